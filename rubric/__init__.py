@@ -1,0 +1,47 @@
+"""The outcome-scoring rubric: which signals vote, with which weight, and what a value is called.
+
+This package is data (``versions/*.yaml``) and the model that reads it. It knows nothing of logs, git or transcripts.
+"""
+
+from rubric.errors import DaScoreError, RubricError
+from rubric.model import (
+    COMBINE_WEIGHTED_MEAN_RENORMALIZED,
+    CombinationMethod,
+    Rubric,
+    ScoreBand,
+    SignalID,
+    SignalSpec,
+)
+from rubric.registry import (
+    RUBRIC_VERSION,
+    default_rubric,
+    find_rubric,
+    load_rubric,
+    parse_rubric,
+    released_rubric,
+    rubric_versions,
+)
+from rubric.scorer import BAND_UNSCORED, Coverage, Score, SignalContribution, coverage_of
+
+__all__ = [
+    "BAND_UNSCORED",
+    "COMBINE_WEIGHTED_MEAN_RENORMALIZED",
+    "RUBRIC_VERSION",
+    "CombinationMethod",
+    "Coverage",
+    "DaScoreError",
+    "Rubric",
+    "RubricError",
+    "Score",
+    "ScoreBand",
+    "SignalContribution",
+    "SignalID",
+    "SignalSpec",
+    "coverage_of",
+    "default_rubric",
+    "find_rubric",
+    "load_rubric",
+    "parse_rubric",
+    "released_rubric",
+    "rubric_versions",
+]

@@ -1,0 +1,138 @@
+"""What a rubric is: data that says which signals vote, with which weight, and how a value is named.
+
+A rubric never changes in place. Every persisted score names the version it was computed under, so two scores
+compare when, and only when, their versions do (contract section 3).
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NewType
+
+from rubric.errors import RubricError
+from rubric.scorer import BAND_UNSCORED, Score, SignalReadings, combine
+
+SignalID = NewType("SignalID", str)
+"""Names one input signal, such as ``landed``."""
+
+CombinationMethod = NewType("CombinationMethod", str)
+"""Names how sub-scores become one value."""
+
+COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
+"""The one known method: the weighted mean over the signals that are present."""
+
+WEIGHT_TOLERANCE = 1e-9
+"""How far the sum of a rubric's weights may be from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalSpec:
+    """One signal of a rubric.
+
+    ``weight`` is above 0; the weights of a rubric sum to 1. A ``two_way`` signal has a self-reported side too, which
+    never votes and shows up in the integrity track.
+    """
+
+    id: SignalID
+    label: str
+    weight: float
+    description: str = ""
+    two_way: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreBand:
+    """A name for the values from ``min`` (inclusive, in [0, 1]) up to the next band."""
+
+    name: str
+    min: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """A versioned rubric: signals in voting order, how they combine, and bands from best to worst."""
+
+    version: str
+    combination: CombinationMethod
+    signals: tuple[SignalSpec, ...]
+    bands: tuple[ScoreBand, ...]
+
+    def validate(self) -> None:
+        """Check every invariant of contract section 3.
+
+        Raises:
+            RubricError: naming the first one that is broken.
+        """
+        for problem in self.problems():
+            raise RubricError(f"rubric {self.version or '(no version)'}: {problem}")
+
+    def problems(self) -> Iterable[str]:
+        """Yield what is wrong with this rubric, in words; nothing when it is valid."""
+        if not self.version:
+            yield "version is empty"
+        if not self.combination:
+            yield "combination method is empty"
+        elif self.combination != COMBINE_WEIGHTED_MEAN_RENORMALIZED:
+            yield f"combination method {self.combination!r} is unknown; known: {COMBINE_WEIGHTED_MEAN_RENORMALIZED}"
+        yield from self._signal_problems()
+        yield from self._band_problems()
+
+    def _signal_problems(self) -> Iterable[str]:
+        if not self.signals:
+            yield "there are no signals"
+            return
+        seen: set[str] = set()
+        total = 0.0
+        for spec in self.signals:
+            if not spec.id:
+                yield "a signal has no id"
+            if spec.id in seen:
+                yield f"signal {spec.id!r} is listed twice"
+            seen.add(spec.id)
+            if not (spec.weight > 0 and math.isfinite(spec.weight)):
+                yield f"signal {spec.id!r} has weight {spec.weight}; weights are above 0"
+            total += spec.weight
+        if not abs(total - 1.0) <= WEIGHT_TOLERANCE:
+            yield f"weights sum to {total}; they must sum to 1"
+
+    def _band_problems(self) -> Iterable[str]:
+        if not self.bands:
+            yield "there are no bands"
+            return
+        for band in self.bands:
+            if not band.name:
+                yield f"the band from {band.min} has no name"
+        for upper, lower in zip(self.bands, self.bands[1:], strict=False):
+            if not lower.min < upper.min:
+                yield f"band {lower.name!r} ({lower.min}) does not lie below {upper.name!r} ({upper.min})"
+        if self.bands[-1].min != 0:
+            yield f"the lowest band starts at {self.bands[-1].min}; it must start at 0"
+
+    def band(self, value: float) -> str:
+        """Name the band of ``value``; values outside [0, 1] take the nearest band."""
+        for band in self.bands:
+            if value >= band.min:
+                return band.name
+        return self.bands[-1].name
+
+    def signal(self, signal_id: str) -> SignalSpec | None:
+        """Return the spec of ``signal_id``, or None when this rubric does not have it."""
+        return next((spec for spec in self.signals if spec.id == signal_id), None)
+
+    def two_way_signals(self) -> tuple[SignalSpec, ...]:
+        """Return the signals that have a self-reported side, in rubric order."""
+        return tuple(spec for spec in self.signals if spec.two_way)
+
+    def score(self, readings: SignalReadings) -> Score:
+        """Combine one iteration's signals into its score. Pure: no files, no git.
+
+        The value is in [0, 1]. With no signal present it is 0, ``scored`` is False and the band is ``unscored``;
+        the breakdown still has a row for every signal.
+        """
+        value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
+        band = self.band(value) if scored else BAND_UNSCORED
+        return Score(readings.iteration, self.version, value, scored, band, rows)
+
+    def score_all(self, sets: Iterable[SignalReadings]) -> list[Score]:
+        """Score many iterations, in input order."""
+        return [self.score(readings) for readings in sets]

@@ -1,0 +1,73 @@
+"""Every error da-score raises on purpose, as one tree.
+
+::
+
+    DaScoreError                 something a user can act on; one line of text
+    ├── RubricError              a rubric that cannot be read or is not valid (rubric.errors)
+    ├── InputError               a file that is not what it should be
+    │   ├── YamlError            text that is not YAML, or not the YAML a field takes
+    │   └── LogError             an iteration log that cannot be loaded
+    ├── GitError                 git is missing, too old, or failed
+    │   └── NotARepositoryError  a repository directory that is no git work tree
+    ├── NotFoundError            an iteration or session that is not there
+    ├── SettingsError            a setting that cannot be used
+    └── WriteError               a sidecar that could not be written; ``written`` lists those that were
+
+Anything else that escapes is a bug and must look like one.
+"""
+
+from pathlib import Path
+
+from rubric.errors import DaScoreError, RubricError
+
+__all__ = [
+    "DaScoreError",
+    "GitError",
+    "InputError",
+    "LogError",
+    "NotARepositoryError",
+    "NotFoundError",
+    "RubricError",
+    "SettingsError",
+    "WriteError",
+    "YamlError",
+]
+
+
+class InputError(DaScoreError, ValueError):
+    """A file that cannot be read or is not what it should be."""
+
+
+class YamlError(InputError):
+    """Text that is not YAML, or a value that does not fit its field (contract section 1.2)."""
+
+
+class LogError(InputError):
+    """An iteration log that cannot be loaded; the text names the file at fault (contract section 1.1)."""
+
+
+class GitError(DaScoreError):
+    """Git is missing, too old, or failed."""
+
+
+class NotARepositoryError(GitError):
+    """The repository directory is not a git work tree (contract section 2)."""
+
+
+class NotFoundError(DaScoreError, LookupError):
+    """No such iteration or session."""
+
+
+class SettingsError(DaScoreError, ValueError):
+    """A setting that cannot be used; the text names where it was set."""
+
+
+class WriteError(DaScoreError, OSError):
+    """A sidecar that could not be written.
+
+    ``written`` holds the paths that were written before the failure, in order; they are whole.
+    """
+
+    def __init__(self, message: str, written: tuple[Path, ...] = ()) -> None:
+        super().__init__(message)
+        self.written = written

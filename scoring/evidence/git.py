@@ -1,0 +1,214 @@
+"""The door to git: the one module that starts it.
+
+A log of any length is answered by four processes, none of which sees a log's data as an argument: names to resolve
+and commits to show go in on standard input.
+
+1. ``rev-parse``: is this a work tree, and where;
+2. ``cat-file --batch-check``: every commit field of the log at once;
+3. ``log`` of the trunk: reachability, reverts, subjects and times in one walk;
+4. ``show --stdin``: the changed files and the time of every commit that was resolved.
+
+The caller's environment and configuration change nothing (contract section 9): ``GIT_*`` variables are removed,
+system and user configuration is not read, and what a repository's own configuration could change in the output is set
+here. Only ``safe.directory`` is honoured. Needs git 2.32 or newer.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import GitError, NotARepositoryError
+
+TRUNK = "master"
+"""The branch on which work has landed."""
+
+_CONFIG = (
+    "color.ui=false",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.quotePath=true",
+    "core.warnAmbiguousRefs=false",
+    "diff.ignoreSubmodules=none",
+    "diff.orderFile=/dev/null",
+    "diff.relative=false",
+    "diff.renameLimit=1000",
+    "diff.renames=true",
+    "diff.suppressBlankEmpty=false",
+    "i18n.logOutputEncoding=UTF-8",
+    "log.decorate=false",
+    "log.diffMerges=dense-combined",
+    "log.follow=false",
+    "log.mailmap=false",
+    "log.showRoot=true",
+    "log.showSignature=false",
+    "protocol.allow=never",
+)
+_ENVIRONMENT = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+_KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
+
+_SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
+_UNSAFE_IN_NAME = re.compile("[\0\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkCommit:
+    """One commit of the trunk. ``time`` is the committer's, in seconds since 1970 (UTC)."""
+
+    sha: str
+    time: int
+    subject: str
+    message: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCommit:
+    """What a commit is known by: its committer time in seconds since 1970, and the files it changed.
+
+    ``files`` are as git prints them (odd names in git's quoted form); a clean merge has none. None means that git
+    could not tell, because an object is missing.
+    """
+
+    time: int
+    files: tuple[str, ...] | None
+
+
+class GitRepository:
+    """A git work tree, asked in batches."""
+
+    def __init__(self, directory: Path | str) -> None:
+        """Open the work tree that ``directory`` lies in.
+
+        Raises:
+            NotARepositoryError: it lies in none.
+            GitError: git is not installed.
+        """
+        self.directory = Path(directory)
+        self._trusted: tuple[str, ...] = ()
+        answer = self._ask("rev-parse", "--is-inside-work-tree")
+        if answer.returncode and b"dubious ownership" in answer.stderr:
+            self._trusted = self._trusted_directories()
+            answer = self._ask("rev-parse", "--is-inside-work-tree")
+        if answer.returncode or answer.stdout.strip() != b"true":
+            why = answer.stderr.decode(errors="replace").strip().splitlines()
+            raise NotARepositoryError(
+                f"{self.directory}: not a git work tree ({why[0] if why else 'it is a bare repository'}); "
+                "name the repository with --repo-dir"
+            )
+
+    def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Resolve names (SHAs in full or abbreviated, branches, ``HEAD~1`` …) to commit SHAs; None where there is none.
+
+        Names are data: nothing in them can become an option.
+        """
+        wanted = list(dict.fromkeys(names))
+        found: dict[str, str | None] = dict.fromkeys(wanted)
+        asked = [name for name in wanted if name and not _UNSAFE_IN_NAME.search(name)]
+        if not asked:
+            return found
+        lines = b"".join(_bytes(name) + b"^{commit}\n" for name in asked)
+        answer = self._run("cat-file", "--batch-check", given=lines)
+        for name, line in zip(asked, answer.split(b"\n"), strict=False):
+            if m := _SHA.match(line):
+                found[name] = m[1].decode()
+        return found
+
+    def walk(self, branch: str = TRUNK) -> list[TrunkCommit]:
+        """Return the commits of a local branch, newest first, as ``git log`` orders them; empty when there is none."""
+        tip = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/heads/{branch}^{{commit}}")
+        if tip.returncode:
+            return []
+        # Fields end with NUL and a commit with NUL too (-z), so that no message can be taken for a separator.
+        out = self._run("log", "-z", "--format=%H%x00%ct%x00%s%x00%B%x00", tip.stdout.decode().strip(), "--")
+        fields = out.split(b"\0")
+        return [
+            TrunkCommit(fields[i].decode(), int(fields[i + 1]), _text(fields[i + 2]), fields[i + 3])
+            for i in range(0, len(fields) - 4, 5)
+        ]
+
+    def show(self, shas: Iterable[str]) -> dict[str, ShownCommit]:
+        """Return the time and the changed files of commits, as ``git show --name-only`` names them.
+
+        A commit that git cannot read at all is left out.
+        """
+        wanted = list(dict.fromkeys(shas))
+        if not wanted:
+            return {}
+        answer = self._show(wanted, "--name-only")
+        if answer.returncode == 0:
+            return dict(_shown(answer.stdout))
+        # One missing object stops the batch: ask for each commit alone, and for its time when its files are lost.
+        shown: dict[str, ShownCommit] = {}
+        for sha in wanted:
+            if (answer := self._show([sha], "--name-only")).returncode == 0:
+                shown.update(_shown(answer.stdout))
+            elif (answer := self._show([sha], "--no-patch")).returncode == 0:
+                shown.update((name, ShownCommit(commit.time, None)) for name, commit in _shown(answer.stdout))
+        return shown
+
+    def _show(self, shas: list[str], what: str) -> "subprocess.CompletedProcess[bytes]":
+        given = "".join(f"{sha}\n" for sha in shas).encode()
+        return self._ask("show", "--stdin", what, "--format=%x00%H %ct", given=given)
+
+    def _trusted_directories(self) -> tuple[str, ...]:
+        """Read the caller's ``safe.directory``, the one user setting that is honoured."""
+        answer = _start(
+            ["git", "config", "--get-all", "safe.directory"],
+            {**_environment(), "GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_NOSYSTEM": "0"},
+            drop=("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
+        )
+        return tuple(os.fsdecode(answer.stdout).splitlines())
+
+    def _ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        settings = [*_CONFIG, *(f"safe.directory={path}" for path in self._trusted)]
+        options = [part for setting in settings for part in ("-c", setting)]
+        return _start(["git", "--no-pager", "-C", os.fspath(self.directory), *options, *arguments], _environment(), given)
+
+    def _run(self, *arguments: str, given: bytes = b"") -> bytes:
+        answer = self._ask(*arguments, given=given)
+        if answer.returncode:
+            why = " ".join(answer.stderr.decode(errors="replace").split())
+            raise GitError(f"{self.directory}: git {arguments[0]} failed: {why or f'exit {answer.returncode}'}")
+        return answer.stdout
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    return kept | _ENVIRONMENT
+
+
+def _start(
+    command: list[str], environment: Mapping[str, str], given: bytes = b"", drop: tuple[str, ...] = ()
+) -> "subprocess.CompletedProcess[bytes]":
+    environment = {name: value for name, value in environment.items() if name not in drop}
+    try:
+        return subprocess.run(command, input=given, capture_output=True, env=environment, check=False)
+    except FileNotFoundError as e:
+        raise GitError("git was not found on PATH; install git 2.32 or newer") from e
+    except (OSError, ValueError) as e:
+        raise GitError(f"git could not be started: {e}") from e
+
+
+def _shown(output: bytes) -> Iterator[tuple[str, ShownCommit]]:
+    for block in output.split(b"\0")[1:]:
+        header, *files = block.split(b"\n")
+        sha, time = header.split()
+        yield sha.decode(), ShownCommit(int(time), tuple(_text(name) for name in files if name))
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

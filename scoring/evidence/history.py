@@ -1,0 +1,81 @@
+"""What git says about the commits of a log, asked once for the whole log.
+
+The trunk is walked once, and only when somebody asks about it: reachability, reverts and subjects all come out of that
+one walk.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+
+from scoring.evidence.git import TRUNK, GitRepository, ShownCommit, TrunkCommit
+from scoring.text import fold, trim
+
+_HEX_RUN = re.compile(rb"[0-9a-fA-F]+")
+_SHORTEST_RUN, _LONGEST_RUN = 7, 40
+
+
+class GitHistory:
+    """Answers about the commits that a set of names stands for, against one trunk."""
+
+    def __init__(self, repository: GitRepository, names: Iterable[str], trunk: str = TRUNK) -> None:
+        self._repository = repository
+        self._resolved = repository.resolve(names)
+        self.trunk = trunk
+
+    def resolve(self, name: str) -> str | None:
+        """Return the SHA that a name of this log stands for; None when it stands for no commit."""
+        return self._resolved[name]
+
+    def commit(self, sha: str) -> ShownCommit | None:
+        """Return the time and the changed files of a resolved commit; None when git could not show it."""
+        return self._shown.get(sha)
+
+    def on_trunk(self, sha: str) -> bool:
+        """Tell whether the trunk contains a commit."""
+        return sha in self._positions
+
+    def reverted_by(self, sha: str) -> str | None:
+        """Return the newest commit after ``sha`` on the trunk that says it reverts it; None when there is none.
+
+        Such a message holds the word "revert" in any case and a run of 7 to 40 hex digits that starts the SHA.
+        """
+        own = self._positions[sha]
+        for position, run in self._reverts.get(sha[:_SHORTEST_RUN], ()):
+            if position >= own:
+                return None
+            if sha.startswith(run):
+                return self._walk[position].sha
+        return None
+
+    def match_subject(self, text: str) -> str | None:
+        """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text."""
+        return self._subjects.get(fold(text)) if text else None
+
+    @cached_property
+    def _shown(self) -> dict[str, ShownCommit]:
+        return self._repository.show(sha for sha in self._resolved.values() if sha)
+
+    @cached_property
+    def _walk(self) -> list[TrunkCommit]:
+        return self._repository.walk(self.trunk)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {commit.sha: n for n, commit in enumerate(self._walk)}
+
+    @cached_property
+    def _subjects(self) -> dict[str, str]:
+        return {fold(trim(commit.subject)): commit.sha for commit in reversed(self._walk)}
+
+    @cached_property
+    def _reverts(self) -> dict[str, list[tuple[int, str]]]:
+        """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for position, commit in enumerate(self._walk):
+            if b"revert" in commit.message.lower():
+                for m in _HEX_RUN.finditer(commit.message):
+                    if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
+                        run = m[0].decode().lower()
+                        found.setdefault(run[:_SHORTEST_RUN], []).append((position, run))
+        return found

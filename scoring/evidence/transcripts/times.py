@@ -1,0 +1,67 @@
+"""Time stamps of transcript lines, as whole nanoseconds since 1970 in UTC (contract section 2.7)."""
+
+import re
+
+NS = 1_000_000_000
+NS_MAX = 2**63 - 1
+"""Times beyond the years 1677 to 2262 are cut to this range; no commit lies there."""
+
+_STAMP = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII
+)
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+_minutes: dict[str, int | None] = {}
+_MINUTES_KEPT = 100_000
+
+
+def timestamp_ns(text: str) -> int | None:
+    """Return the time a stamp names, or None when it is no RFC 3339 stamp that counts.
+
+    The usual form (``2026-01-01T00:00:00.123Z``) takes a short way: the minute is looked up, the rest is two numbers.
+    """
+    if len(text) == 24 and text[16] == ":" and text[19] == "." and text[23] == "Z" and text.isascii():
+        second, milli = text[17:19], text[20:23]
+        if second.isdigit() and milli.isdigit() and second < "60":
+            minute = text[:16]
+            try:
+                base = _minutes[minute]
+            except KeyError:
+                if len(_minutes) >= _MINUTES_KEPT:
+                    _minutes.clear()
+                base = _minutes[minute] = _any_form(minute + ":00Z")
+            return None if base is None else base + int(second) * NS + int(milli) * 1_000_000
+    return _any_form(text)
+
+
+def _any_form(text: str) -> int | None:
+    m = _STAMP.fullmatch(text)
+    if not m:
+        return None
+    year, month, day, hour, minute, second = (int(m[n]) for n in range(1, 7))
+    if not (1 <= month <= 12 and 1 <= day <= _days_in(year, month) and hour < 24 and minute < 60 and second < 60):
+        return None
+    seconds = _days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+    if m[8]:
+        offset_hours, offset_minutes = int(m[9]), int(m[10])
+        if offset_hours > 24 or offset_minutes > 60:  # the bounds themselves are taken
+            return None
+        seconds -= (1 if m[8] == "+" else -1) * (offset_hours * 3600 + offset_minutes * 60)
+    return clamp_ns(seconds * NS + int((m[7] or "0")[:9].ljust(9, "0")))
+
+
+def clamp_ns(ns: int) -> int:
+    """Cut a time to what 64 bits hold."""
+    return max(-NS_MAX, min(NS_MAX, ns))
+
+
+def _days_in(year: int, month: int) -> int:
+    return 29 if month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else _MONTH_DAYS[month - 1]
+
+
+def _days_since_1970(year: int, month: int, day: int) -> int:
+    """Count days by the proleptic Gregorian calendar, year 0 included, which the standard library leaves out."""
+    year -= month <= 2
+    era, year_of_era = divmod(year, 400)
+    day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468

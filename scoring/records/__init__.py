@@ -1,0 +1,1 @@
+"""Iteration records: what the agent reported, in one shape for both schemas."""

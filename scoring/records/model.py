@@ -1,0 +1,129 @@
+"""One iteration as the agent reported it, whichever schema the log used (contract section 1.1)."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """Who did the iteration. Schema 2 only; empty strings when not given."""
+
+    session_id: str = ""
+    harness: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Token counts that the log itself captured. ``cache_hit_rate`` is as written, not checked."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_creation_tokens: int = 0
+    cache_hit_rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SelfAssessment:
+    """What an agent said of its own discipline. None means not reported."""
+
+    read_loop_state: bool = False
+    one_item_only: bool | None = None
+    committed_after_tests: bool = False
+    aligned_with_canonical_tasks: bool | None = None
+    persisted_via_workflow_commands: str = ""
+    ran_cli_command: bool = False
+    exercised_new_scenario: bool = False
+    tests_positive_and_negative: bool = False
+    tests_used_sandbox: bool = False
+    cli_produced_actionable_feedback: str = ""
+    linked_traces_to_outcomes: bool = False
+    stayed_under_10_files: bool = False
+    no_destructive_commands: bool | None = None
+    scoped_tests_to_write_scope: bool | None = None
+    tdd_refresh_performed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImplBlock:
+    """What the implementing agent reported."""
+
+    summary: str = ""
+    scope_note: str = ""
+    retries: int = 0
+    focused_tests_added: int = 0
+    focused_tests_pass: bool | None = None
+    tests_total_pass: bool | None = None
+    self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
+
+
+@dataclass(frozen=True, slots=True)
+class TestAdded:
+    """One test that a verifier names, with its kind (positive, negative, edge, regression)."""
+
+    __test__ = False  # not a test class, whatever a test runner thinks of its name
+
+    name: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedTrace:
+    """One pair of a trace and the outcome it led to."""
+
+    trace_ref: str = ""
+    outcome_ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierRecord:
+    """What one verifier reported. Schema 2 only."""
+
+    type: str = ""
+    status: str = ""
+    gate_passed: bool = False
+    tests_added: int = 0
+    tests_added_by_kind: tuple[TestAdded, ...] = ()
+    linked_traces: tuple[LinkedTrace, ...] = ()
+    tests_total_pass: bool | None = None
+    retries: int = 0
+    result_artifact: str = ""
+    self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewBlock:
+    """What the reviewer decided. Schema 2 only."""
+
+    phase_1_decision: str = ""
+    phase_2_decision: str = ""
+    overall_decision: str = ""
+    failed_gates: tuple[str, ...] = ()
+    decision_artifact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IterationRecord:
+    """One iteration, normalised from either schema. What a schema does not carry has its empty value."""
+
+    schema_version: int = 0
+    iteration: int = 0
+    date: str = ""
+    wave: str = ""
+    task_id: str = ""
+    commit: str = ""
+    files_changed: int = 0
+    lines_added: int = 0
+    lines_removed: int = 0
+    first_commit: bool = False
+    checkpoint_at: str = ""
+    agent: AgentInfo = field(default_factory=AgentInfo)
+    session_tokens: TokenUsage | None = None
+    impl: ImplBlock = field(default_factory=ImplBlock)
+    verifiers: tuple[VerifierRecord, ...] = ()
+    review: ReviewBlock = field(default_factory=ReviewBlock)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as ``da-score records`` prints it."""
+        return asdict(self)

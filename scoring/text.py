@@ -1,0 +1,93 @@
+"""Text as the contract compares, quotes and cuts it (contract section 2).
+
+The reference trims, folds and quotes one character at a time by Unicode's simple mappings; Python's own string methods
+use the full ones, which differ for a handful of letters. The rules live here so that no signal has to know.
+"""
+
+import re
+
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+"""Unicode white space. Python strips U+001C to U+001F too, which the contract does not."""
+
+SHORT_LENGTH = 12
+
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+_PLAIN = re.compile(r"[ !#-\[\]-~]*")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def trim(text: str) -> str:
+    """Strip leading and trailing Unicode white space."""
+    return text.strip(WHITE_SPACE)
+
+
+def lower(text: str) -> str:
+    """Lower-case by the one-to-one mapping: no letter becomes two, and a final sigma is a sigma."""
+    return text.lower() if text.isascii() else "".join(map(_lower_char, text))
+
+
+def _lower_char(char: str) -> str:
+    low = char.lower()
+    return low if len(low) == 1 else "i" if char == "İ" else char
+
+
+def fold(text: str) -> str:
+    """Map text to a key that is equal for texts that differ in case only, one character at a time (ß is not ss)."""
+    return text.lower() if text.isascii() else "".join(map(_fold_char, text))
+
+
+def _fold_char(char: str) -> str:
+    folded = char.casefold()
+    if len(folded) == 1:
+        return folded
+    low = char.lower()
+    return low if len(low) == 1 else char
+
+
+def short(text: str) -> str:
+    """Return the first 12 characters, as commits are shown."""
+    return text[:SHORT_LENGTH]
+
+
+def quote(text: str) -> str:
+    """Quote text in double quotes, with everything that is not printable escaped (``%q`` of the contract).
+
+    A byte that is not UTF-8 (a surrogate escape) is shown as ``\\xNN``.
+    """
+    if _PLAIN.fullmatch(text):
+        return f'"{text}"'
+    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escape(c)) for c in text) + '"'
+
+
+def printable(text: str) -> str:
+    """Show control characters escaped, so that text from a log cannot write to a terminal (contract section 9)."""
+    return _CONTROL.sub(lambda m: _ESCAPES.get(m[0]) or _escape(m[0]), text)
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:  # an undecodable byte, carried as a surrogate escape
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def cut(text: str, width: int) -> str:
+    """Cut text to ``width`` characters, the last three of them ``...`` when something was cut."""
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def cell(text: str, width: int) -> str:
+    """Return text fit for a table column: control characters escaped, cut to ``width`` characters."""
+    return cut(printable(text), width)

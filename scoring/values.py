@@ -1,0 +1,120 @@
+"""A signal's value and the set of them for one iteration (contract section 2)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NewType
+
+from rubric import SignalID
+
+LANDED = SignalID("landed")
+VERIFIER = SignalID("verifier")
+TESTS = SignalID("tests")
+CORRECTION_PRESSURE = SignalID("correction_pressure")
+SCOPE = SignalID("scope")
+HOOK_OUTCOMES = SignalID("hook_outcomes")
+TOKEN_EFFICIENCY = SignalID("token_efficiency")
+
+AgentRole = NewType("AgentRole", str)
+"""Who made a claim: ``impl``, ``verifier`` or ``review``."""
+
+ROLE_IMPL = AgentRole("impl")
+ROLE_VERIFIER = AgentRole("verifier")
+ROLE_REVIEW = AgentRole("review")
+
+
+@dataclass(frozen=True, slots=True)
+class SignalValue:
+    """One signal of one iteration: present with a sub-score in [0, 1], or absent. Absent is not zero: it has no vote.
+
+    ``detail`` says in a few words what produced the value or why it is absent; it is persisted.
+    """
+
+    present: bool
+    sub_score: float = 0.0
+    detail: str = ""
+
+    def as_dict(self) -> dict[str, bool | float | str]:
+        """Return plain data."""
+        return {"present": self.present, "sub_score": self.sub_score, "detail": self.detail}
+
+
+def present_signal(sub_score: float, detail: str) -> SignalValue:
+    """Build a present value, the sub-score clamped to [0, 1]. What is not a number cannot vote: it is absent."""
+    if math.isnan(sub_score):
+        return absent_signal(detail)
+    return SignalValue(True, min(sub_score, 1.0) if sub_score > 0 else 0.0, detail)
+
+
+def absent_signal(detail: str) -> SignalValue:
+    """Build an absent value; ``detail`` says why."""
+    return SignalValue(False, 0.0, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class IterationObjectives:
+    """Facts read off the transcripts that never vote (contract section 2.8): 1 seen, 0 not seen, absent uncovered."""
+
+    ran_cli_command: SignalValue
+    committed_after_tests: SignalValue
+    read_loop_state: SignalValue
+
+    def as_dict(self) -> dict[str, dict[str, bool | float | str]]:
+        """Return plain data."""
+        return {name: getattr(self, name).as_dict() for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrityObservation:
+    """A claim beside what was seen, for one signal, laid to the role that claimed it (contract section 2.9)."""
+
+    signal: SignalID
+    role: AgentRole
+    claimed: SignalValue
+    observed: SignalValue
+
+    @property
+    def comparable(self) -> bool:
+        """Whether both sides are present."""
+        return self.claimed.present and self.observed.present
+
+    @property
+    def delta(self) -> float:
+        """Observed minus claimed, in [-1, 1]; below 0 is an over-claim. 0 when not comparable."""
+        return self.observed.sub_score - self.claimed.sub_score if self.comparable else 0.0
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain data."""
+        return {
+            "signal": self.signal,
+            "role": self.role,
+            "claimed": self.claimed.as_dict(),
+            "observed": self.observed.as_dict(),
+            "comparable": self.comparable,
+            "delta": self.delta,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SignalSet:
+    """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed."""
+
+    iteration: int
+    signals: Mapping[SignalID, SignalValue]
+    objective: IterationObjectives
+    integrity: tuple[IntegrityObservation, ...] = field(default=())
+
+    def value(self, signal_id: str) -> SignalValue:
+        """Return the value of a signal; absent when the id is unknown."""
+        return self.signals.get(SignalID(signal_id)) or absent_signal(f"unknown signal {signal_id}")
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain data, as ``da-score signals`` prints it."""
+        return {
+            "iteration": self.iteration,
+            "signals": {name: value.as_dict() for name, value in self.signals.items()},
+            "integrity": [observation.as_dict() for observation in self.integrity],
+            "objective": self.objective.as_dict(),
+        }
+
+
