@@ -6,7 +6,10 @@ use the full ones, which differ for a handful of letters. The rules live here so
 
 import re
 
-WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+WHITE_SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 """Unicode white space. Python strips U+001C to U+001F too, which the contract does not."""
 
 SHORT_LENGTH = 12
@@ -62,7 +65,7 @@ def short(text: str) -> str:
 def quote(text: str) -> str:
     """Quote text in double quotes, with everything that is not printable escaped (``%q`` of the contract).
 
-    A byte that is not UTF-8 (a surrogate escape) is shown as ``\\xNN``.
+    A byte that is not UTF-8 (a surrogate escape) is shown by its number, as control characters are.
     """
     if _PLAIN.fullmatch(text):
         return f'"{text}"'

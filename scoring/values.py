@@ -116,5 +116,3 @@ class SignalSet:
             "integrity": [observation.as_dict() for observation in self.integrity],
             "objective": self.objective.as_dict(),
         }
-
-

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import yaml
-from yaml.cyaml import CParser
+from yaml._yaml import CParser
 
 from scoring.errors import YamlError
 from scoring.numbers import INT_MAX, INT_MIN
@@ -112,7 +112,7 @@ class Sequence:
         self.line = line
 
 
-class Mapping_:
+class MappingNode:
     """A mapping node: its keys and values in document order, nothing merged."""
 
     __slots__ = ("line", "pairs")
@@ -131,7 +131,7 @@ class Alias:
         self.name, self.target, self.line = name, target, line
 
 
-Node: TypeAlias = Scalar | Sequence | Mapping_ | Alias
+Node: TypeAlias = Scalar | Sequence | MappingNode | Alias
 
 
 def parse(data: bytes) -> Node | None:
@@ -156,7 +156,7 @@ def _compose(parser: Any) -> Node | None:
     """Build nodes from parser events, without recursion, up to the end of the first document."""
     root: Node | None = None
     anchors: dict[str, Node] = {}
-    stack: list[tuple[Sequence | Mapping_, list[Node]]] = []
+    stack: list[tuple[Sequence | MappingNode, list[Node]]] = []
     while True:
         event = parser.get_event()
         kind = type(event)
@@ -178,14 +178,14 @@ def _compose(parser: Any) -> Node | None:
             line = event.start_mark.line + 1
             if len(stack) >= MAX_DEPTH:
                 raise YamlError(f"line {line}: nested more than {MAX_DEPTH} deep")
-            node = Mapping_(line) if kind is yaml.MappingStartEvent else Sequence(line)
+            node = MappingNode(line) if kind is yaml.MappingStartEvent else Sequence(line)
             if event.anchor:
                 anchors[event.anchor] = node
             stack.append((node, []))
             continue
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             node, children = stack.pop()
-            if isinstance(node, Mapping_):
+            if isinstance(node, MappingNode):
                 node.pairs = list(zip(children[::2], children[1::2], strict=True))
             else:
                 node.items = children
@@ -242,9 +242,9 @@ def _resolve_number(text: str, tag: str) -> tuple[str, Any]:
     if tag in ("", TIMESTAMP) and is_timestamp(text):
         return TIMESTAMP, text
     plain = text.replace("_", "")
-    if (m := _INTEGER.fullmatch(plain)) and INT_MIN <= (number := _integer(m)) <= _UINT_MAX:
-        # Beyond 63 bits only an unsigned spelling is a whole number.
-        if number <= INT_MAX or not m[1]:
+    if m := _INTEGER.fullmatch(plain):
+        number = _integer(m)
+        if INT_MIN <= number <= (INT_MAX if m[1] else _UINT_MAX):  # beyond 63 bits only without a sign
             return INT, number
     if _FLOAT.fullmatch(plain) and abs(real := float(plain)) != float("inf"):
         return FLOAT, real
@@ -390,7 +390,7 @@ class Reader:
     def _struct(self, node: Node, fields: Mapping[str, Take], values: dict[str, Any], done: set[str] | None) -> None:
         target = self._enter(node)
         try:
-            if not isinstance(target, Mapping_):
+            if not isinstance(target, MappingNode):
                 if self.is_null(target):
                     return
                 raise self._misfit(target, "a mapping")
@@ -421,11 +421,11 @@ class Reader:
     def _merge(self, node: Node, fields: Mapping[str, Take], values: dict[str, Any], done: set[str]) -> None:
         sources = node.items if isinstance(node, Sequence) else [node]
         for source in sources:
-            if not isinstance(self._target(source), Mapping_):
+            if not isinstance(self._target(source), MappingNode):
                 raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
             self._struct(source, fields, values, done)
 
-    def _refuse_duplicates(self, mapping: Mapping_) -> None:
+    def _refuse_duplicates(self, mapping: MappingNode) -> None:
         seen: dict[tuple[type, str], int] = {}
         for key, _ in mapping.pairs:
             text = key.value if isinstance(key, Scalar) else key.name if isinstance(key, Alias) else ""

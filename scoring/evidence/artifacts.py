@@ -54,7 +54,7 @@ def artifact_path(repo_root: Path | str, path: str) -> Path | None:
         return None
     try:
         real_root = os.path.realpath(root)
-        real = os.path.realpath(os.path.join(real_root, cleaned))
+        real = os.path.realpath(f"{real_root}/{cleaned}")
     except (OSError, ValueError):
         return None
     return Path(real) if real.startswith(real_root.rstrip("/") + "/") else None

@@ -24,8 +24,8 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
     try:
         # O_NONBLOCK keeps the open itself from waiting for the other end of a FIFO.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except FileNotFoundError:
-        raise
+    except (FileNotFoundError, NotADirectoryError) as e:
+        raise FileNotFoundError(e.errno, "no such file", str(path)) from e
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: {_reason(e)}") from e
     try:
@@ -34,7 +34,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
             raise InputError(f"{path}: is {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a plain file'}")
         if found.st_size > limit:
             raise InputError(f"{path}: larger than {limit >> 20} MiB")
-        with open(fd, "rb", closefd=False) as f:  # noqa: PTH123 - this is a descriptor, not a path
+        with open(fd, "rb", closefd=False) as f:
             data = f.read(limit + 1)
     except OSError as e:
         raise InputError(f"{path}: {_reason(e)}") from e

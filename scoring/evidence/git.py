@@ -27,6 +27,7 @@ TRUNK = "master"
 
 _CONFIG = (
     "color.ui=false",
+    "core.attributesFile=/dev/null",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.quotePath=true",
@@ -47,6 +48,7 @@ _CONFIG = (
     "protocol.allow=never",
 )
 _ENVIRONMENT = {
+    "GIT_ATTR_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_NO_LAZY_FETCH": "1",
@@ -170,16 +172,10 @@ class GitRepository:
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
     def _ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        settings = [*_CONFIG, *(f"safe.directory={path}" for path in self._trusted)]
-        options = [part for setting in settings for part in ("-c", setting)]
-        return _start(["git", "--no-pager", "-C", os.fspath(self.directory), *options, *arguments], _environment(), given)
+        return _git(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments, given)
 
     def _run(self, *arguments: str, given: bytes = b"") -> bytes:
-        answer = self._ask(*arguments, given=given)
-        if answer.returncode:
-            why = " ".join(answer.stderr.decode(errors="replace").split())
-            raise GitError(f"{self.directory}: git {arguments[0]} failed: {why or f'exit {answer.returncode}'}")
-        return answer.stdout
+        return _demand(self.directory, self._ask(*arguments, given=given), arguments[0])
 
 
 def _environment() -> dict[str, str]:
@@ -212,3 +208,42 @@ def _bytes(name: str) -> bytes:
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
+
+
+def import_repository(directory: Path, stream: bytes) -> None:
+    """Make a git work tree of a directory: import a ``git fast-import`` stream and check the trunk out.
+
+    The stream ends with ``done`` and holds the trunk. Nobody's configuration has a say, so the same stream makes the
+    same commits and the same files everywhere.
+
+    Args:
+        directory: an existing directory that is no repository yet.
+        stream: the history.
+
+    Raises:
+        GitError: git is not installed, or refused the directory or the stream.
+    """
+    # The directory is trusted because its repository is made here; its owner may differ on a mounted file system.
+    settings = ("core.logAllRefUpdates=false", "safe.directory=*")
+    for arguments, given in (
+        (("init", "--quiet", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}"), b""),
+        (("fast-import", "--quiet", "--done"), stream),
+        (("reset", "--quiet", "--hard", f"refs/heads/{TRUNK}"), b""),
+    ):
+        _demand(directory, _git(directory, settings, arguments, given), arguments[0])
+
+
+def _git(
+    directory: Path, settings: Iterable[str], arguments: Iterable[str], given: bytes
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run git in a directory with the fixed environment and settings, and some of the caller's."""
+    options = [part for setting in (*_CONFIG, *settings) for part in ("-c", setting)]
+    return _start(["git", "--no-pager", "-C", os.fspath(directory), *options, *arguments], _environment(), given)
+
+
+def _demand(directory: Path, answer: "subprocess.CompletedProcess[bytes]", command: str) -> bytes:
+    """Return what git printed; raise with its reason when it failed."""
+    if answer.returncode:
+        why = " ".join(answer.stderr.decode(errors="replace").split())
+        raise GitError(f"{directory}: git {command} failed: {why or f'exit {answer.returncode}'}")
+    return answer.stdout

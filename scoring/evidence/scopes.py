@@ -1,4 +1,4 @@
-"""The door to declared task scopes: ``.agents/workflow/plans/*/TASKS.yaml`` in the repository (contract section 1.3)."""
+"""The door to declared task scopes: ``.agents/workflow/plans/*/TASKS.yaml`` (contract section 1.3)."""
 
 from pathlib import Path
 

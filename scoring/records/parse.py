@@ -118,4 +118,5 @@ def parse_archive(data: bytes) -> list[IterationRecord]:
     """
     node = parse(data)
     given = {} if node is None else Reader().struct(node, {"iterations": items_of(flat_record)})
-    return given.get("iterations", [])
+    records: list[IterationRecord] = given.get("iterations", [])
+    return records

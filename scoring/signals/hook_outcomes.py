@@ -25,8 +25,7 @@ def observe(log_dir: Path | str, iteration: int) -> SignalValue:
         return absent_signal(f"no hook-outcomes sidecar for iter-{iteration}")
     if not records:
         return absent_signal(
-            f"no scored hook-outcome records for iter-{iteration} "
-            "(continuity_advice/observe_tool_result are deferred)"
+            f"no scored hook-outcome records for iter-{iteration} (continuity_advice/observe_tool_result are deferred)"
         )
     results = _collapse(records)
     for result, sub_score in (("remediate", 0.0), ("advise", 0.6), ("allow", 1.0)):

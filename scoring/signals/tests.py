@@ -12,7 +12,11 @@ def value(findings: Findings) -> SignalValue:
 
 def claim(record: IterationRecord) -> SignalValue:
     """Take the share of the reported test flags that are true."""
-    flags = [record.impl.focused_tests_pass, record.impl.tests_total_pass, *(v.tests_total_pass for v in record.verifiers)]
+    flags = [
+        record.impl.focused_tests_pass,
+        record.impl.tests_total_pass,
+        *(v.tests_total_pass for v in record.verifiers),
+    ]
     reported = [flag for flag in flags if flag is not None]
     if not reported:
         return absent_signal("no test-pass flags set in iteration log")

@@ -218,7 +218,12 @@ def _codex_event(time: int, line: dict[str, Any]) -> Event:
 def codex_turn(time: int, given: int, cached: int, output: int) -> Event:
     """Return one Codex turn: cached input was read, what is left of the input was created."""
     return Event(
-        time, turns=1, input_tokens=given, output_tokens=output, cache_reads=cached, cache_creations=max(given - cached, 0)
+        time,
+        turns=1,
+        input_tokens=given,
+        output_tokens=output,
+        cache_reads=cached,
+        cache_creations=max(given - cached, 0),
     )
 
 

@@ -124,7 +124,7 @@ def _read_codex(time: int, payload: Any) -> Event:
     return codex_turn(time, given, cached, output)._replace(covered=1)
 
 
-def _counts(usage: Any, shapes: _Shapes, names: tuple[str, ...]) -> list[int]:
+def _counts(usage: Any, shapes: _Shapes, names: tuple[str, ...]) -> list[Any]:
     if type(usage) is not _Object:
         raise _OddLineError
     shape = shapes[tuple(usage)]
@@ -169,7 +169,9 @@ def _read_message(time: int, kind: str, message: Any) -> Event | None:
             else:
                 loop_state = loop_state or int(reads_loop_state(argument))
     if kind == "assistant" or kind == "user":
-        return Event(time, int(usage is not None), *counts, calls, errors, 1, bash, tests, loop_state)
+        given, output, reads, creations = counts
+        turns = int(usage is not None)
+        return Event(time, turns, given, output, reads, creations, calls, errors, 1, bash, tests, loop_state)
     return Event(time, covered=1, bash=bash, tests=tests, loop_state=loop_state)
 
 

@@ -1,5 +1,6 @@
 """The door to transcripts: reads each file once, for all windows and all checks (contract sections 1.3, 2.7, 2.8)."""
 
+import functools
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -57,15 +58,18 @@ def read_file(path: Path, reader: LineReader, warn: Warn) -> list[Event]:
                 warn(f"transcript {path}: not a plain file; skipped")
                 return events
             read = reader.read
-            for line in _lines(fd, lambda number: warn(f"transcript {path}: line {number} is over 16 MiB; skipped")):
-                if (event := read(line)) is not None:
-                    events.append(event)
+            too_long = functools.partial(_warn_too_long, path, warn)
+            events += [event for line in _lines(fd, too_long) if (event := read(line)) is not None]
         finally:
             os.close(fd)
     except OSError as e:
         warn(f"transcript {path}: {(e.strerror or str(e)).lower()}; skipped")
         return []
     return events
+
+
+def _warn_too_long(path: Path, warn: Warn, number: int) -> None:
+    warn(f"transcript {path}: line {number} is over 16 MiB; skipped")
 
 
 def _lines(fd: int, too_long: Callable[[int], None]) -> Iterator[bytes]:

@@ -6,9 +6,7 @@ NS = 1_000_000_000
 NS_MAX = 2**63 - 1
 """Times beyond the years 1677 to 2262 are cut to this range; no commit lies there."""
 
-_STAMP = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII
-)
+_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII)
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 _minutes: dict[str, int | None] = {}

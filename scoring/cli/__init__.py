@@ -1,0 +1,53 @@
+"""The command line, ``da-score``: one small file per command.
+
+A command parses, calls one library function and prints; what it prints is in :mod:`scoring.cli.tables` (on a pipe the
+reference's text, byte for byte) and :mod:`scoring.cli.screen` (on a terminal).
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from rubric import DaScoreError
+from scoring.cli.app import PROGRAM, cli
+from scoring.cli.output import complain
+
+EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit status: 0 done, 1 an error, 2 wrong usage, 130 interrupted."""
+    try:
+        status = cli.main(argv, prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as e:
+        help_command = e.ctx.command_path if e.ctx else PROGRAM
+        complain(f"{e.format_message()} (see '{help_command} --help')")
+        return EXIT_USAGE
+    except click.ClickException as e:
+        complain(e.format_message())
+        return EXIT_ERROR
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return EXIT_INTERRUPTED
+    except DaScoreError as e:
+        complain(str(e))
+        return EXIT_ERROR
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it flushes at the end: give it nowhere to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except Exception as e:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        complain(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
+        return EXIT_ERROR
+    return status if isinstance(status, int) else EXIT_OK
+
+
+def run() -> None:
+    """Run the command line of this process, and end the process with its status."""
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""The command group, and the options that commands share."""
+
+import functools
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scoring.records.load import DEFAULT_LOG_DIR
+from scoring.settings import Settings, resolve_settings
+
+PROGRAM = "da-score"
+
+COMMANDS = {
+    "run": "scoring.cli.run",
+    "iteration": "scoring.cli.iteration",
+    "session": "scoring.cli.session",
+    "records": "scoring.cli.records",
+    "signals": "scoring.cli.signals",
+    "integrity": "scoring.cli.integrity",
+    "rubric": "scoring.cli.rubric",
+    "demo": "scoring.cli.demo",
+    "completion": "scoring.cli.completion",
+}
+"""Every command, in the order of the help, with the module whose ``command`` it is; loaded when it is called."""
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        return command
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        from rubric import RUBRIC_VERSION
+
+        click.echo(f"{PROGRAM} {version(PROGRAM)} (default rubric {RUBRIC_VERSION})")
+        ctx.exit()
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Example:  da-score run --repo-dir . --transcript-dir ~/.codex/sessions/2026/06/03",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; may also stand after the command.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
+)
+@click.pass_context
+def cli(ctx: click.Context, as_json: bool) -> None:
+    """Score how good each iteration of a coding agent's work really was.
+
+    Scores come from an iteration log and from evidence beside it: git, verification artifacts, hook outcomes and agent
+    transcripts. Settings that are not given here are taken from DA_SCORE_* variables, .agents/da-score.toml and
+    [tool.da-score] in pyproject.toml.
+    """
+    ctx.obj = {"json": as_json}
+
+
+_OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "iter-log-dir": click.option(
+        "--iter-log-dir",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help=f"The iteration log.  [default: {DEFAULT_LOG_DIR}]",
+    ),
+    "repo-dir": click.option(
+        "--repo-dir",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="The git repository that the log is about.  [default: the current directory]",
+    ),
+    "transcript-dir": click.option(
+        "--transcript-dir",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        metavar="DIR",
+        help="A folder of agent transcripts (*.jsonl directly inside); may be given several times.",
+    ),
+    "rubric": click.option(
+        "--rubric", metavar="VERSION|FILE", help="The rubric to score under: a released version or a rubric file."
+    ),
+    "json": click.option("--json", is_flag=True, default=None, help="Print JSON."),
+}
+
+
+def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command some of the shared options, and call it with the resolved ``settings``.
+
+    ``--json`` is always among them.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_settings(**arguments: Any) -> Any:
+            keys = [*names, "json"]
+            given = {key: arguments.pop(key.replace("-", "_")) for key in keys}
+            context = click.get_current_context()
+            given["json"] = given["json"] or (context.find_root().obj or {}).get("json") or None
+            settings: Settings = resolve_settings(given)
+            return command(settings=settings, **arguments)
+
+        for name in ("json", *reversed(names)):
+            with_settings = _OPTIONS[name](with_settings)
+        return with_settings
+
+    return decorate
+
+
+LOG_OPTIONS = ("iter-log-dir",)
+EVIDENCE_OPTIONS = ("iter-log-dir", "repo-dir", "transcript-dir")
+SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")

@@ -1,0 +1,44 @@
+"""``da-score completion SHELL``, and what completion offers for iterations and sessions."""
+
+import os
+import re
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from scoring.cli.output import write
+from scoring.settings import resolve_settings
+
+_ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
+_SESSION = re.compile(r"session-(.+)\.score\.yaml")
+
+
+@click.command(epilog='Example:  eval "$(da-score completion bash)"')
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the completion script of a shell, to be evaluated in its start-up file."""
+    from scoring.cli.app import PROGRAM, cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # click knows the three shells
+    write(kind(cli, {}, PROGRAM, "_DA_SCORE_COMPLETE").source() + "\n")
+
+
+def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the iterations of the log."""
+    return _names(ctx, _ITERATION, incomplete)
+
+
+def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the sessions that have a sidecar."""
+    return _names(ctx, _SESSION, incomplete)
+
+
+def _names(ctx: click.Context, pattern: "re.Pattern[str]", incomplete: str) -> list[CompletionItem]:
+    given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
+    try:
+        names = sorted(os.listdir(resolve_settings(given).iter_log_dir))
+    except Exception:
+        return []
+    found = [m[1] for name in names if (m := pattern.fullmatch(name))]
+    return [CompletionItem(name) for name in found if name.startswith(incomplete)]

@@ -1,0 +1,49 @@
+"""``da-score demo``: a small made log, scored and shown, for those who have none yet."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from scoring.cli.app import settings_options
+from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.payloads import run_payload
+from scoring.cli.tables import integrity_text, iteration_text, run_text
+from scoring.demo import build_demo
+from scoring.integrity import summarize_integrity
+from scoring.score import score_log, write_scored_log
+from scoring.settings import Settings
+from scoring.sidecars.scores import iteration_score_path
+
+
+@click.command(epilog="Example:  da-score demo /tmp/da-score-demo")
+@click.argument("directory", type=click.Path(path_type=Path), required=False)
+@settings_options()
+def command(directory: Path | None, settings: Settings) -> None:
+    """Make a small repository with an iteration log in DIRECTORY (a new one by default), score it, and show it."""
+    demo = build_demo(directory or Path(tempfile.mkdtemp(prefix="da-score-demo-")))
+    scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warn)
+    iterations, sessions = write_scored_log(demo.iter_log_dir, scored, warn)
+    if settings.json:
+        write_json(run_payload(scored))
+        return
+    written = len(iterations), len(sessions)
+    lowest = min(scored.iterations, key=lambda i: (not i.score.scored, i.score.value))
+    rows = summarize_integrity(i.signals for i in scored.iterations)
+    source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
+    if on_terminal():
+        from scoring.cli import screen
+
+        screen.show_run(scored, demo.iter_log_dir, written)
+        write(f"\nWhy iteration {lowest.score.iteration} scored lowest\n\n")
+        screen.show_iteration(lowest.persisted, [], source, lowest.signals.objective)
+        write("\n")
+        screen.show_integrity(rows, demo.iter_log_dir)
+    else:
+        write(run_text(scored, demo.iter_log_dir, written) + "\n")
+        write(iteration_text(lowest.persisted, [], source) + "\n")
+        write(integrity_text(rows, demo.iter_log_dir))
+    write(
+        f"\nThe demo is in {demo.root}. Try:\n"
+        f"  cd {demo.repo_dir} && da-score iteration {scored.iterations[0].score.iteration}\n"
+    )

@@ -1,0 +1,70 @@
+"""``da-score iteration N``: the breakdown of one iteration."""
+
+from pathlib import Path
+
+import click
+
+from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.completion import complete_iterations
+from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.errors import NotFoundError
+from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outcomes
+from scoring.settings import Settings
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
+from scoring.values import HOOK_OUTCOMES
+
+
+@click.command(epilog="Example:  da-score iteration 42 --recompute")
+@click.argument("iteration", type=int, shell_complete=complete_iterations)
+@settings_options(*SCORING_OPTIONS)
+@click.option("--recompute", is_flag=True, help="Score the iteration anew, write its sidecar, and show it.")
+def command(iteration: int, settings: Settings, recompute: bool) -> None:
+    """Show how the score of one iteration came about.
+
+    Reads the iteration's sidecar. Where there is none, or with --recompute, scores the iteration first.
+    """
+    log_dir = settings.iter_log_dir
+    scored_now = None
+    if not recompute:
+        try:
+            score = read_iteration_score(log_dir, iteration)
+        except NotFoundError:
+            recompute = True
+    if recompute:
+        from rubric import find_rubric
+        from scoring.score import examine_iteration
+        from scoring.sidecars.scores import write_persisted_score
+
+        rubric = find_rubric(settings.rubric)
+        scored_now = examine_iteration(
+            log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, warn=warn
+        )
+        score = scored_now.persisted
+        write_persisted_score(log_dir, score)
+    if settings.json:
+        from scoring.cli.payloads import score_payload, scored_now_payload
+
+        write_json(scored_now_payload(scored_now) if scored_now else score_payload(score))
+        return
+    hooks, source = _hooks_behind(score, log_dir), iteration_score_path(log_dir, iteration)
+    if on_terminal():
+        from scoring.cli.screen import show_iteration
+
+        show_iteration(score, hooks, source, scored_now.signals.objective if scored_now else None)
+    else:
+        from scoring.cli.tables import iteration_text
+
+        write(iteration_text(score, hooks, source))
+
+
+def _hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
+    """Return the hook records behind a score whose hook signal is present."""
+    from scoring.cli.tables import sorted_hooks
+
+    if not any(row.signal == HOOK_OUTCOMES and row.present for row in score.breakdown):
+        return []
+    try:
+        return sorted_hooks(scored_hook_outcomes(log_dir, score.iteration) or [])
+    except HookFileError as e:
+        warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {e}")
+        return []

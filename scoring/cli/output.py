@@ -1,0 +1,48 @@
+"""What leaves the program: text and JSON on standard output, warnings and errors on standard error, a line each."""
+
+import contextlib
+import sys
+from typing import Any
+
+from scoring.text import printable
+
+
+def write(text: str) -> None:
+    """Write text to standard output as UTF-8, whatever the locale."""
+    sys.stdout.flush()
+    data = text.encode("utf-8", "backslashreplace")
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:
+        sys.stdout.write(data.decode())
+    else:
+        binary.write(data)
+        binary.flush()
+
+
+def write_json(value: Any) -> None:
+    """Write a value as JSON. Bytes that are not UTF-8 become replacement characters, as JSON has no bytes."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    write(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") + "\n")
+
+
+def on_terminal() -> bool:
+    """Tell whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def warn(text: str) -> None:
+    """Say on standard error what was left out, in one line."""
+    _say("warning", text)
+
+
+def complain(text: str) -> None:
+    """Say on standard error what went wrong, in one line."""
+    _say("error", text)
+
+
+def _say(kind: str, text: str) -> None:
+    line = printable(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    with contextlib.suppress(OSError, ValueError):  # nobody may be listening
+        print(f"da-score: {kind}: {line}", file=sys.stderr)

@@ -1,0 +1,41 @@
+"""``da-score run``: score the whole log."""
+
+import click
+
+from rubric import find_rubric
+from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.payloads import run_payload
+from scoring.score import score_log, write_scored_log
+from scoring.settings import Settings
+
+
+@click.command(
+    epilog="Example:  da-score run --repo-dir ~/src/app --transcript-dir ~/.claude/projects/-home-me-src-app"
+)
+@settings_options(*SCORING_OPTIONS)
+@click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")
+def command(settings: Settings, no_write: bool) -> None:
+    """Score every iteration and session of a log.
+
+    Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary.
+    """
+    rubric = find_rubric(settings.rubric)
+    log_dir = settings.iter_log_dir
+    scored = score_log(log_dir, settings.repo_dir, *settings.transcript_dirs, rubric=rubric, warn=warn)
+    written = None
+    if not no_write and scored.iterations:
+        iterations, sessions = write_scored_log(log_dir, scored, warn)
+        written = len(iterations), len(sessions)
+    if settings.json:
+        write_json(run_payload(scored))
+    elif not scored.iterations:
+        write(f"score: no iterations found in {log_dir}\n")
+    elif on_terminal():
+        from scoring.cli.screen import show_run
+
+        show_run(scored, log_dir, written)
+    else:
+        from scoring.cli.tables import run_text
+
+        write(run_text(scored, log_dir, written))

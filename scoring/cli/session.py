@@ -1,0 +1,47 @@
+"""``da-score session ID``: one session and its members."""
+
+from pathlib import Path
+
+import click
+
+from rubric import Coverage
+from scoring.cli.app import LOG_OPTIONS, settings_options
+from scoring.cli.completion import complete_sessions
+from scoring.cli.output import on_terminal, write, write_json
+from scoring.errors import DaScoreError
+from scoring.sessions import SessionScore
+from scoring.settings import Settings
+from scoring.sidecars.scores import read_iteration_score, read_session_score, session_score_path
+
+
+@click.command(epilog="Example:  da-score session 3f1c2a --json")
+@click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
+@settings_options(*LOG_OPTIONS)
+def command(session_id: str, settings: Settings) -> None:
+    """Show the score of one session, from its sidecar."""
+    log_dir = settings.iter_log_dir
+    session = read_session_score(log_dir, session_id)
+    source = session_score_path(log_dir, session_id)
+    if settings.json:
+        from scoring.cli.payloads import session_payload
+
+        write_json(session_payload(session, _coverages(session, log_dir)))
+    elif on_terminal():
+        from scoring.cli.screen import show_session
+
+        show_session(session, _coverages(session, log_dir), source)
+    else:
+        from scoring.cli.tables import session_text
+
+        write(session_text(session, source))
+
+
+def _coverages(session: SessionScore, log_dir: Path) -> dict[int, Coverage]:
+    """Read the coverage of the members whose sidecars are there."""
+    found = {}
+    for iteration in session.iterations:
+        try:
+            found[iteration] = read_iteration_score(log_dir, iteration).coverage
+        except DaScoreError:
+            continue
+    return found

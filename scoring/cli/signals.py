@@ -1,0 +1,19 @@
+"""``da-score signals``: what was found out about every iteration."""
+
+import click
+
+from rubric import find_rubric
+from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.output import warn, write_json
+from scoring.cli.payloads import signals_payload
+from scoring.score import score_log
+from scoring.settings import Settings
+
+
+@click.command(epilog="Example:  da-score signals --repo-dir . | jq '.[-1].signals.landed'")
+@settings_options(*SCORING_OPTIONS)
+def command(settings: Settings) -> None:
+    """Print every iteration's signals as JSON, with integrity and the objective checks."""
+    rubric = find_rubric(settings.rubric)
+    scored = score_log(settings.iter_log_dir, settings.repo_dir, *settings.transcript_dirs, rubric=rubric, warn=warn)
+    write_json([signals_payload(iteration) for iteration in scored.iterations])

@@ -1,0 +1,97 @@
+"""A small made project to try da-score on, for those who have no iteration log yet.
+
+A team builds a URL shortener with a coding agent. Its nine iterations show what a score can rest on:
+
+====  ===========================================================================================================
+iter  what happened
+====  ===========================================================================================================
+1     schema 1, all well, before hooks and transcripts were kept
+2     schema 1, a comparison without a commit: little evidence
+3     landed, tests pass, the transcript covers it: every signal is present
+4     the entry says that the verifier passed, its artifact says that it failed: an over-claim
+5     went beyond the task, gates remediated, and the commit was reverted although the entry says landed
+6     the repair; tokens were captured in the entry itself
+7     another session and harness; rebased: the commit is gone, the trunk has one with the summary as its subject
+8     one file outside the scope, one piece of advice, and nothing said about traces
+9     on a branch that waits for a review: not landed, and the entry says so
+====  ===========================================================================================================
+
+Commits, dates and ids are fixed: every build has the same bytes and the same SHAs. The entries in ``data/`` name
+commits of ``data/history.fast-import``; whoever edits the history has to mend them (``tests/test_demo.py`` tells).
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import InputError, WriteError
+from scoring.evidence.files import list_names
+from scoring.evidence.git import import_repository
+from scoring.records.load import DEFAULT_LOG_DIR
+
+__all__ = ["Demo", "build_demo"]
+
+_DATA = Path(__file__).parent / "data"
+_HISTORY = _DATA / "history.fast-import"
+_HARNESSES = ("claude", "codex")
+_REPOSITORY, _TRANSCRIPTS = "repo", "transcripts"
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """Where the parts of a built demo lie.
+
+    ``repo_dir`` is a git work tree with the trunk ``master``, ``iter_log_dir`` lies at the default place inside it, and
+    ``transcript_dirs`` lie beside it, one per harness.
+    """
+
+    root: Path
+    repo_dir: Path
+    iter_log_dir: Path
+    transcript_dirs: tuple[Path, ...]
+
+
+def build_demo(target: Path) -> Demo:
+    """Write the demo into a directory, which is created when it is missing.
+
+    When that fails, what was written is removed again; the directory itself may stay, empty.
+
+    Raises:
+        InputError: ``target`` is no directory, or is not empty; it is left as it was.
+        GitError: git is not installed, or refused the history.
+        WriteError: the files could not be written.
+    """
+    _make_ready(target)
+    repo_dir, transcripts = target / _REPOSITORY, target / _TRANSCRIPTS
+    try:
+        repo_dir.mkdir()
+        import_repository(repo_dir, _HISTORY.read_bytes())
+        _copy(_DATA / "agents", repo_dir / ".agents")
+        _copy(_DATA / "transcripts", transcripts)
+    except BaseException as e:
+        for made in (repo_dir, transcripts):
+            shutil.rmtree(made, ignore_errors=True)
+        if isinstance(e, OSError):
+            raise WriteError(f"{target}: the demo could not be written: {(e.strerror or str(e)).lower()}") from e
+        raise
+    return Demo(target, repo_dir, repo_dir / DEFAULT_LOG_DIR, tuple(transcripts / name for name in _HARNESSES))
+
+
+def _make_ready(target: Path) -> None:
+    """See to it that ``target`` is a directory and empty."""
+    advice = "name a directory that is empty or does not exist yet"
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(f"{target}: {(e.strerror or str(e)).lower()}; {advice}") from e
+    if list_names(target):
+        raise InputError(f"{target}: not empty; {advice}")
+
+
+def _copy(source: Path, to: Path) -> None:
+    """Copy the files below a directory; they get the modes and times of new files, however the package is installed."""
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            copied = to / path.relative_to(source)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            copied.write_bytes(path.read_bytes())

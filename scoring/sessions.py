@@ -1,0 +1,64 @@
+"""From iterations to sessions: the mean score of the iterations that one agent session did (contract section 3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+from rubric import BAND_UNSCORED, Rubric, Score
+from scoring.records.model import IterationRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SessionIterRef:
+    """One member of a session, with its score."""
+
+    iteration: int
+    scored: bool
+    value: float
+    band: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionScore:
+    """A session's score: the mean of its scored members, in [0, 1]; unscored when none is."""
+
+    session_id: str
+    rubric_version: str
+    iterations: tuple[int, ...]
+    scored: bool
+    value: float
+    band: str
+    per_iteration: tuple[SessionIterRef, ...]
+
+
+def aggregate_sessions(
+    rubric: Rubric, records: Sequence[IterationRecord], scores: Sequence[Score]
+) -> list[SessionScore]:
+    """Group scores by the session of their record; records and scores go in pairs, in iteration order.
+
+    Records without a session id are left out. Sessions come out sorted by id, by bytes.
+    """
+    members: dict[str, list[SessionIterRef]] = {}
+    for record, score in zip(records, scores, strict=True):
+        if record.agent.session_id:
+            ref = SessionIterRef(score.iteration, score.scored, score.value, score.band)
+            members.setdefault(record.agent.session_id, []).append(ref)
+    in_byte_order = sorted(members, key=lambda session_id: session_id.encode("utf-8", "surrogateescape"))
+    return [session_score(rubric, session_id, members[session_id]) for session_id in in_byte_order]
+
+
+def session_score(rubric: Rubric, session_id: str, members: Sequence[SessionIterRef]) -> SessionScore:
+    """Score one session from its members, which are in iteration order."""
+    values = [member.value for member in members if member.scored]
+    # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
+    value = reduce(add, values, 0.0) / len(values) if values else 0.0
+    return SessionScore(
+        session_id,
+        rubric.version,
+        tuple(member.iteration for member in members),
+        bool(values),
+        value,
+        rubric.band(value) if values else BAND_UNSCORED,
+        tuple(members),
+    )

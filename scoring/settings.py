@@ -1,0 +1,127 @@
+"""Settings: where a command takes what its options do not say.
+
+The first place that sets a key wins: the command line, ``DA_SCORE_*`` variables, ``.agents/da-score.toml`` in the
+repository, ``[tool.da-score]`` in its ``pyproject.toml`` (contract section 5). Keys are the long options. Paths in a
+file are relative to the repository; paths in variables and options to the current directory.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rubric import RUBRIC_VERSION
+from scoring.errors import InputError, SettingsError
+from scoring.evidence.files import read_file
+from scoring.records.load import DEFAULT_LOG_DIR
+
+SETTINGS_FILE = Path(".agents/da-score.toml")
+PYPROJECT_FILE = Path("pyproject.toml")
+PYPROJECT_TABLE = "da-score"
+ENVIRONMENT_PREFIX = "DA_SCORE_"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a command works on, from wherever it was set."""
+
+    iter_log_dir: Path = DEFAULT_LOG_DIR
+    repo_dir: Path = Path()
+    transcript_dirs: tuple[Path, ...] = ()
+    rubric: str = RUBRIC_VERSION
+    json: bool = False
+
+
+_TEXT, _PATH, _PATHS, _FLAG = "text", "a path", "a list of paths", "true or false"
+_KINDS = {"iter-log-dir": _PATH, "repo-dir": _PATH, "transcript-dir": _PATHS, "rubric": _TEXT, "json": _FLAG}
+_ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
+
+
+def resolve_settings(options: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings for some command-line options.
+
+    Args:
+        options: by long option name without dashes in front (``iter-log-dir``); None and () mean not given.
+        environment: the variables to look at; those of the process by default.
+
+    Raises:
+        SettingsError: a file or variable sets something that is unknown or of the wrong kind.
+    """
+    given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
+    settings = _from_environment(os.environ if environment is None else environment) | given
+    repository = Path(settings.get("repo-dir", "."))
+    settings = _from_files(repository) | settings
+    return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
+
+
+def _typed(key: str, value: Any) -> Any:
+    kind = _KINDS[key]
+    if kind == _PATH:
+        return Path(value)
+    return tuple(Path(path) for path in value) if kind == _PATHS else value
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, kind in _KINDS.items():
+        name = ENVIRONMENT_PREFIX + key.upper().replace("-", "_")
+        text = environment.get(name, "")
+        if not text:
+            continue
+        if kind == _PATHS:
+            found[key] = tuple(path for path in text.split(os.pathsep) if path)
+        elif kind == _FLAG:
+            if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+                raise SettingsError(f"{name}: {text!r} is not true or false; use 1 or 0")
+            found[key] = text.lower() in ("1", "true", "yes", "on")
+        else:
+            found[key] = text
+    return found
+
+
+def _from_files(repository: Path) -> dict[str, Any]:
+    own = _toml(repository / SETTINGS_FILE)
+    shared = _toml(repository / PYPROJECT_FILE, only_if=PYPROJECT_TABLE).get("tool", {})
+    table = shared.get(PYPROJECT_TABLE, {}) if isinstance(shared, dict) else {}
+    return _checked(table, repository, f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]") | _checked(
+        own, repository, str(repository / SETTINGS_FILE)
+    )
+
+
+def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
+    """Read a TOML file; empty when there is none, or when it does not speak of ``only_if``."""
+    try:
+        data = read_file(path)
+    except FileNotFoundError:
+        return {}
+    except InputError as e:
+        raise SettingsError(f"{e}; settings are a readable TOML file") from e
+    if only_if.encode() not in data:
+        return {}
+    import tomllib  # a repository without settings does not pay for it
+
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise SettingsError(f"{path}: not TOML: {e}") from e
+
+
+def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"{where}: not a table")
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in _KINDS:
+            raise SettingsError(f"{where}: unknown setting {key!r}; known: {', '.join(_KINDS)}")
+        kind = _KINDS[key]
+        if kind == _PATHS:
+            paths = [value] if isinstance(value, str) else value
+            if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+                raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
+            found[key] = tuple(repository / Path(path).expanduser() for path in paths)
+        elif not isinstance(value, bool if kind == _FLAG else str):
+            raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
+        else:
+            found[key] = repository / Path(str(value)).expanduser() if kind == _PATH else value
+    return found

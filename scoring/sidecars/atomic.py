@@ -1,0 +1,116 @@
+"""Writes one file so that a reader sees the old one or the new one, never a part (contract section 4).
+
+The new bytes go to a temporary file in the same directory, are flushed to disk, and are renamed over the target. What
+this gives, and what it does not:
+
+- a crash, a kill or a full disk leaves the old file as it was, and at most one temporary file;
+- of several writers at once the last rename wins, and its file is whole;
+- a target that is a symlink is replaced, not followed, so nothing outside the directory is written;
+- two files are two renames: a crash between them leaves one new and one old.
+
+A temporary file carries the number of its process. It is litter when that process is gone or it is older than an hour;
+:func:`remove_litter` takes it away.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from scoring.errors import WriteError
+
+MODE = 0o600
+LITTER_AGE = 3600.0
+"""Seconds after which a temporary file is litter, whatever its process does."""
+
+_TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path`` with mode 0600. A file that holds these bytes already is left alone.
+
+    Raises:
+        WriteError: the file could not be written; what was at ``path`` is still there.
+    """
+    if _holds(path, data):
+        return
+    temporary = path.parent / f".da-score-{os.getpid()}-{secrets.token_hex(8)}.tmp"
+    try:
+        try:
+            _write_flushed(temporary, data)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _flush_directory(path.parent)
+    except OSError as e:
+        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the old file is untouched") from e
+
+
+def _write_flushed(path: Path, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
+    try:
+        os.fchmod(fd, MODE)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _flush_directory(directory: Path) -> None:
+    """Make the rename last through a power cut, where the file system lets us."""
+    with contextlib.suppress(OSError):
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Tell whether a plain file of mode 0600 at ``path`` holds exactly these bytes."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(fd)
+        same_kind = found.st_mode == 0o100000 | MODE and found.st_size == len(data)
+        return same_kind and os.read(fd, len(data) + 1) == data
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def remove_litter(directory: Path, now: Callable[[], float] = time.time) -> None:
+    """Remove temporary files that no living process will finish. Never raises."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if (m := _TEMPORARY.fullmatch(name)) and _is_litter(directory / name, int(m[1]), now()):
+                with contextlib.suppress(OSError):
+                    os.unlink(directory / name)
+
+
+def _is_litter(path: Path, process: int, now: float) -> bool:
+    try:
+        age = now - os.lstat(path).st_mtime
+    except OSError:
+        return False
+    return age > LITTER_AGE or not _is_alive(process)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is there and belongs to somebody else
+        return True
+    return True

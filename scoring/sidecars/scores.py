@@ -1,0 +1,232 @@
+"""Score sidecars: what is persisted of a score, where, and how it is read back (contract section 4)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rubric import Coverage, Score, SignalContribution, coverage_of
+from scoring.errors import InputError, NotFoundError, WriteError, YamlError
+from scoring.evidence.files import read_file
+from scoring.records.model import IterationRecord
+from scoring.sessions import SessionIterRef, SessionScore
+from scoring.sidecars.atomic import write_atomically
+from scoring.sidecars.emitter import Value, emit
+from scoring.yamlread import Node, Reader, Take, items_of, parse
+
+SESSION_ID_LIMIT = 200
+"""The longest session id, in bytes, that becomes a file name."""
+
+PersistedContribution = SignalContribution
+"""One row of a persisted breakdown: the row of the score, as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersistedScore:
+    """One iteration's score as it is on disk."""
+
+    iteration: int
+    rubric_version: str
+    scored: bool
+    value: float
+    band: str
+    breakdown: tuple[PersistedContribution, ...]
+    linked_traces_to_outcomes: bool = False
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many signals, and how much of the weight, this score rests on."""
+        return coverage_of(self.breakdown)
+
+    def as_dict(self) -> dict[str, Value]:
+        """Return the content of the sidecar, keys in their order; what the format leaves out is left out."""
+        breakdown = [
+            {f.name: getattr(row, f.name) for f in fields(row) if f.name != "detail" or row.detail}
+            for row in self.breakdown
+        ]
+        content: dict[str, Value] = {
+            "iteration": self.iteration,
+            "rubric_version": self.rubric_version,
+            "scored": self.scored,
+            "value": self.value,
+            "band": self.band,
+            "breakdown": breakdown,
+        }
+        if self.linked_traces_to_outcomes:
+            content["linked_traces_to_outcomes"] = True
+        return content
+
+
+def session_as_dict(session: SessionScore) -> dict[str, Value]:
+    """Return the content of a session's sidecar, keys in their order."""
+    return {
+        "session_id": session.session_id,
+        "rubric_version": session.rubric_version,
+        "iterations": list(session.iterations),
+        "scored": session.scored,
+        "value": session.value,
+        "band": session.band,
+        "per_iteration": [{f.name: getattr(ref, f.name) for f in fields(ref)} for ref in session.per_iteration],
+    }
+
+
+def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
+    """Tell whether any verifier named a pair of a trace and its outcome."""
+    return any(verifier.linked_traces for verifier in record.verifiers)
+
+
+def build_persisted_score(score: Score, record: IterationRecord | None = None) -> PersistedScore:
+    """Build what is persisted of a score, with the markers that come from its record."""
+    linked = record is not None and derive_linked_traces_to_outcomes(record)
+    return PersistedScore(
+        score.iteration, score.rubric_version, score.scored, score.value, score.band, score.breakdown, linked
+    )
+
+
+def iteration_score_path(iter_log_dir: Path | str, iteration: int) -> Path:
+    """Return where the score of an iteration is persisted."""
+    return Path(iter_log_dir) / f"iter-{iteration}.score.yaml"
+
+
+def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
+    """Return where the score of a session is persisted.
+
+    Raises:
+        InputError: the id is empty or no plain file name.
+    """
+    if not is_plain_session_id(session_id):
+        raise InputError(f"session id {session_id!r} is no plain file name; it has no score file")
+    return Path(iter_log_dir) / f"session-{session_id}.score.yaml"
+
+
+def is_plain_session_id(session_id: str) -> bool:
+    """Tell whether a session id can be part of a file name (contract section 9)."""
+    return (
+        session_id not in ("", ".", "..")
+        and not any(c in "/\\" or c < " " or "\x7f" <= c <= "\x9f" for c in session_id)
+        and len(session_id.encode("utf-8", "surrogateescape")) <= SESSION_ID_LIMIT
+    )
+
+
+def write_iteration_score(iter_log_dir: Path | str, score: Score) -> Path:
+    """Persist a score without the markers of its record, and return where.
+
+    Raises:
+        WriteError: it could not be written; the old file is untouched.
+    """
+    return write_persisted_score(iter_log_dir, build_persisted_score(score))
+
+
+def write_iteration_score_with_record(iter_log_dir: Path | str, score: Score, record: IterationRecord) -> Path:
+    """Persist a score with the markers of its record, and return where; raises as :func:`write_iteration_score`."""
+    return write_persisted_score(iter_log_dir, build_persisted_score(score, record))
+
+
+def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Path:
+    """Persist a score that was built before; raises as :func:`write_iteration_score`."""
+    path = iteration_score_path(iter_log_dir, score.iteration)
+    write_atomically(path, emit(score.as_dict()))
+    return path
+
+
+def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) -> list[Path]:
+    """Persist scores in order and return where.
+
+    Raises:
+        WriteError: at the first that could not be written; its ``written`` holds the paths written before.
+    """
+    return write_each(scores, lambda score: write_iteration_score(iter_log_dir, score))
+
+
+def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
+    """Persist a session's score, and return where.
+
+    Raises:
+        InputError: the session id is no plain file name.
+        WriteError: it could not be written; the old file is untouched.
+    """
+    path = session_score_path(iter_log_dir, session.session_id)
+    write_atomically(path, emit(session_as_dict(session)))
+    return path
+
+
+def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
+    """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
+    return write_each(sessions, lambda session: write_session_score(iter_log_dir, session))
+
+
+def write_each(items: Sequence[Any], write: Callable[[Any], Path]) -> list[Path]:
+    """Write items in order; the error of the first that fails carries the paths of those before."""
+    written: list[Path] = []
+    for item in items:
+        try:
+            written.append(write(item))
+        except WriteError as e:
+            raise WriteError(str(e), tuple(written)) from e
+    return written
+
+
+_HEAD: dict[str, Take] = {
+    "rubric_version": Reader.string,
+    "scored": Reader.boolean,
+    "value": Reader.number,
+    "band": Reader.string,
+}
+_ROW: dict[str, Take] = {
+    "signal": Reader.string,
+    "label": Reader.string,
+    "present": Reader.boolean,
+    "sub_score": Reader.number,
+    "detail": Reader.string,
+    "nominal_weight": Reader.number,
+    "effective_weight": Reader.number,
+    "contribution": Reader.number,
+}
+_REF: dict[str, Take] = {"iteration": Reader.integer, **{k: v for k, v in _HEAD.items() if k != "rubric_version"}}
+_EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0, Reader.integer: 0}
+
+
+def _whole(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, Any]:
+    """Take a mapping whose missing fields read as empty."""
+    return {name: _EMPTY.get(take, ()) for name, take in shape.items()} | reader.struct(node, shape)
+
+
+_SCORE: dict[str, Take] = _HEAD | {
+    "iteration": Reader.integer,
+    "breakdown": items_of(lambda reader, node: SignalContribution(**_whole(reader, node, _ROW))),
+    "linked_traces_to_outcomes": Reader.boolean,
+}
+_SESSION: dict[str, Take] = _HEAD | {
+    "session_id": Reader.string,
+    "iterations": items_of(Reader.integer),
+    "per_iteration": items_of(lambda reader, node: SessionIterRef(**_whole(reader, node, _REF))),
+}
+
+
+def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
+    """Read a persisted score back.
+
+    Raises:
+        NotFoundError: there is none; the text names the path.
+        InputError: the file is no score sidecar.
+    """
+    given = _read(iteration_score_path(iter_log_dir, iteration), _SCORE)
+    return PersistedScore(**given | {"breakdown": tuple(given["breakdown"])})
+
+
+def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScore:
+    """Read a session's persisted score back; raises as :func:`read_iteration_score`."""
+    given = _read(session_score_path(iter_log_dir, session_id), _SESSION)
+    return SessionScore(**given | {name: tuple(given[name]) for name in ("iterations", "per_iteration")})
+
+
+def _read(path: Path, shape: Mapping[str, Take]) -> dict[str, Any]:
+    try:
+        node = parse(read_file(path))
+        if node is None:
+            raise YamlError("it is empty")
+        return _whole(Reader(), node, shape)
+    except FileNotFoundError as e:
+        raise NotFoundError(f"{path}: no such score; score the log first with 'da-score run'") from e
+    except YamlError as e:
+        raise InputError(f"{path}: {e}; this is no score sidecar, score it anew") from e

@@ -1,0 +1,122 @@
+"""Real git repositories for tests: every commit has the same SHA on every machine and in every run."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+START = 1_776_000_000
+"""The time of a builder's first commit; each further one is an hour later."""
+
+STEP = 3_600
+
+_ENVIRONMENT = {
+    "GIT_AUTHOR_EMAIL": "a@example.org",
+    "GIT_AUTHOR_NAME": "Author",
+    "GIT_COMMITTER_EMAIL": "c@example.org",
+    "GIT_COMMITTER_NAME": "Committer",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "HOME": "/nonexistent",
+    "LC_ALL": "C",
+    "PATH": os.environ.get("PATH", os.defpath),
+}
+_SETTINGS = ("-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "advice.detachedHead=false")
+
+Files = Mapping[str, str | bytes | None]
+"""What a commit writes, by path; None deletes the file."""
+
+
+class Repo:
+    """A git work tree under construction.
+
+    The branch is ``master`` unless another name is given. Every method that makes a commit takes its committer time
+    in seconds since 1970 and returns its SHA.
+    """
+
+    def __init__(self, path: Path, *options: str, branch: str = "master") -> None:
+        self.path = path
+        self.clock = START - STEP
+        path.mkdir(parents=True, exist_ok=True)
+        self.git("init", "-q", "-b", branch, *options)
+
+    def git(self, *arguments: str, given: bytes = b"", time: int | None = None) -> str:
+        """Run git here and return what it prints, without the last line feed."""
+        return self.git_bytes(*arguments, given=given, time=time).decode("utf-8", "surrogateescape").removesuffix("\n")
+
+    def git_bytes(self, *arguments: str, given: bytes = b"", time: int | None = None) -> bytes:
+        """Run git here and return what it prints, byte for byte."""
+        stamp = f"{self.clock if time is None else time} +0000"
+        dates = {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+        command = ["git", *_SETTINGS, "-C", str(self.path), *arguments]
+        done = subprocess.run(command, input=given, capture_output=True, env=_ENVIRONMENT | dates, check=False)
+        if done.returncode:
+            raise AssertionError(f"{' '.join(arguments)}: {done.stderr.decode(errors='replace')}")
+        return done.stdout
+
+    def commit(self, files: Files | None = None, message: str | bytes = "work", time: int | None = None) -> str:
+        """Write files and commit everything, the message byte for byte as given; an empty commit is fine."""
+        for name, content in (files or {}).items():
+            path = self.path / name
+            if content is None:
+                path.unlink()
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.git("add", "-A")
+        text = message.encode() if isinstance(message, str) else message
+        options = ("--allow-empty", "--allow-empty-message", "--cleanup=verbatim", "--no-verify")
+        self.git("commit", "-q", *options, "-F", "-", given=text, time=self._tick(time))
+        return self.head()
+
+    def head(self, name: str = "HEAD") -> str:
+        """Return the SHA of the commit that a name stands for."""
+        return self.git("rev-parse", "--verify", f"{name}^{{commit}}")
+
+    def branch(self, name: str, at: str = "HEAD") -> None:
+        """Make a branch and switch to it."""
+        self.git("checkout", "-q", "-b", name, at)
+
+    def checkout(self, name: str) -> None:
+        """Switch to a branch or a commit."""
+        self.git("checkout", "-q", name)
+
+    def merge(self, name: str, message: str = "merge", time: int | None = None, *, files: Files | None = None) -> str:
+        """Merge a branch into this one with a merge commit; ``files`` are written into the merge itself."""
+        when = self._tick(time)
+        options = ("--no-ff", "--no-commit", "--no-verify", "-X", "ours")
+        self.git("merge", "-q", *options, name, time=when)
+        return self.commit(files, message, when)
+
+    def revert(self, name: str, time: int | None = None) -> str:
+        """Revert a commit with git's own message."""
+        self.git("revert", "--no-edit", name, time=self._tick(time))
+        return self.head()
+
+    def reset(self, name: str) -> None:
+        """Move the branch and the work tree to a commit."""
+        self.git("reset", "-q", "--hard", name)
+
+    def tag(self, name: str, at: str = "HEAD", message: str = "") -> None:
+        """Make a tag: an annotated one when there is a message, which is another object than the commit."""
+        self.git("tag", *(("-a", "-m", message) if message else ()), name, at)
+
+    def config(self, key: str, value: str) -> None:
+        """Write a setting into the repository's own configuration."""
+        self.git("config", key, value)
+
+    def raw_commit(self, headers: str, message: str = "raw", parent: str = "HEAD") -> str:
+        """Write a commit object as no git would: ``headers`` are what stands where author and committer belong."""
+        tree, parent = self.git("rev-parse", "HEAD^{tree}"), self.head(parent)
+        body = f"tree {tree}\nparent {parent}\n{headers}\n\n{message}\n"
+        return self.git("hash-object", "-t", "commit", "--literally", "-w", "--stdin", given=body.encode())
+
+    def lose(self, name: str) -> str:
+        """Delete the loose object that a name stands for, as a damaged disk would; return its id."""
+        sha = self.git("rev-parse", "--verify", name)
+        (self.path / ".git/objects" / sha[:2] / sha[2:]).unlink()
+        return sha
+
+    def _tick(self, time: int | None) -> int:
+        self.clock = self.clock + STEP if time is None else time
+        return self.clock

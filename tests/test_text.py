@@ -1,0 +1,211 @@
+"""Text rules of contract section 2: trimming, case, quoting, cutting, and what a terminal is shown."""
+
+import pytest
+
+from scoring.text import cell, cut, fold, lower, printable, quote, short, trim
+
+LONG_S = "\u017f"
+KELVIN = "\u212a"
+ANGSTROM = "\u212b"
+SHARP_S = "\u00df"
+CAPITAL_SHARP_S = "\u1e9e"
+CAPITAL_I_DOT = "\u0130"
+DOTLESS_I = "\u0131"
+SIGMA, FINAL_SIGMA, CAPITAL_SIGMA = "\u03c3", "\u03c2", "\u03a3"
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        pytest.param(chr(code), id=f"U+{code:04X}")
+        for code in [
+            *range(0x09, 0x0E),
+            0x20,
+            0x85,
+            0xA0,
+            0x1680,
+            *range(0x2000, 0x200B),
+            0x2028,
+            0x2029,
+            0x202F,
+            0x205F,
+            0x3000,
+        ]
+    ],
+)
+def test_trim_takes_unicode_white_space_off_both_ends(space: str) -> None:
+    assert trim(f"{space}{space}a{space}b{space}") == f"a{space}b"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("\x1c", id="file-separator-which-python-strips"),
+        pytest.param("\x1d", id="group-separator-which-python-strips"),
+        pytest.param("\x1e", id="record-separator-which-python-strips"),
+        pytest.param("\x1f", id="unit-separator-which-python-strips"),
+        pytest.param("\u200b", id="zero-width-space"),
+        pytest.param("\ufeff", id="byte-order-mark"),
+        pytest.param("\u180e", id="mongolian-vowel-separator"),
+        pytest.param("\0", id="nul"),
+    ],
+)
+def test_trim_leaves_what_is_no_white_space(other: str) -> None:
+    assert trim(f" {other}a{other} ") == f"{other}a{other}"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t\u3000"])
+def test_trim_of_nothing_but_white_space_is_empty(text: str) -> None:
+    assert trim(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("On-TARGET", "on-target", id="ascii"),
+        pytest.param("\u00c9T\u00c9", "\u00e9t\u00e9", id="accents"),
+        pytest.param(CAPITAL_SIGMA + "A" + CAPITAL_SIGMA, SIGMA + "a" + SIGMA, id="a-last-sigma-is-no-final-sigma"),
+        pytest.param(CAPITAL_I_DOT, "i", id="i-with-dot-becomes-one-letter"),
+        pytest.param(KELVIN, "k", id="kelvin"),
+        pytest.param(CAPITAL_SHARP_S, SHARP_S, id="capital-sharp-s"),
+        pytest.param(SHARP_S, SHARP_S, id="sharp-s-is-lower-already"),
+        pytest.param(LONG_S, LONG_S, id="long-s-is-lower-already"),
+        pytest.param("\U00010400", "\U00010428", id="beyond-the-basic-plane"),
+        pytest.param("\U0001f389", "\U0001f389", id="no-letter"),
+    ],
+)
+def test_lower_maps_one_character_to_one(text: str, expected: str) -> None:
+    assert lower(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param("FEAT: One", "feat: oNE", id="ascii"),
+        pytest.param(LONG_S, "S", id="long-s-is-s"),
+        pytest.param(KELVIN, "k", id="kelvin-is-k"),
+        pytest.param(ANGSTROM, "\u00e5", id="angstrom-is-a-with-ring"),
+        pytest.param(CAPITAL_SHARP_S, SHARP_S, id="capital-sharp-s-is-sharp-s"),
+        pytest.param(FINAL_SIGMA, CAPITAL_SIGMA, id="final-sigma-is-sigma"),
+        pytest.param(FINAL_SIGMA, SIGMA, id="final-sigma-is-small-sigma"),
+        pytest.param("\u00b5", "\u03bc", id="micro-is-mu"),
+        pytest.param("\u01c5", "\u01c4", id="title-case-digraph"),
+        pytest.param("\u1f88", "\u1f80", id="letter-whose-full-folding-is-two-letters"),
+        pytest.param("\u13a0", "\uab70", id="cherokee-folds-upwards"),
+        pytest.param("\U00010400", "\U00010428", id="beyond-the-basic-plane"),
+    ],
+)
+def test_fold_takes_letters_for_equal_that_differ_in_case_only(one: str, other: str) -> None:
+    assert fold(one) == fold(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param(SHARP_S, "ss", id="sharp-s-is-not-ss"),
+        pytest.param("STRASSE", f"stra{SHARP_S}e", id="sharp-s-in-a-word"),
+        pytest.param(CAPITAL_SHARP_S, "SS", id="capital-sharp-s-is-not-ss"),
+        pytest.param(CAPITAL_I_DOT, "i", id="i-with-dot-is-not-i"),
+        pytest.param(CAPITAL_I_DOT, "I", id="i-with-dot-is-not-capital-i"),
+        pytest.param(DOTLESS_I, "i", id="dotless-i-is-not-i"),
+        pytest.param("\ufb01", "fi", id="ligature-is-not-its-letters"),
+        pytest.param("\u00e9", "e\u0301", id="composed-is-not-decomposed"),
+        pytest.param("\u0149", "\u02bcn", id="n-with-apostrophe-is-one-letter"),
+        pytest.param("a", "a ", id="white-space-counts"),
+    ],
+)
+def test_fold_keeps_apart_what_is_not_one_letter_in_two_cases(one: str, other: str) -> None:
+    assert fold(one) != fold(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", "", id="empty"),
+        pytest.param("abc", "abc", id="shorter"),
+        pytest.param("0123456789ab", "0123456789ab", id="exactly-12"),
+        pytest.param("0123456789abc", "0123456789ab", id="13"),
+        pytest.param("\u00e9" * 13, "\u00e9" * 12, id="characters-not-bytes"),
+        pytest.param("\U0001f389" * 13, "\U0001f389" * 12, id="beyond-the-basic-plane"),
+    ],
+)
+def test_short_is_the_first_twelve_characters(text: str, expected: str) -> None:
+    assert short(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", '""', id="empty"),
+        pytest.param("t1 - x/y~", '"t1 - x/y~"', id="plain-ascii"),
+        pytest.param('say "hi"', r'"say \"hi\""', id="quote"),
+        pytest.param("it's", '"it\'s"', id="apostrophe-stays"),
+        pytest.param("a\\b", r'"a\\b"', id="backslash"),
+        pytest.param("\a\b\f\n\r\t\v", r'"\a\b\f\n\r\t\v"', id="named-escapes"),
+        pytest.param("\0\x01\x1b\x1f", r'"\x00\x01\x1b\x1f"', id="other-controls"),
+        pytest.param("\x7f", r'"\x7f"', id="delete"),
+        pytest.param("\x80\x85\x9f", r'"\u0080\u0085\u009f"', id="upper-controls"),
+        pytest.param("caf\u00e9 \u65e5\u672c", '"caf\u00e9 \u65e5\u672c"', id="printable-letters-stay"),
+        pytest.param("\U0001f389", '"\U0001f389"', id="printable-beyond-the-basic-plane-stays"),
+        pytest.param("\u00a0\u3000", r'"\u00a0\u3000"', id="spaces-other-than-the-ascii-one"),
+        pytest.param("\u00ad\u200b\ufeff", r'"\u00ad\u200b\ufeff"', id="invisible-characters"),
+        pytest.param("\u2028\u2029", r'"\u2028\u2029"', id="line-and-paragraph-separators"),
+        pytest.param("\ue000", r'"\ue000"', id="private-use"),
+        pytest.param("\U000e0001", r'"\U000e0001"', id="non-printable-beyond-the-basic-plane"),
+        pytest.param("\U0010ffff", r'"\U0010ffff"', id="last-code-point"),
+        pytest.param("\ufffd", '"\ufffd"', id="replacement-character-is-printable"),
+        pytest.param("e\u0301", '"e\u0301"', id="combining-mark-stays"),
+        pytest.param("a\udcffb\udc80", r'"a\xffb\x80"', id="bytes-that-are-not-utf8"),
+    ],
+)
+def test_quote_escapes_what_is_not_printable(text: str, expected: str) -> None:
+    assert quote(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m", id="terminal-colours"),
+        pytest.param("a\r\nb\tc\a\b\f\v", r"a\r\nb\tc\a\b\f\v", id="named-escapes"),
+        pytest.param("\0\x7f", r"\x00\x7f", id="nul-and-delete"),
+        pytest.param("\x9b31m", r"\u009b31m", id="one-character-control-sequence"),
+        pytest.param("\udc9b", r"\x9b", id="byte-that-a-terminal-takes-for-a-control"),
+        pytest.param("\ud800", r"\ud800", id="half-a-character-that-cannot-be-written"),
+    ],
+)
+def test_printable_shows_controls_escaped(text: str, expected: str) -> None:
+    assert printable(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", 'plain "quoted" \\ text', "caf\u00e9 \U0001f389 \u65e5", "\u00a0\u00ad"])
+def test_printable_leaves_the_rest(text: str) -> None:
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        pytest.param("0123456789", 10, "0123456789", id="fits-exactly"),
+        pytest.param("0123456789a", 10, "0123456...", id="one-too-many"),
+        pytest.param("", 10, "", id="empty"),
+        pytest.param("abcd", 3, "...", id="nothing-but-dots"),
+        pytest.param("\u00e9" * 11, 10, "\u00e9" * 7 + "...", id="never-splits-a-character"),
+        pytest.param("\U0001f389" * 11, 10, "\U0001f389" * 7 + "...", id="nor-one-beyond-the-basic-plane"),
+    ],
+)
+def test_cut_ends_in_three_dots(text: str, width: int, expected: str) -> None:
+    assert cut(text, width) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("task-1", "task-1", id="plain"),
+        pytest.param("a\nb", r"a\nb", id="escaped"),
+        pytest.param("\n\n\n\n", r"\n\n\n\n", id="fits-when-escaped"),
+        pytest.param("\n\n\n\n\n", r"\n\n\n...", id="cut-after-escaping"),
+    ],
+)
+def test_cell_escapes_before_it_cuts(text: str, expected: str) -> None:
+    assert cell(text, 9) == expected
+    assert len(cell(text, 9)) <= 9

@@ -1,0 +1,815 @@
+"""How YAML becomes typed fields (contract section 1.2): what each kind of field takes, and what is refused."""
+
+import math
+from typing import Any
+
+import pytest
+
+from scoring.errors import YamlError
+from scoring.yamlread import MAX_DEPTH, Node, Reader, Take, is_timestamp, items_of, parse, resolve
+
+Value = str | int | float | bool | None
+
+
+def struct(text: str | bytes, **fields: Take) -> dict[str, Any]:
+    """Read a document whose root is a mapping into fields."""
+    node = parse(text.encode() if isinstance(text, str) else text)
+    assert node is not None
+    return Reader().struct(node, fields)
+
+
+def block(**fields: Take) -> Take:
+    def take(reader: Reader, node: Node) -> dict[str, Any]:
+        return reader.struct(node, fields)
+
+    return take
+
+
+def field(written: str, take: Take) -> Any:
+    """Read the value of one field, written after its key on the document's only line."""
+    return struct(f"f: {written}\n", f=take)["f"]
+
+
+def refused(written: str, take: Take) -> str:
+    """Return why a value does not fit its field."""
+    with pytest.raises(YamlError) as caught:
+        field(written, take)
+    return str(caught.value)
+
+
+class TestString:
+    @pytest.mark.parametrize(
+        ("written", "expected"),
+        [
+            pytest.param("plain words", "plain words", id="word"),
+            pytest.param("2026-04-18", "2026-04-18", id="date-keeps-its-text"),
+            pytest.param("2026-01-01 10:00:00", "2026-01-01 10:00:00", id="time-keeps-its-text"),
+            pytest.param("1234567", "1234567", id="number-keeps-its-text"),
+            pytest.param("0123e45", "0123e45", id="number-with-exponent-keeps-its-text"),
+            pytest.param("007", "007", id="leading-zeros-stay"),
+            pytest.param("1.50", "1.50", id="trailing-zeros-stay"),
+            pytest.param("0x1F", "0x1F", id="hexadecimal-keeps-its-text"),
+            pytest.param("1:30", "1:30", id="no-base-60"),
+            pytest.param("yes", "yes", id="old-boolean-keeps-its-text"),
+            pytest.param("True", "True", id="boolean-keeps-its-text"),
+            pytest.param(".inf", ".inf", id="infinity-keeps-its-text"),
+            pytest.param("=", "=", id="equals-sign"),
+            pytest.param("<<", "<<", id="merge-sign-as-a-value"),
+            pytest.param("'null'", "null", id="quoted-null-is-text"),
+            pytest.param("''", "", id="quoted-nothing"),
+            pytest.param("'it''s'", "it's", id="single-quotes"),
+            pytest.param(r'"a\tb\u00e9"', "a\tb\u00e9", id="double-quotes-with-escapes"),
+            pytest.param("null", "", id="null"),
+            pytest.param("Null", "", id="capital-null"),
+            pytest.param("NULL", "", id="all-capital-null"),
+            pytest.param("~", "", id="tilde"),
+            pytest.param("", "", id="nothing"),
+            pytest.param("nUll", "nUll", id="mixed-case-null-is-a-word"),
+            pytest.param("!!str", "", id="tagged-nothing"),
+            pytest.param("!!str ~", "~", id="tilde-tagged-as-text"),
+            pytest.param("!!null ''", "", id="null-tag"),
+            pytest.param("!!int 0x1F", "0x1F", id="number-tag-keeps-the-text"),
+            pytest.param("!!float 3", "3", id="float-tag-keeps-the-text"),
+            pytest.param("!foo x", "x", id="tag-of-its-own"),
+            pytest.param("!<tag:example.org,2026:x> y", "y", id="verbatim-tag"),
+            pytest.param("! 5", "5", id="non-specific-tag"),
+            pytest.param("!!binary aGk=", "hi", id="binary-is-decoded"),
+            pytest.param("!!binary /w==", "\udcff", id="binary-that-is-not-utf8"),
+            pytest.param("!!binary ''", "", id="empty-binary"),
+        ],
+    )
+    def test_takes_any_scalar(self, written: str, expected: str) -> None:
+        assert field(written, Reader.string) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("f: |\n  a\n  b\n\n", "a\nb\n", id="literal-block"),
+            pytest.param("f: >\n  a\n  b\n\n\n", "a b\n", id="folded-block"),
+            pytest.param("f: >-\n  on-target\n  folded\n", "on-target folded", id="stripped-block"),
+            pytest.param('f: "a\\\n  b"\n', "ab", id="escaped-line-end"),
+            pytest.param("f: a\n  b\n", "a b", id="plain-over-two-lines"),
+            pytest.param("f: |\n", "", id="empty-block"),
+        ],
+    )
+    def test_takes_scalars_of_several_lines(self, text: str, expected: str) -> None:
+        assert struct(text, f=Reader.string) == {"f": expected}
+
+    @pytest.mark.parametrize(
+        ("written", "reason"),
+        [
+            pytest.param("[a]", "line 1: f: a list where text belongs", id="list"),
+            pytest.param("{a: b}", "line 1: f: a mapping where text belongs", id="mapping"),
+            pytest.param("!!binary a-b", "line 1: !!binary value is not base64", id="binary-that-is-not-base64"),
+            pytest.param("!!int x", "line 1: cannot read 'x' as !!int", id="tag-that-does-not-fit-its-text"),
+            pytest.param("!!null x", "line 1: cannot read 'x' as !!null", id="null-tag-on-text"),
+            pytest.param("!!bool 1", "line 1: cannot read '1' as !!bool", id="boolean-tag-on-a-number"),
+        ],
+    )
+    def test_refuses_the_rest(self, written: str, reason: str) -> None:
+        assert refused(written, Reader.string) == reason
+
+
+class TestInteger:
+    @pytest.mark.parametrize(
+        ("written", "expected"),
+        [
+            pytest.param("42", 42, id="decimal"),
+            pytest.param("+5", 5, id="plus"),
+            pytest.param("-7", -7, id="minus"),
+            pytest.param("-0", 0, id="minus-zero"),
+            pytest.param("0x1F", 31, id="hexadecimal"),
+            pytest.param("-0x1f", -31, id="negative-hexadecimal"),
+            pytest.param("0o17", 15, id="new-octal"),
+            pytest.param("017", 15, id="old-octal"),
+            pytest.param("08", 8, id="no-octal-is-a-float"),
+            pytest.param("0b101", 5, id="binary"),
+            pytest.param("-0b11", -3, id="negative-binary"),
+            pytest.param("1_000", 1000, id="underscore"),
+            pytest.param("0x_F_F", 255, id="underscore-in-hexadecimal"),
+            pytest.param("4.9", 4, id="float-is-cut"),
+            pytest.param("-4.9", -4, id="negative-float-is-cut-towards-zero"),
+            pytest.param(".5", 0, id="float-below-one"),
+            pytest.param("1.", 1, id="float-without-a-fraction"),
+            pytest.param("1e2", 100, id="exponent"),
+            pytest.param("12e03", 12000, id="exponent-with-zero"),
+            pytest.param("9223372036854775807", 9223372036854775807, id="largest"),
+            pytest.param("-9223372036854775808", -9223372036854775808, id="smallest"),
+            pytest.param("0x7fffffffffffffff", 9223372036854775807, id="largest-in-hexadecimal"),
+            pytest.param("-1e30", -9223372036854775808, id="float-far-below-is-the-smallest"),
+            pytest.param(
+                "-9_999_999_999_999_999_999_999", -9223372036854775808, id="whole-number-far-below-is-a-float"
+            ),
+            pytest.param("-.inf", -9223372036854775808, id="minus-infinity-is-the-smallest"),
+            pytest.param("null", 0, id="null"),
+            pytest.param("~", 0, id="tilde"),
+            pytest.param("", 0, id="nothing"),
+            pytest.param('!!int "5"', 5, id="quoted-but-tagged"),
+            pytest.param("!!float 7", 7, id="whole-number-tagged-as-float"),
+        ],
+    )
+    def test_takes_any_spelling_of_a_number(self, written: str, expected: int) -> None:
+        value = field(written, Reader.integer)
+        assert value == expected
+        assert type(value) is int
+
+    @pytest.mark.parametrize(
+        ("written", "shown"),
+        [
+            pytest.param("lots", "'lots'", id="word"),
+            pytest.param('"5"', "quoted '5'", id="quoted-number"),
+            pytest.param("'5'", "quoted '5'", id="single-quoted-number"),
+            pytest.param("''", "quoted ''", id="quoted-nothing"),
+            pytest.param("!!str 7", "'7'", id="number-tagged-as-text"),
+            pytest.param("!foo 7", "'7'", id="tag-of-its-own"),
+            pytest.param("!!binary Nw==", "'Nw=='", id="binary"),
+            pytest.param("true", "'true'", id="boolean"),
+            pytest.param("yes", "'yes'", id="old-boolean"),
+            pytest.param("2026-01-01", "'2026-01-01'", id="date"),
+            pytest.param("[1]", "a list", id="list"),
+            pytest.param("{a: 1}", "a mapping", id="mapping"),
+            pytest.param(".inf", "'.inf'", id="infinity"),
+            pytest.param(".nan", "'.nan'", id="not-a-number"),
+            pytest.param("0o8", "'0o8'", id="no-octal-digit"),
+            pytest.param("0xg", "'0xg'", id="no-hexadecimal-digit"),
+            pytest.param("1,000", "'1,000'", id="comma"),
+            pytest.param("1e", "'1e'", id="exponent-without-digits"),
+            pytest.param("\u0661", "'\u0661'", id="digit-of-another-script"),
+            pytest.param("99999999999999999999", "'99999999999999999999'", id="beyond-64-bits"),
+            pytest.param("999999999999999999999", "'99999999999999999...'", id="far-beyond-64-bits"),
+        ],
+    )
+    def test_refuses_the_rest(self, written: str, shown: str) -> None:
+        assert refused(written, Reader.integer) == f"line 1: f: {shown} where a whole number belongs"
+
+    @pytest.mark.parametrize(
+        "written",
+        [
+            pytest.param("9223372036854775808", id="one-beyond-63-bits"),
+            pytest.param("0xffffffffffffffff", id="largest-unsigned"),
+        ],
+    )
+    def test_refuses_what_only_an_unsigned_field_would_hold(self, written: str) -> None:
+        assert "where a whole number of 64 bits belongs" in refused(written, Reader.integer)
+
+    @pytest.mark.parametrize("prefix", ["", "0x", "0o", "0b", "0", "-"])
+    def test_refuses_a_number_of_a_million_digits_without_reading_it(self, prefix: str) -> None:
+        # Python takes minutes for the decimal one, and refuses to convert it by default.
+        reason = "where a whole number belongs"
+        assert refused(prefix + "1" * 1_000_000, Reader.integer).endswith(reason)
+
+
+class TestNumber:
+    @pytest.mark.parametrize(
+        ("written", "expected"),
+        [
+            pytest.param("0.5", 0.5, id="fraction"),
+            pytest.param(".5", 0.5, id="no-leading-zero"),
+            pytest.param("-.5", -0.5, id="negative-without-leading-zero"),
+            pytest.param("1e-3", 0.001, id="exponent"),
+            pytest.param("1", 1.0, id="whole-number"),
+            pytest.param("0x10", 16.0, id="hexadecimal"),
+            pytest.param("0b1", 1.0, id="binary"),
+            pytest.param("1_0.5", 10.5, id="underscore"),
+            pytest.param(".inf", math.inf, id="infinity"),
+            pytest.param("+.INF", math.inf, id="signed-infinity"),
+            pytest.param("-.inf", -math.inf, id="minus-infinity"),
+            pytest.param("18446744073709551615", 18446744073709551615.0, id="largest-unsigned"),
+            pytest.param("99999999999999999999", 1e20, id="beyond-64-bits"),
+            pytest.param("null", 0.0, id="null"),
+            pytest.param("", 0.0, id="nothing"),
+            pytest.param("!!float '2.5'", 2.5, id="quoted-but-tagged"),
+            pytest.param("!!float '2'", 2.0, id="quoted-whole-number-but-tagged"),
+        ],
+    )
+    def test_takes_numbers(self, written: str, expected: float) -> None:
+        value = field(written, Reader.number)
+        assert value == expected
+        assert type(value) is float
+
+    def test_takes_not_a_number(self) -> None:
+        assert math.isnan(field(".nan", Reader.number))
+
+    def test_keeps_the_sign_of_zero(self) -> None:
+        assert math.copysign(1, field("-0.0", Reader.number)) == -1
+
+    @pytest.mark.parametrize(
+        "written",
+        ["high", '"0.5"', "true", "yes", "[0.5]", "2026-01-01", "1e999", "!!str 0.5", ".infinity", "nan", "1_.5.5"],
+    )
+    def test_refuses_the_rest(self, written: str) -> None:
+        assert refused(written, Reader.number).endswith("where a number belongs")
+
+
+class TestBoolean:
+    @pytest.mark.parametrize(
+        "written",
+        ["true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", '"yes"', "'on'", "!!bool true"],
+    )
+    def test_takes_words_for_true(self, written: str) -> None:
+        assert field(written, Reader.boolean) is True
+
+    @pytest.mark.parametrize(
+        "written",
+        [
+            "false",
+            "False",
+            "FALSE",
+            "n",
+            "N",
+            "no",
+            "No",
+            "NO",
+            "off",
+            "Off",
+            "OFF",
+            '"no"',
+            "null",
+            "~",
+            "",
+            "!!null ''",
+        ],
+    )
+    def test_takes_words_for_false_and_null(self, written: str) -> None:
+        assert field(written, Reader.boolean) is False
+
+    @pytest.mark.parametrize(
+        ("written", "shown"),
+        [
+            pytest.param("maybe", "'maybe'", id="word"),
+            pytest.param("yEs", "'yEs'", id="mixed-case-word"),
+            pytest.param("tRue", "'tRue'", id="mixed-case-true"),
+            pytest.param('"true"', "quoted 'true'", id="quoted-true"),
+            pytest.param("'false'", "quoted 'false'", id="quoted-false"),
+            pytest.param("''", "quoted ''", id="quoted-nothing"),
+            pytest.param("!!str true", "'true'", id="true-tagged-as-text"),
+            pytest.param("1", "'1'", id="number"),
+            pytest.param("0.0", "'0.0'", id="float"),
+            pytest.param("[true]", "a list", id="list"),
+            pytest.param("{true: true}", "a mapping", id="mapping"),
+            pytest.param("t", "'t'", id="letter-that-only-a-flag-takes"),
+        ],
+    )
+    def test_refuses_the_rest(self, written: str, shown: str) -> None:
+        assert refused(written, Reader.boolean) == f"line 1: f: {shown} where true or false belongs"
+
+    def test_takes_an_old_word_with_a_text_tag(self) -> None:
+        assert field("!!str yes", Reader.boolean) is True
+
+
+class TestFlag:
+    @pytest.mark.parametrize(
+        ("written", "expected"),
+        [
+            pytest.param("true", True, id="true"),
+            pytest.param("True", False, id="capital-true-is-false"),
+            pytest.param("TRUE", False, id="all-capital-true-is-false"),
+            pytest.param("false", False, id="false"),
+            pytest.param("False", False, id="capital-false"),
+            pytest.param("FALSE", False, id="all-capital-false"),
+            pytest.param("!!bool true", True, id="tagged-true"),
+            pytest.param("!!bool True", False, id="tagged-capital-true-is-false"),
+            pytest.param('!!bool "true"', True, id="quoted-but-tagged-as-boolean"),
+            pytest.param("1", True, id="one"),
+            pytest.param("0", False, id="zero"),
+            pytest.param("7", True, id="count"),
+            pytest.param("+5", True, id="plus"),
+            pytest.param("-3", True, id="minus"),
+            pytest.param("-0", False, id="minus-zero"),
+            pytest.param("017", True, id="old-octal-has-decimal-digits"),
+            pytest.param("00", False, id="zeros"),
+            pytest.param('!!int "2"', True, id="quoted-but-tagged-as-number"),
+            pytest.param("9223372036854775807", True, id="largest"),
+            *(pytest.param(f'"{word}"', True, id=f"quoted-{word}") for word in ("1", "t", "T", "TRUE", "true", "True")),
+            *(
+                pytest.param(f'"{word}"', False, id=f"quoted-{word}")
+                for word in ("0", "f", "F", "FALSE", "false", "False")
+            ),
+            pytest.param("t", True, id="plain-letter"),
+            pytest.param("F", False, id="plain-capital-letter"),
+            pytest.param('" true\\t"', True, id="text-is-trimmed"),
+            pytest.param('"\\u3000false"', False, id="text-is-trimmed-of-unicode-space"),
+            pytest.param("!!str true", True, id="tagged-as-text"),
+            pytest.param("!!str True", True, id="tagged-as-text-the-capital-counts"),
+            pytest.param("null", None, id="null"),
+            pytest.param("~", None, id="tilde"),
+            pytest.param("", None, id="nothing"),
+            pytest.param("''", None, id="quoted-nothing"),
+            pytest.param('"  "', None, id="blank"),
+            pytest.param("!!str", None, id="tagged-nothing"),
+            pytest.param("!!null ''", None, id="null-tag"),
+        ],
+    )
+    def test_is_true_false_or_not_reported(self, written: str, expected: bool | None) -> None:
+        assert field(written, Reader.flag) is expected
+
+    def test_reads_a_block_scalar_as_text(self) -> None:
+        assert struct("f: |\n  true\n", f=Reader.flag) == {"f": True}
+
+    @pytest.mark.parametrize(
+        ("written", "shown"),
+        [
+            pytest.param("yes", "'yes'", id="yes-is-a-word"),
+            pytest.param("on", "'on'", id="on-is-a-word"),
+            pytest.param("tRue", "'tRue'", id="mixed-case"),
+            pytest.param("pass", "'pass'", id="word"),
+            pytest.param('"yes"', "quoted 'yes'", id="quoted-word"),
+            pytest.param('"2"', "quoted '2'", id="quoted-count"),
+            pytest.param('"\\u200btrue"', "quoted '\\u200btrue'", id="zero-width-space-is-not-trimmed"),
+            pytest.param("1.5", "'1.5'", id="float"),
+            pytest.param("1e0", "'1e0'", id="exponent"),
+            pytest.param("08", "'08'", id="float-in-disguise"),
+            pytest.param("0x10", "'0x10'", id="hexadecimal"),
+            pytest.param("0o1", "'0o1'", id="new-octal"),
+            pytest.param("0b1", "'0b1'", id="binary"),
+            pytest.param("1_0", "'1_0'", id="underscore"),
+            pytest.param("9223372036854775808", "'9223372036854775808'", id="beyond-63-bits"),
+            pytest.param("2026-01-01", "'2026-01-01'", id="date"),
+            pytest.param("2026-01-01T10:00:00Z", "'2026-01-01T10:00:00Z'", id="time"),
+            pytest.param("!!binary dHJ1ZQ==", "'dHJ1ZQ=='", id="binary"),
+            pytest.param("!foo true", "'true'", id="tag-of-its-own"),
+        ],
+    )
+    def test_refuses_the_rest(self, written: str, shown: str) -> None:
+        reason = f"line 1: f: {shown} where a test flag (true, false, or a count) belongs"
+        assert refused(written, Reader.flag) == reason
+
+    @pytest.mark.parametrize(("written", "shown"), [("[a]", "a list"), ("{a: b}", "a mapping"), ("[]", "a list")])
+    def test_refuses_lists_and_mappings(self, written: str, shown: str) -> None:
+        assert refused(written, Reader.flag) == f"line 1: f: {shown} where a test flag belongs"
+
+    def test_refuses_a_null_tag_on_text(self) -> None:
+        assert refused("!!null true", Reader.flag) == "line 1: cannot read 'true' as !!null"
+
+
+class TestItems:
+    @pytest.mark.parametrize(
+        ("written", "expected"),
+        [
+            pytest.param("[a, b]", ["a", "b"], id="flow"),
+            pytest.param("[]", [], id="empty"),
+            pytest.param("null", [], id="null"),
+            pytest.param("~", [], id="tilde"),
+            pytest.param("", [], id="nothing"),
+            pytest.param("[a, 1, true]", ["a", "1", "true"], id="each-by-its-own-kind"),
+            pytest.param("[null, a, ~, '']", ["a", ""], id="null-items-are-dropped"),
+            pytest.param("!foo [a]", ["a"], id="tag-of-its-own"),
+        ],
+    )
+    def test_takes_a_list(self, written: str, expected: list[str]) -> None:
+        assert field(written, items_of(Reader.string)) == expected
+
+    def test_takes_a_block_list_at_the_indentation_of_its_key(self) -> None:
+        assert struct("f:\n- a\n-\n- b\n", f=items_of(Reader.string)) == {"f": ["a", "b"]}
+
+    @pytest.mark.parametrize(
+        ("written", "shown"),
+        [("a", "'a'"), ("''", "quoted ''"), ("{a: b}", "a mapping"), ("5", "'5'"), ("!!str", "''")],
+    )
+    def test_refuses_other_kinds(self, written: str, shown: str) -> None:
+        assert refused(written, items_of(Reader.string)) == f"line 1: f: {shown} where a list belongs"
+
+    def test_refuses_an_item_that_does_not_fit(self) -> None:
+        assert refused("[1, x]", items_of(Reader.integer)) == "line 1: f: 'x' where a whole number belongs"
+
+
+class TestStruct:
+    def test_returns_the_fields_that_were_given(self) -> None:
+        assert struct("a: 1\nc: x\n", a=Reader.integer, b=Reader.string) == {"a": 1}
+
+    def test_ignores_keys_that_no_field_has_whatever_they_hold(self) -> None:
+        text = "a: 1\nother: {x: [1, {y: !!int z}], x: 2, ? [k] : v}\n"
+        assert struct(text, a=Reader.integer) == {"a": 1}
+
+    @pytest.mark.parametrize("written", ["null", "~", "", "{}", "!!null ''"])
+    def test_takes_null_for_empty(self, written: str) -> None:
+        assert field(written, block(a=Reader.integer)) == {}
+
+    @pytest.mark.parametrize(("written", "shown"), [("nope", "'nope'"), ("[a]", "a list"), ("''", "quoted ''")])
+    def test_refuses_other_kinds(self, written: str, shown: str) -> None:
+        assert refused(written, block(a=Reader.integer)) == f"line 1: f: {shown} where a mapping belongs"
+
+    @pytest.mark.parametrize(
+        "key",
+        [
+            pytest.param("a", id="plain"),
+            pytest.param("'a'", id="quoted"),
+            pytest.param("!!binary YQ==", id="binary"),
+            pytest.param("!foo a", id="tagged"),
+            pytest.param("? a\n", id="explicit"),
+        ],
+    )
+    def test_reads_a_key_as_text(self, key: str) -> None:
+        assert struct(f"{key}: 1\n", a=Reader.integer) == {"a": 1}
+
+    def test_reads_an_aliased_key(self) -> None:
+        assert struct("name: &n a\n*n : 1\n", a=Reader.integer) == {"a": 1}
+
+    def test_skips_null_keys(self) -> None:
+        assert struct("~: x\na: 1\n", a=Reader.integer, **{"": Reader.integer}) == {"a": 1}
+
+    def test_keys_keep_their_case(self) -> None:
+        assert struct("A: 1\n", a=Reader.integer) == {}
+
+    def test_refuses_a_list_as_a_key(self) -> None:
+        with pytest.raises(YamlError, match="line 2: a list where text belongs"):
+            struct("a: 1\n? [x, y]\n: z\n", a=Reader.integer)
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            pytest.param("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is already given on line 1", id="of-a-field"),
+            pytest.param("x: 1\nx: 2\n", "line 2: key 'x' is already given on line 1", id="of-no-field"),
+            pytest.param("a: 1\n'a': 2\n", "line 2: key 'a' is already given on line 1", id="quoted"),
+            pytest.param("<<: {}\n<<: {}\n", "line 2: key '<<' is already given on line 1", id="merge"),
+            pytest.param("b: {c: 1,\n  c: 2}\n", "line 2: key 'c' is already given on line 1", id="in-a-block"),
+        ],
+    )
+    def test_refuses_a_key_given_twice(self, text: str, reason: str) -> None:
+        with pytest.raises(YamlError) as caught:
+            struct(text, a=Reader.integer, b=block(c=Reader.integer))
+        assert str(caught.value) == reason
+
+    def test_does_not_mind_keys_given_twice_where_nobody_reads(self) -> None:
+        assert struct("a: 1\nother: {x: 1, x: 2}\n", a=Reader.integer) == {"a": 1}
+
+
+class TestMerging:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("x: &x {a: 1}\n<<: *x\n", {"a": 1}, id="fills-in"),
+            pytest.param("x: &x {a: 1, b: 2}\na: 5\n<<: *x\n", {"a": 5, "b": 2}, id="own-key-before-it-wins"),
+            pytest.param("x: &x {a: 1, b: 2}\n<<: *x\na: 5\n", {"a": 5, "b": 2}, id="own-key-after-it-wins"),
+            pytest.param("x: &x {a: 1}\na: null\n<<: *x\n", {"a": 0}, id="own-null-wins"),
+            pytest.param(
+                "x: &x {a: 1}\ny: &y {a: 2, b: 3}\n<<: [*x, *y]\n", {"a": 1, "b": 3}, id="first-of-a-list-wins"
+            ),
+            pytest.param("x: &x {a: 1}\ny: &y {<<: *x, b: 2}\n<<: *y\n", {"a": 1, "b": 2}, id="nested"),
+            pytest.param("x: &x {a: 1}\ny: &y {<<: *x, a: 2}\n<<: *y\n", {"a": 2}, id="nearer-wins"),
+            pytest.param("<<: {a: 1}\n", {"a": 1}, id="mapping-in-place"),
+            pytest.param("<<: [{a: 1}, {b: 2}]\n", {"a": 1, "b": 2}, id="list-in-place"),
+            pytest.param("<<: []\na: 1\n", {"a": 1}, id="empty-list"),
+            pytest.param("!!merge <<: {a: 1}\n", {"a": 1}, id="tagged"),
+            pytest.param("'<<': {a: 1}\n", {}, id="quoted-is-an-ordinary-key"),
+            pytest.param("x: &x {k: {c: 1}}\nk: {}\n<<: *x\n", {"k": {}}, id="blocks-are-not-merged-into-each-other"),
+        ],
+    )
+    def test_fills_in_what_the_mapping_does_not_give(self, text: str, expected: dict[str, Any]) -> None:
+        assert struct(text, a=Reader.integer, b=Reader.integer, k=block(c=Reader.integer)) == expected
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("<<: 5\n", id="scalar"),
+            pytest.param("<<: null\n", id="null"),
+            pytest.param("<<: [5]\n", id="list-of-scalars"),
+            pytest.param("x: &x 5\n<<: *x\n", id="alias-of-a-scalar"),
+            pytest.param("x: &x [{a: 1}]\n<<: *x\n", id="alias-of-a-list"),
+            pytest.param("x: &x [{a: 1}]\n<<: [*x]\n", id="list-of-a-list"),
+        ],
+    )
+    def test_refuses_what_is_no_mapping(self, text: str) -> None:
+        with pytest.raises(YamlError, match=r"line \d: a merge key takes a mapping or a list of mappings"):
+            struct(text, a=Reader.integer)
+
+    def test_checks_the_values_that_it_fills_in(self) -> None:
+        with pytest.raises(YamlError, match="line 1: a: 'x' where a whole number belongs"):
+            struct("x: &x {a: x}\n<<: *x\n", a=Reader.integer)
+
+    def test_does_not_check_the_values_that_it_does_not_need(self) -> None:
+        assert struct("x: &x {a: x}\na: 1\n<<: *x\n", a=Reader.integer) == {"a": 1}
+
+
+class TestAliases:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("x: &x 7\na: *x\n", {"a": 7}, id="scalar"),
+            pytest.param("x: &x [1, 2]\nl: *x\n", {"l": [1, 2]}, id="list"),
+            pytest.param("x: &x {a: 7}\nk: *x\n", {"k": {"a": 7}}, id="mapping"),
+            pytest.param("x: &x 1\ny: &x 2\na: *x\n", {"a": 2}, id="an-anchor-can-move"),
+            pytest.param("x: &x null\na: *x\n", {"a": 0}, id="null"),
+            pytest.param("x: &x null\nl: [*x, 1]\n", {"l": [1]}, id="null-item-is-dropped"),
+            pytest.param("x: &x {a: 7}\nk: *x\nm: *x\n", {"k": {"a": 7}, "m": {"a": 7}}, id="used-twice"),
+        ],
+    )
+    def test_stand_for_their_anchor(self, text: str, expected: dict[str, Any]) -> None:
+        inner = block(a=Reader.integer)
+        assert struct(text, a=Reader.integer, l=items_of(Reader.integer), k=inner, m=inner) == expected
+
+    def test_without_an_anchor_are_refused(self) -> None:
+        with pytest.raises(YamlError, match="line 2: unknown anchor 'x'"):
+            parse(b"a: 1\nb: *x\n")
+
+    def test_before_their_anchor_are_refused(self) -> None:
+        with pytest.raises(YamlError, match="line 1: unknown anchor 'x'"):
+            parse(b"a: *x\nb: &x 1\n")
+
+    def test_of_another_document_are_refused(self) -> None:
+        node = parse(b"a: &x 1\n---\nb: *x\n")
+        assert node is not None
+        assert Reader().struct(node, {"a": Reader.integer}) == {"a": 1}
+        with pytest.raises(YamlError, match="unknown anchor 'x'"):
+            parse(b"--- *x\n")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("&x\n<<: *x\n", id="root-merges-itself"),
+            pytest.param("k: &x {<<: *x}\n", id="block-merges-itself"),
+            pytest.param("k: &x {<<: [{}, *x]}\n", id="block-merges-itself-in-a-list"),
+            pytest.param("k: &x {k: *x}\n", id="block-holds-itself"),
+            pytest.param("k: &x {k: {k: {k: *x}}}\n", id="block-holds-itself-deep-down"),
+        ],
+    )
+    def test_that_contain_themselves_are_refused(self, text: str) -> None:
+        def take(reader: Reader, node: Node) -> Any:
+            return reader.struct(node, {"k": take})
+
+        with pytest.raises(YamlError, match="anchor 'x' contains itself"):
+            struct(text, k=take)
+
+    def test_that_contain_themselves_do_no_harm_where_nobody_reads(self) -> None:
+        assert struct("a: 1\nother: &x {y: *x}\n", a=Reader.integer) == {"a": 1}
+
+    @pytest.mark.parametrize("levels", [9, 40])
+    def test_that_multiply_in_merges_are_refused(self, levels: int) -> None:
+        lines = ["l0: &l0 {a: 1}"]
+        lines += [f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}" for n in range(1, levels)]
+        with pytest.raises(YamlError, match="aliases multiply beyond reason"):
+            struct("\n".join([*lines, f"<<: *l{levels - 1}"]), a=Reader.integer)
+
+    def test_that_multiply_in_blocks_are_refused(self) -> None:
+        def take(reader: Reader, node: Node) -> Any:
+            return reader.struct(node, dict.fromkeys("abcdefghi", take))
+
+        keys = "abcdefghi"
+        lines = ["l0: &l0 {}"]
+        lines += [f"l{n}: &l{n} {{{', '.join(f'{k}: *l{n - 1}' for k in keys)}}}" for n in range(1, 40)]
+        with pytest.raises(YamlError, match="aliases multiply beyond reason"):
+            struct("\n".join([*lines, "a: *l39"]), a=take)
+
+    def test_that_make_a_large_document_of_a_small_one_are_refused(self) -> None:
+        # Below 400000 steps nearly all of them may come from aliases; beyond, the allowed share falls.
+        texts, copies = ", ".join(["''"] * 5_000), ", ".join(["*x"] * 200)
+        with pytest.raises(YamlError, match="line 1: aliases multiply beyond reason"):
+            struct(f"x: &x [{texts}]\nl: [{copies}]", x=items_of(Reader.string), l=items_of(items_of(Reader.string)))
+
+    def test_that_multiply_do_no_harm_where_nobody_reads(self) -> None:
+        lines = ["l0: &l0 [x]"]
+        lines += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 40)]
+        assert struct("\n".join([*lines, "a: 1"]), a=Reader.integer) == {"a": 1}
+
+    def test_by_the_hundred_are_fine_in_an_ordinary_document(self) -> None:
+        items = ", ".join(["*x"] * 900)
+        text = f"x: &x {{a: 1}}\nl: [{items}]\n"
+        assert struct(text, l=items_of(block(a=Reader.integer))) == {"l": [{"a": 1}] * 900}
+
+
+class TestStream:
+    @pytest.mark.parametrize(
+        "data",
+        [
+            pytest.param(b"", id="nothing"),
+            pytest.param(b"\n\n", id="blank-lines"),
+            pytest.param(b"# only a comment\n", id="comment"),
+            pytest.param(b"\xef\xbb\xbf", id="byte-order-mark"),
+        ],
+    )
+    def test_without_a_document_is_none(self, data: bytes) -> None:
+        assert parse(data) is None
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("a: 1\n---\na: 2\n", id="second-is-not-read"),
+            pytest.param("a: 1\n---\n[\n", id="second-is-broken"),
+            pytest.param("a: 1\n...\n}\n", id="rest-is-broken"),
+            pytest.param("---\na: 1\n...\n", id="marked"),
+            pytest.param("--- # comment\na: 1\n", id="comment-beside-the-mark"),
+            pytest.param("%YAML 1.1\n---\na: 1\n", id="directive-1.1"),
+            pytest.param("%YAML 1.2\n---\na: 1\n", id="directive-1.2-which-the-reference-refuses"),
+            pytest.param("%TAG !e! tag:yaml.org,2002:\n---\na: !e!int '1'\n", id="tag-directive"),
+            pytest.param("a: 1\r\nb: 2\r\n", id="carriage-returns"),
+            pytest.param("{a: 1}", id="flow-without-a-line-end"),
+        ],
+    )
+    def test_gives_its_first_document(self, text: str) -> None:
+        assert struct(text, a=Reader.integer) == {"a": 1}
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            pytest.param("a: \u00e9\n".encode(), id="utf-8"),
+            pytest.param("\ufeffa: \u00e9\n".encode(), id="utf-8-with-mark"),
+            pytest.param("\ufeffa: \u00e9\n".encode("utf-16-le"), id="utf-16-little-endian"),
+            pytest.param("\ufeffa: \u00e9\n".encode("utf-16-be"), id="utf-16-big-endian"),
+        ],
+    )
+    def test_may_start_with_a_byte_order_mark(self, data: bytes) -> None:
+        assert struct(data, a=Reader.string) == {"a": "\u00e9"}
+
+    @pytest.mark.parametrize(
+        ("data", "reason"),
+        [
+            pytest.param(b"a: [\n", "line 2: ", id="open-list"),
+            pytest.param(b"a: 1\nb\nc: 2\n", "line 3: ", id="key-without-a-value"),
+            pytest.param(b"a:\n\tb: 1\n", "line 2: ", id="tab-as-indentation"),
+            pytest.param(b"a: b: c\n", "line 1: ", id="mapping-in-a-line"),
+            pytest.param(b"l:\n  - a\nb: 1\n    c: 2\n", "line 4: ", id="indentation-that-moves"),
+            pytest.param(b'a: 1\nb: "open\n', "line ", id="open-quote"),
+            pytest.param(b'a: "\\ud83c\\udf89"\n', "line 1: ", id="escape-that-is-half-a-character"),
+            pytest.param(b'a: "\\x"\n', "line 1: ", id="broken-escape"),
+            pytest.param(b"a: !e!x y\n", "line 1: ", id="tag-without-a-handle"),
+            pytest.param(b"%YAML 3.0\n---\na: 1\n", "line 1: ", id="other-version"),
+            pytest.param(b"%FOO bar\n---\na: 1\n", "line 1: ", id="unknown-directive"),
+            pytest.param(b"a: caf\xe9\n", "not YAML text: ", id="not-utf-8"),
+            pytest.param(b"a: \x00\n", "not YAML text: ", id="nul"),
+            pytest.param(b"a: \x1b[0m\n", "not YAML text: ", id="escape-character"),
+            pytest.param("\ufeffa".encode("utf-16-le") + b"\x00\xd8", "not YAML text: ", id="half-a-utf-16-character"),
+        ],
+    )
+    def test_with_broken_syntax_is_refused(self, data: bytes, reason: str) -> None:
+        with pytest.raises(YamlError) as caught:
+            parse(data)
+        assert str(caught.value).startswith(reason)
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("opening", "closing"),
+        [pytest.param("[", "]", id="lists"), pytest.param("{a: ", "}", id="mappings")],
+    )
+    def test_nested_deeper_than_the_limit_is_refused(self, opening: str, closing: str) -> None:
+        def nested(depth: int) -> bytes:
+            return (opening * depth + "x" + closing * depth).encode()
+
+        assert MAX_DEPTH == 100
+        assert parse(nested(100)) is not None
+        with pytest.raises(YamlError, match="line 1: nested more than 100 deep"):
+            parse(nested(101))
+
+    def test_nested_deeper_than_the_stack_is_refused(self) -> None:
+        with pytest.raises(YamlError, match="line 1: nested more than 100 deep"):
+            parse(b"[" * 1_000_000)
+
+    def test_nested_by_indentation_is_refused_on_its_line(self) -> None:
+        text = "".join(f"{' ' * n}a:\n" for n in range(150))
+        with pytest.raises(YamlError, match="line 101: nested more than 100 deep"):
+            parse(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("word", ("!!str", "word"), id="word"),
+        pytest.param("", ("!!null", None), id="nothing"),
+        pytest.param("~", ("!!null", None), id="tilde"),
+        pytest.param("true", ("!!bool", True), id="boolean"),
+        pytest.param("yes", ("!!str", "yes"), id="old-boolean-is-text"),
+        pytest.param("12", ("!!int", 12), id="whole-number"),
+        pytest.param("1.5", ("!!float", 1.5), id="float"),
+        pytest.param("._5", ("!!str", "._5"), id="point-and-underscore-is-text"),
+        pytest.param(".1_5", ("!!float", 0.15), id="underscore-between-digits-of-a-fraction"),
+        pytest.param(".1e999", ("!!str", ".1e999"), id="fraction-beyond-range-is-text"),
+        pytest.param("1e999", ("!!str", "1e999"), id="float-beyond-range-is-text"),
+        pytest.param("..", ("!!str", ".."), id="points"),
+        pytest.param("-", ("!!str", "-"), id="sign"),
+        pytest.param("-.inf", ("!!float", -math.inf), id="minus-infinity"),
+        pytest.param("2026-04-18", ("!!timestamp", "2026-04-18"), id="date"),
+        pytest.param("2026-02-30", ("!!str", "2026-02-30"), id="no-date"),
+        pytest.param("<<", ("!!str", "<<"), id="merge-sign"),
+    ],
+)
+def test_resolve_says_what_a_plain_scalar_is(text: str, expected: tuple[str, Value]) -> None:
+    assert resolve(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "tag", "expected"),
+    [
+        pytest.param("12", "!!float", ("!!float", 12.0), id="whole-number-as-float"),
+        pytest.param("12", "!!str", ("!!str", "12"), id="number-as-text"),
+        pytest.param("12", "!foo", ("!foo", "12"), id="tag-of-its-own"),
+        pytest.param("2026-04-18", "!!timestamp", ("!!timestamp", "2026-04-18"), id="date"),
+    ],
+)
+def test_resolve_minds_a_tag(text: str, tag: str, expected: tuple[str, Value]) -> None:
+    value = resolve(text, tag)
+    assert value == expected
+    assert type(value[1]) is type(expected[1])
+
+
+@pytest.mark.parametrize(("text", "tag"), [("1.5", "!!int"), ("x", "!!float"), ("2026-02-30", "!!timestamp")])
+def test_resolve_refuses_a_tag_that_does_not_fit(text: str, tag: str) -> None:
+    with pytest.raises(YamlError, match=f"line 7: cannot read '{text}' as {tag}"):
+        resolve(text, tag, 7)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("2026-04-18", id="date"),
+        pytest.param("2026-4-8", id="short-date"),
+        pytest.param("0000-02-29", id="year-zero-is-a-leap-year"),
+        pytest.param("2026-04-18T10:00:00Z", id="utc"),
+        pytest.param("2026-04-18t10:00:00.5+02:00", id="small-t-fraction-and-offset"),
+        pytest.param("2026-4-8T1:2:3Z", id="short-time"),
+        pytest.param("2026-04-18 10:00:00", id="space-without-a-zone"),
+        pytest.param("2026-04-18 10:00:00.123456", id="space-and-fraction"),
+    ],
+)
+def test_is_timestamp(text: str) -> None:
+    assert is_timestamp(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("2026", id="year"),
+        pytest.param("26-04-18", id="short-year"),
+        pytest.param("2026-13-01", id="month-13"),
+        pytest.param("2026-02-29", id="no-leap-year"),
+        pytest.param("2026-04-18T10:00:00", id="t-without-a-zone"),
+        pytest.param("2026-04-18 10:00:00Z", id="space-with-a-zone"),
+        pytest.param("2026-04-18T24:00:00Z", id="hour-24"),
+        pytest.param("2026-04-18T10:60:00Z", id="minute-60"),
+        pytest.param("2026-04-18T10:00:60Z", id="second-60"),
+        pytest.param("2026-04-18T10:00Z", id="no-seconds"),
+        pytest.param("2026-04-18T10:00:00+0200", id="offset-without-a-colon"),
+        pytest.param(" 2026-04-18", id="space-before"),
+        pytest.param("2026-04-18\n", id="line-end-after"),
+        pytest.param("\u0662\u0660\u0662\u0666-04-18", id="digits-of-another-script"),
+    ],
+)
+def test_is_no_timestamp(text: str) -> None:
+    assert not is_timestamp(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("a: 1\nn:\n  c: x\n", "line 3: n.c: 'x' where a whole number belongs", id="block"),
+        pytest.param("l:\n- c: 1\n- c: x\n", "line 3: l.c: 'x' where a whole number belongs", id="item"),
+        pytest.param("x: &x y\n\na: *x\n", "line 3: a: 'y' where a whole number belongs", id="alias-not-anchor"),
+        pytest.param("a: 'a long value, cut short'\n", "line 1: a: quoted 'a long value, cut...' where", id="long"),
+    ],
+)
+def test_a_misfit_names_line_and_field(text: str, reason: str) -> None:
+    inner = block(c=Reader.integer)
+    with pytest.raises(YamlError) as caught:
+        struct(text, a=Reader.integer, n=inner, l=items_of(inner))
+    assert str(caught.value).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("written", "take"),
+    [
+        pytest.param("!!int x", Reader.integer, id="tag-that-does-not-fit"),
+        pytest.param("!!binary a-b", Reader.string, id="binary-that-is-not-base64"),
+        pytest.param("!!null x", Reader.flag, id="null-tag-on-text"),
+    ],
+)
+def test_a_tag_that_does_not_fit_names_its_line(written: str, take: Take) -> None:
+    with pytest.raises(YamlError, match=r"^line 3: "):
+        struct(f"a: 1\n\nf: {written}\n", f=take)
