@@ -126,8 +126,8 @@ class Rubric:
     def score(self, readings: SignalReadings) -> Score:
         """Combine one iteration's signals into its score. Pure: no files, no git.
 
-        The value is in [0, 1]. With no signal present it is 0, ``scored`` is False and the band is ``unscored``;
-        the breakdown still has a row for every signal.
+        The value is in [0, 1] up to the last bit. With no signal present it is 0, ``scored`` is False and the band is
+        ``unscored``; the breakdown still has a row for every signal.
         """
         value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
         band = self.band(value) if scored else BAND_UNSCORED

@@ -20,6 +20,7 @@ RUBRIC_VERSION = "2.1.0"
 VERSIONS_DIR = Path(__file__).parent / "versions"
 
 _SIZE_LIMIT = 1 << 20
+_DEPTH_LIMIT = 8
 
 
 def rubric_versions() -> list[str]:
@@ -62,21 +63,39 @@ def load_rubric(path: Path) -> Rubric:
         RubricError: naming the file and the field at fault.
     """
     try:
-        if not path.is_file():
-            raise RubricError(f"{path}: no such rubric file")
-        if path.stat().st_size > _SIZE_LIMIT:
-            raise RubricError(f"{path}: larger than 1 MiB; this is no rubric")
-        data = yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
-    except (OSError, UnicodeDecodeError) as e:
-        raise RubricError(f"{path}: cannot read the rubric: {e}") from e
-    except (yaml.YAMLError, RecursionError, ValueError) as e:
-        raise RubricError(f"{path}: not YAML: {' '.join(str(e).split())}") from e
-    try:
-        rubric = parse_rubric(data)
+        rubric = parse_rubric(_plain_data(_read_text(path)))
         rubric.validate()
     except RubricError as e:
         raise RubricError(f"{path}: {e}") from e
     return rubric
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise RubricError("no such rubric file")
+        if path.stat().st_size > _SIZE_LIMIT:
+            raise RubricError("larger than 1 MiB; this is no rubric")
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise RubricError(f"cannot read the rubric: {getattr(e, 'strerror', None) or e}") from e
+
+
+def _plain_data(text: str) -> object:
+    """Read YAML that needs no tags, no aliases and no depth: what does would crash or stall the loader."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEPTH_LIMIT:
+                raise RubricError("not YAML that a rubric may use: it is nested too deep")
+        return yaml.load(text, Loader=yaml.CSafeLoader)
+    except RubricError:
+        raise
+    except (yaml.YAMLError, ValueError) as e:
+        raise RubricError(f"not YAML: {' '.join(str(e).split())}") from e
 
 
 def parse_rubric(data: object) -> Rubric:
@@ -135,7 +154,10 @@ def _number(fields: Mapping[str, Any], key: str, where: str) -> float:
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RubricError(f"{where}.{key} is {value!r}, not a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as e:
+        raise RubricError(f"{where}.{key} is too large a number") from e
 
 
 def _flag(fields: Mapping[str, Any], key: str, where: str) -> bool:

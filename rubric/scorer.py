@@ -4,6 +4,7 @@ The order matters to the last digit: weights and contributions are added in rubr
 section 3). Nothing here knows where a signal came from.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -67,7 +68,10 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What the rubric made of one iteration: a value in [0, 1], its band, and one row per signal in rubric order."""
+    """What the rubric made of one iteration: a value, its band, and one row per signal in rubric order.
+
+    The value is in [0, 1] up to the last bit: the effective weights may add up to a hair more than 1.
+    """
 
     iteration: int
     rubric_version: str
@@ -98,8 +102,8 @@ def coverage_of(rows: Iterable[Row]) -> Coverage:
     """Measure the coverage of a breakdown."""
     rows = tuple(rows)
     voted = [row.nominal_weight for row in rows if row.present]
-    total = sum(row.nominal_weight for row in rows)
-    return Coverage(len(voted), len(rows), sum(voted) / total if total else 0.0)
+    total = math.fsum(row.nominal_weight for row in rows)
+    return Coverage(len(voted), len(rows), math.fsum(voted) / total if total else 0.0)
 
 
 def combine(

@@ -14,10 +14,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from scoring.evidence.transcripts.checks import is_test_command, reads_loop_state
-from scoring.evidence.transcripts.events import Event
+from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, Event, Turn
 from scoring.evidence.transcripts.times import timestamp_ns
-from scoring.numbers import INT_MAX, INT_MIN
+from scoring.numbers import INT_MAX, INT_MIN, wrap64
 from scoring.text import fold
+
+
+CLAUDE_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class WrongTypeError(Exception):
@@ -116,21 +120,14 @@ _LINE = _object(type=_text, timestamp=_text, payload=_raw)
 _CLAUDE = _object(
     message=_optional(
         role=_text,
-        usage=_optional(
-            input_tokens=_whole,
-            output_tokens=_whole,
-            cache_read_input_tokens=_whole,
-            cache_creation_input_tokens=_whole,
-        ),
+        usage=_optional(**dict.fromkeys(CLAUDE_COUNTS, _whole)),
         content=_list_of(_object(type=_text, is_error=_optional_flag)),
     )
 )
 _CODEX = _object(
     payload=_object(
         type=_text,
-        info=_optional(
-            last_token_usage=_optional(input_tokens=_whole, cached_input_tokens=_whole, output_tokens=_whole)
-        ),
+        info=_optional(last_token_usage=_optional(**dict.fromkeys(CODEX_COUNTS, _whole))),
     )
 )
 _OBJECTIVE = _object(
@@ -150,11 +147,7 @@ def read_exactly(line: bytes) -> Event | None:
     tokens, objective = _token_view(value), _objective_view(value)
     if tokens is None:
         return objective
-    if objective is None:
-        return tokens
-    return tokens._replace(
-        covered=objective.covered, bash=objective.bash, tests=objective.tests, loop_state=objective.loop_state
-    )
+    return tokens if objective is None else tokens._replace(flags=objective.flags)
 
 
 def _loads(line: bytes) -> Any:
@@ -191,18 +184,12 @@ def _token_view(value: Any) -> Event | None:
 def _claude_event(time: int, line: dict[str, Any]) -> Event:
     message = line.get("message") or {}
     usage = message.get("usage")
-    counts = usage or {}
     results = [item for item in message.get("content") or () if item.get("type") == "tool_result"]
-    return Event(
-        time,
-        turns=int(usage is not None),
-        input_tokens=counts.get("input_tokens") or 0,
-        output_tokens=counts.get("output_tokens") or 0,
-        cache_reads=counts.get("cache_read_input_tokens") or 0,
-        cache_creations=counts.get("cache_creation_input_tokens") or 0,
-        tool_calls=len(results),
-        tool_errors=sum(item.get("is_error") is True for item in results),
-    )
+    errors = sum(item.get("is_error") is True for item in results)
+    if usage is None:
+        return Event(time, 0, len(results), errors)
+    given, output, reads, creations = (usage.get(name) or 0 for name in CLAUDE_COUNTS)
+    return Event(time, 0, len(results), errors, (given, output, reads, creations))
 
 
 def _codex_event(time: int, line: dict[str, Any]) -> Event:
@@ -210,21 +197,12 @@ def _codex_event(time: int, line: dict[str, Any]) -> Event:
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
         return Event(time)
-    return codex_turn(
-        time, usage.get("input_tokens") or 0, usage.get("cached_input_tokens") or 0, usage.get("output_tokens") or 0
-    )
+    return Event(time, turn=codex_turn(*(usage.get(name) or 0 for name in CODEX_COUNTS)))
 
 
-def codex_turn(time: int, given: int, cached: int, output: int) -> Event:
-    """Return one Codex turn: cached input was read, what is left of the input was created."""
-    return Event(
-        time,
-        turns=1,
-        input_tokens=given,
-        output_tokens=output,
-        cache_reads=cached,
-        cache_creations=max(given - cached, 0),
-    )
+def codex_turn(given: int, cached: int, output: int) -> Turn:
+    """Return the tokens of one Codex turn: cached input was read, what is left of the input was created."""
+    return given, output, cached, max(wrap64(given - cached), 0)
 
 
 def _objective_view(value: Any) -> Event | None:
@@ -234,16 +212,19 @@ def _objective_view(value: Any) -> Event | None:
         return None
     if (time := timestamp_ns(line.get("timestamp") or "")) is None:
         return None
-    uses = [i for i in (line.get("message") or {}).get("content") or () if i.get("type") == "tool_use"]
-    bash = [i.get("input") for i in uses if i.get("name") == "Bash"]
-    reads = [i.get("input") for i in uses if i.get("name") == "Read"]
-    return Event(
-        time,
-        covered=1,
-        bash=int(bool(bash)),
-        tests=int(any(is_test_command(_input(i, _TOOL_INPUT, "command")) for i in bash)),
-        loop_state=int(any(reads_loop_state(_input(i, _READ_INPUT, "file_path")) for i in reads)),
-    )
+    flags = COVERED
+    for item in (line.get("message") or {}).get("content") or ():
+        if item.get("type") == "tool_use" and item.get("name") == "Bash":
+            flags |= BASH
+            if is_test_command(_input(item.get("input"), _TOOL_INPUT, "command")):
+                flags |= TESTS
+        elif (
+            item.get("type") == "tool_use"
+            and item.get("name") == "Read"
+            and reads_loop_state(_input(item.get("input"), _READ_INPUT, "file_path"))
+        ):
+            flags |= LOOP_STATE
+    return Event(time, flags)
 
 
 def _input(value: Any, spec: Spec, name: str) -> str:

@@ -5,7 +5,8 @@ its type. All other lines go to :func:`~scoring.evidence.transcripts.exact.read_
 definition; a property test holds the two together.
 
 The keys of an object decide whether it is plain. There are only a few dozen sets of keys in a transcript, so the answer
-is looked up by the tuple of keys.
+is looked up by the tuple of keys. This is the one place where every line of every transcript passes, so it is written
+for speed: results are plain tuples, and fields are looked at in the order in which they are likeliest to end the work.
 """
 
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 import simdjson
 
 from scoring.evidence.transcripts.checks import is_test_command, reads_loop_state
-from scoring.evidence.transcripts.events import Event
-from scoring.evidence.transcripts.exact import codex_turn, read_exactly
+from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, PlainEvent
+from scoring.evidence.transcripts.exact import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn, read_exactly
 from scoring.evidence.transcripts.times import timestamp_ns
 from scoring.numbers import INT_MAX
 from scoring.text import fold
@@ -53,14 +54,12 @@ class _Shapes(dict[tuple[str, ...], frozenset[str]]):
 
 _LINES = _Shapes("type", "timestamp", "payload", "message")
 _MESSAGES = _Shapes("role", "usage", "content")
-_CLAUDE_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-_USAGES = _Shapes(*_CLAUDE_COUNTS)
+_USAGES = _Shapes(*CLAUDE_COUNTS)
 _ITEMS = _Shapes("type", "is_error", "name", "input")
 _INPUTS = _Shapes("command", "file_path")
 _PAYLOADS = _Shapes("type", "info")
 _INFOS = _Shapes("last_token_usage")
-_CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
-_TOKEN_USAGES = _Shapes(*_CODEX_COUNTS)
+_TOKEN_USAGES = _Shapes(*CODEX_COUNTS)
 
 
 class LineReader:
@@ -69,7 +68,7 @@ class LineReader:
     def __init__(self) -> None:
         self._parse = simdjson.Parser().parse
 
-    def read(self, line: bytes) -> Event | None:
+    def read(self, line: bytes) -> PlainEvent | None:
         """Return what a line contributes, or None when it contributes nothing."""
         if not line or line[0] == 0xEF:  # a byte-order mark, which simdjson forgives
             return None
@@ -79,7 +78,7 @@ class LineReader:
             return read_exactly(line)
 
 
-def _read_plain(line: Any) -> Event | None:
+def _read_plain(line: Any) -> PlainEvent | None:
     if type(line) is not _Object:
         return None
     shape = _LINES[tuple(line)]
@@ -99,11 +98,11 @@ def _read_plain(line: Any) -> Event | None:
             raise _OddLineError
         return _read_codex(time, line["payload"])
     if "message" not in shape:
-        return Event(time, covered=1)
+        return time, COVERED, 0, 0, None
     return _read_message(time, kind, line["message"])
 
 
-def _read_codex(time: int, payload: Any) -> Event:
+def _read_codex(time: int, payload: Any) -> PlainEvent:
     if type(payload) is not _Object:
         raise _OddLineError
     shape = _PAYLOADS[tuple(payload)]
@@ -112,30 +111,30 @@ def _read_codex(time: int, payload: Any) -> Event:
         raise _OddLineError
     info = payload["info"] if "info" in shape else None
     if info is None:
-        return Event(time, covered=1)
+        return time, COVERED, 0, 0, None
     if type(info) is not _Object:
         raise _OddLineError
     usage = info["last_token_usage"] if _INFOS[tuple(info)] else None
     if usage is None:
-        return Event(time, covered=1)
-    given, cached, output = _counts(usage, _TOKEN_USAGES, _CODEX_COUNTS)
+        return time, COVERED, 0, 0, None
+    given, cached, output = _counts(usage, _TOKEN_USAGES, CODEX_COUNTS)
     if kind != "token_count":
-        return Event(time, covered=1)
-    return codex_turn(time, given, cached, output)._replace(covered=1)
+        return time, COVERED, 0, 0, None
+    return time, COVERED, 0, 0, codex_turn(given, cached, output)
 
 
-def _counts(usage: Any, shapes: _Shapes, names: tuple[str, ...]) -> list[Any]:
+def _counts(usage: Any, shapes: _Shapes, names: tuple[str, ...]) -> tuple[Any, ...]:
     if type(usage) is not _Object:
         raise _OddLineError
     shape = shapes[tuple(usage)]
-    counts = [usage[name] if name in shape else 0 for name in names]
+    counts = tuple([usage[name] if name in shape else 0 for name in names])
     for count in counts:
         if type(count) is not int or count > INT_MAX:
             raise _OddLineError
     return counts
 
 
-def _read_message(time: int, kind: str, message: Any) -> Event | None:
+def _read_message(time: int, kind: str, message: Any) -> PlainEvent | None:
     if type(message) is not _Object:
         raise _OddLineError
     shape = _MESSAGES[tuple(message)]
@@ -147,8 +146,9 @@ def _read_message(time: int, kind: str, message: Any) -> Event | None:
     if "role" in shape and type(message["role"]) is not str:
         raise _OddLineError
     usage = message["usage"] if "usage" in shape else None
-    counts = [0, 0, 0, 0] if usage is None else _counts(usage, _USAGES, _CLAUDE_COUNTS)
-    calls = errors = bash = tests = loop_state = 0
+    turn: Any = None if usage is None else _counts(usage, _USAGES, CLAUDE_COUNTS)
+    calls = errors = 0
+    flags = COVERED
     for item in content if content is not None else ():
         if type(item) is not _Object:
             raise _OddLineError
@@ -161,22 +161,18 @@ def _read_message(time: int, kind: str, message: Any) -> Event | None:
         if item_kind == "tool_result":
             calls += 1
             errors += error is True
-        elif item_kind == "tool_use" and (name == "Bash" or name == "Read"):
-            argument = _argument(item, "command" if name == "Bash" else "file_path")
+        elif item_kind == "tool_use":
             if name == "Bash":
-                bash = 1
-                tests = tests or int(is_test_command(argument))
-            else:
-                loop_state = loop_state or int(reads_loop_state(argument))
+                flags |= BASH | TESTS if is_test_command(_argument(item, fields, "command")) else BASH
+            elif name == "Read" and reads_loop_state(_argument(item, fields, "file_path")):
+                flags |= LOOP_STATE
     if kind == "assistant" or kind == "user":
-        given, output, reads, creations = counts
-        turns = int(usage is not None)
-        return Event(time, turns, given, output, reads, creations, calls, errors, 1, bash, tests, loop_state)
-    return Event(time, covered=1, bash=bash, tests=tests, loop_state=loop_state)
+        return time, flags, calls, errors, turn
+    return time, flags, 0, 0, None
 
 
-def _argument(item: Any, name: str) -> str:
-    given = item["input"] if "input" in _ITEMS[tuple(item)] else None
+def _argument(item: Any, fields: frozenset[str], name: str) -> str:
+    given = item["input"] if "input" in fields else None
     if type(given) is not _Object:
         return ""
     value = given[name] if name in _INPUTS[tuple(given)] else ""

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from scoring.evidence.transcripts.events import Event, IterationWindow, WindowFacts, WindowSums
+from scoring.evidence.transcripts.events import FileEvents, IterationWindow, PlainEvent, WindowFacts, WindowSums
 from scoring.evidence.transcripts.lines import LineReader
 
 LINE_LIMIT = 16 << 20
@@ -29,7 +29,7 @@ def window_facts(
     sums = WindowSums(windows)
     reader = LineReader()
     for path in transcript_files(directories, warn):
-        sums.add(read_file(path, reader, warn))
+        sums.add(FileEvents.of(read_file(path, reader, warn)))
     return sums.facts()
 
 
@@ -46,9 +46,9 @@ def transcript_files(directories: Sequence[Path | str], warn: Warn) -> list[Path
     return found
 
 
-def read_file(path: Path, reader: LineReader, warn: Warn) -> list[Event]:
+def read_file(path: Path, reader: LineReader, warn: Warn) -> list[PlainEvent]:
     """Return the events of one transcript file; none, with a warning, when it is no readable plain file."""
-    events: list[Event] = []
+    events: list[PlainEvent] = []
     try:
         if stat.S_ISDIR(os.stat(path).st_mode):
             return events
