@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rubric.errors import RubricError
 from rubric.model import CombinationMethod, Rubric, ScoreBand, SignalID, SignalSpec
 
@@ -83,6 +81,8 @@ def _read_text(path: Path) -> str:
 
 def _plain_data(text: str) -> object:
     """Read YAML that needs no tags, no aliases and no depth: what does would crash or stall the loader."""
+    import yaml  # released rubrics alone need no YAML until one is asked for
+
     depth = 0
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):

@@ -10,7 +10,6 @@ needs.
 >>> [(i.score.iteration, i.score.value, i.score.band) for i in log.iterations]  # doctest: +SKIP
 """
 
-import ast
 import functools
 import importlib
 from pathlib import Path
@@ -20,6 +19,8 @@ from typing import Any
 @functools.cache
 def _homes() -> dict[str, str]:
     """Return the module of each public name."""
+    import ast  # the command line never gets here
+
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
     return {
         alias.name: node.module

@@ -6,13 +6,14 @@ Evidence is gathered once for all iterations that are asked for: git in a few ba
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Unpack
 
 from scoring.evidence.artifacts import artifact_corrections
 from scoring.evidence.git import GitRepository
 from scoring.evidence.history import GitHistory
 from scoring.evidence.scopes import declared_scopes
-from scoring.evidence.transcripts import IterationWindow, WindowFacts, window_facts
-from scoring.evidence.transcripts.reader import Warn
+from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
+from scoring.evidence.transcripts.scan import Reading, TranscriptScan, transcript_scan
 from scoring.evidence.transcripts.times import NS, clamp_ns
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
@@ -24,10 +25,6 @@ from scoring.text import trim
 from scoring.values import IterationObjectives, SignalSet, SignalValue
 
 
-def silent(_: str) -> None:
-    """Take a warning and drop it."""
-
-
 class Evidence:
     """What the outside says about the iterations of one log. Sources are asked when first needed, and once."""
 
@@ -35,18 +32,16 @@ class Evidence:
         self,
         records: Sequence[IterationRecord],
         repo_dir: Path | str,
-        transcript_dirs: Sequence[Path | str] = (),
+        scan: TranscriptScan,
         only: Collection[int] | None = None,
-        warn: Warn = silent,
     ) -> None:
         """Open the repository.
 
         Args:
             records: all records of the log, sorted by iteration: neighbours bound each other's windows.
             repo_dir: a directory in a git work tree.
-            transcript_dirs: folders of transcript files.
+            scan: the reading of the transcripts.
             only: the iterations that will be asked about; None for all.
-            warn: takes warnings about transcripts.
 
         Raises:
             NotARepositoryError: ``repo_dir`` lies in no git work tree.
@@ -54,11 +49,9 @@ class Evidence:
         self.repo_dir = repo_dir
         self._records = records
         self._only = only
-        self._transcript_dirs = transcript_dirs
-        self._warn = warn
-        self.history = GitHistory(
-            GitRepository(repo_dir), {name for r in records for name in (r.commit, trim(r.commit))}
-        )
+        self._scan = scan
+        names = dict.fromkeys(name for r in records for name in (r.commit, trim(r.commit)))
+        self.history = GitHistory(GitRepository(repo_dir), names, cache_dir=scan.cache_dir)
 
     def window(self, iteration: int) -> IterationWindow | None:
         """Return the window of an iteration; None when its commit does not resolve as written."""
@@ -89,7 +82,7 @@ class Evidence:
     @cached_property
     def _facts(self) -> dict[int, WindowFacts]:
         wanted = [w for w in self._windows.values() if self._only is None or w.iteration in self._only]
-        found = window_facts(self._transcript_dirs, wanted, self._warn)
+        found = self._scan.facts(wanted)
         return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}
 
 
@@ -97,8 +90,7 @@ def build_signal_sets(
     iter_log_dir: Path | str,
     repo_dir: Path | str,
     *transcript_dirs: Path | str,
-    only: Collection[int] | None = None,
-    warn: Warn = silent,
+    **reading: Unpack[Reading],
 ) -> list[SignalSet]:
     """Load an iteration log and return the signals of its iterations, in iteration order.
 
@@ -106,30 +98,28 @@ def build_signal_sets(
         iter_log_dir: the directory with ``iter-N.yaml``.
         repo_dir: the repository, for git and for artifacts.
         transcript_dirs: folders of transcript files; without any, only natively captured tokens count.
-        only: the iterations to return; None for all.
-        warn: takes warnings about transcripts.
+        reading: how transcripts are read.
 
     Raises:
         LogError: the log cannot be loaded.
         NotARepositoryError: ``repo_dir`` lies in no git work tree (an empty log is reported first, as no sets).
     """
-    records = load_iteration_log(iter_log_dir)
-    return signal_sets(records, iter_log_dir, repo_dir, transcript_dirs, only, warn)
+    with transcript_scan(*transcript_dirs, **reading).start() as scan:
+        return signal_sets(load_iteration_log(iter_log_dir), iter_log_dir, repo_dir, scan)
 
 
 def signal_sets(
     records: Sequence[IterationRecord],
     iter_log_dir: Path | str,
     repo_dir: Path | str,
-    transcript_dirs: Sequence[Path | str] = (),
+    scan: TranscriptScan,
     only: Collection[int] | None = None,
-    warn: Warn = silent,
 ) -> list[SignalSet]:
-    """Return the signals of loaded records; see :func:`build_signal_sets`."""
+    """Return the signals of loaded records, or of ``only`` some of them; see :func:`build_signal_sets`."""
     if not records:
         return []
-    evidence = Evidence(records, repo_dir, transcript_dirs, only, warn)
-    return [
+    evidence = Evidence(records, repo_dir, scan, only)
+    sets = [
         assemble_signal_set(
             record,
             extract_iterlog_signals(record, repo_dir),
@@ -141,6 +131,8 @@ def signal_sets(
         for record in records
         if only is None or record.iteration in only
     ]
+    evidence.history.keep()
+    return sets
 
 
 def assemble_signal_set(
@@ -181,7 +173,7 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
     Raises:
         NotARepositoryError: ``repo_dir`` lies in no git work tree.
     """
-    evidence = Evidence([record], repo_dir)
+    evidence = Evidence([record], repo_dir, transcript_scan())
     return git_signals(record, evidence.history, evidence.scopes)
 
 
@@ -191,22 +183,29 @@ def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> Si
 
 
 def backfill_iterations(
-    records: Sequence[IterationRecord], repo_dir: Path | str, *transcript_dirs: Path | str, warn: Warn = silent
+    records: Sequence[IterationRecord],
+    repo_dir: Path | str,
+    *transcript_dirs: Path | str,
+    **reading: Unpack[Reading],
 ) -> list[BackfillSignals]:
     """Read tokens and tool errors off the transcripts, for records sorted by iteration.
 
     Raises:
         NotARepositoryError: ``repo_dir`` lies in no git work tree.
     """
-    evidence = Evidence(records, repo_dir, transcript_dirs, warn=warn)
-    return [token_efficiency.observe(record, evidence.facts(record.iteration)) for record in records]
+    with transcript_scan(*transcript_dirs, **reading).start() as scan:
+        evidence = Evidence(records, repo_dir, scan)
+        return [token_efficiency.observe(record, evidence.facts(record.iteration)) for record in records]
 
 
 def extract_iteration_objectives(
     record: IterationRecord,  # noqa: ARG001 - kept for checks that will need the entry, as in the reference
     window: IterationWindow | None,
     *transcript_dirs: Path | str,
-    warn: Warn = silent,
+    **reading: Unpack[Reading],
 ) -> IterationObjectives:
     """Check what the transcripts show in one window; None is no window, and no coverage."""
-    return objectives.observe(None if window is None else window_facts(transcript_dirs, [window], warn)[0])
+    if window is None:
+        return objectives.observe(None)
+    with transcript_scan(*transcript_dirs, **reading) as scan:
+        return objectives.observe(scan.facts([window])[0])

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from rubric import Rubric, Score, default_rubric
-from scoring.assemble import signal_sets, silent
+from scoring.assemble import signal_sets
+from scoring.atomic import remove_litter
 from scoring.errors import NotFoundError, WriteError
-from scoring.evidence.transcripts.reader import Warn
+from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.evidence.transcripts.scan import Reading, TranscriptScan, transcript_scan
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
 from scoring.sessions import SessionScore, aggregate_sessions
-from scoring.sidecars.atomic import remove_litter
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -59,7 +61,7 @@ def score_log(
     repo_dir: Path | str,
     *transcript_dirs: Path | str,
     rubric: Rubric | None = None,
-    warn: Warn = silent,
+    **reading: Unpack[Reading],
 ) -> ScoredLog:
     """Score every iteration of a log. Writes nothing.
 
@@ -67,9 +69,14 @@ def score_log(
         LogError: the log cannot be loaded.
         NotARepositoryError: ``repo_dir`` lies in no git work tree.
     """
-    rubric = rubric or default_rubric()
+    with transcript_scan(*transcript_dirs, **reading).start() as scan:
+        return score_log_with(scan, iter_log_dir, repo_dir, rubric or default_rubric())
+
+
+def score_log_with(scan: TranscriptScan, iter_log_dir: Path | str, repo_dir: Path | str, rubric: Rubric) -> ScoredLog:
+    """Score every iteration of a log from transcripts whose reading has begun; see :func:`score_log`."""
     records = load_iteration_log(iter_log_dir)
-    sets = signal_sets(records, iter_log_dir, repo_dir, transcript_dirs, warn=warn)
+    sets = signal_sets(records, iter_log_dir, repo_dir, scan)
     scores = rubric.score_all(sets)
     iterations = tuple(ScoredIteration(*parts) for parts in zip(records, sets, scores, strict=True))
     return ScoredLog(rubric, iterations, tuple(aggregate_sessions(rubric, records, scores)))
@@ -81,7 +88,7 @@ def examine_iteration(
     iteration: int,
     *transcript_dirs: Path | str,
     rubric: Rubric | None = None,
-    warn: Warn = silent,
+    **reading: Unpack[Reading],
 ) -> ScoredIteration:
     """Score one iteration of a log, and return what led to its score. Writes nothing.
 
@@ -94,7 +101,8 @@ def examine_iteration(
     if record is None:
         path = Path(iter_log_dir) / f"iter-{iteration}.yaml"
         raise NotFoundError(f"{path}: no entry for iteration {iteration} in this log")
-    (signals,) = signal_sets(records, iter_log_dir, repo_dir, transcript_dirs, {iteration}, warn)
+    with transcript_scan(*transcript_dirs, **reading).start() as scan:
+        (signals,) = signal_sets(records, iter_log_dir, repo_dir, scan, {iteration})
     return ScoredIteration(record, signals, (rubric or default_rubric()).score(signals))
 
 
@@ -104,10 +112,10 @@ def score_iteration(
     iteration: int,
     *transcript_dirs: Path | str,
     rubric: Rubric | None = None,
-    warn: Warn = silent,
+    **reading: Unpack[Reading],
 ) -> tuple[Score, IterationRecord]:
     """Score one iteration, and return its score and record; raises as :func:`examine_iteration`."""
-    found = examine_iteration(iter_log_dir, repo_dir, iteration, *transcript_dirs, rubric=rubric, warn=warn)
+    found = examine_iteration(iter_log_dir, repo_dir, iteration, *transcript_dirs, rubric=rubric, **reading)
     return found.score, found.record
 
 

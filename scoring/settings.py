@@ -31,10 +31,22 @@ class Settings:
     transcript_dirs: tuple[Path, ...] = ()
     rubric: str = RUBRIC_VERSION
     json: bool = False
+    cache_dir: Path | None = None
+    no_cache: bool = False
+    processes: int | None = None
 
 
-_TEXT, _PATH, _PATHS, _FLAG = "text", "a path", "a list of paths", "true or false"
-_KINDS = {"iter-log-dir": _PATH, "repo-dir": _PATH, "transcript-dir": _PATHS, "rubric": _TEXT, "json": _FLAG}
+_TEXT, _PATH, _PATHS, _FLAG, _COUNT = "text", "a path", "a list of paths", "true or false", "a number above 0"
+_KINDS = {
+    "iter-log-dir": _PATH,
+    "repo-dir": _PATH,
+    "transcript-dir": _PATHS,
+    "rubric": _TEXT,
+    "json": _FLAG,
+    "cache-dir": _PATH,
+    "no-cache": _FLAG,
+    "processes": _COUNT,
+}
 _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
 
@@ -75,6 +87,10 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
                 raise SettingsError(f"{name}: {text!r} is not true or false; use 1 or 0")
             found[key] = text.lower() in ("1", "true", "yes", "on")
+        elif kind == _COUNT:
+            if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
+                raise SettingsError(f"{name}: {text!r} is not {kind}")
+            found[key] = int(text)
         else:
             found[key] = text
     return found
@@ -120,6 +136,10 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
             if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
                 raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
             found[key] = tuple(repository / Path(path).expanduser() for path in paths)
+        elif kind == _COUNT:
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
+            found[key] = value
         elif not isinstance(value, bool if kind == _FLAG else str):
             raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
         else:

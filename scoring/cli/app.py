@@ -91,6 +91,19 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
     "rubric": click.option(
         "--rubric", metavar="VERSION|FILE", help="The rubric to score under: a released version or a rubric file."
     ),
+    "cache-dir": click.option(
+        "--cache-dir",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where what was read of transcripts and git is kept.  [default: the user's cache directory]",
+    ),
+    "no-cache": click.option("--no-cache", is_flag=True, default=None, help="Read everything anew and keep nothing."),
+    "processes": click.option(
+        "--processes",
+        type=click.IntRange(1),
+        metavar="N",
+        help="How many processes read transcripts.  [default: as many as pay]",
+    ),
     "json": click.option("--json", is_flag=True, default=None, help="Print JSON."),
 }
 
@@ -119,5 +132,5 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
 
 LOG_OPTIONS = ("iter-log-dir",)
-EVIDENCE_OPTIONS = ("iter-log-dir", "repo-dir", "transcript-dir")
+EVIDENCE_OPTIONS = ("iter-log-dir", "repo-dir", "transcript-dir", "cache-dir", "no-cache", "processes")
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")

@@ -4,7 +4,8 @@ import click
 
 from scoring.assemble import build_signal_sets
 from scoring.cli.app import EVIDENCE_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.reading import reading
 from scoring.integrity import summarize_integrity
 from scoring.settings import Settings
 
@@ -14,7 +15,7 @@ from scoring.settings import Settings
 def command(settings: Settings) -> None:
     """Show claimed against observed over the whole log, per role and signal."""
     log_dir = settings.iter_log_dir
-    sets = build_signal_sets(log_dir, settings.repo_dir, *settings.transcript_dirs, warn=warn)
+    sets = build_signal_sets(log_dir, settings.repo_dir, *settings.transcript_dirs, **reading(settings))
     rows = summarize_integrity(sets)
     if settings.json:
         write_json({"pairs": [row.as_dict() for row in rows]})

@@ -32,12 +32,13 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
             recompute = True
     if recompute:
         from rubric import find_rubric
+        from scoring.cli.reading import reading
         from scoring.score import examine_iteration
         from scoring.sidecars.scores import write_persisted_score
 
         rubric = find_rubric(settings.rubric)
         scored_now = examine_iteration(
-            log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, warn=warn
+            log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, **reading(settings)
         )
         score = scored_now.persisted
         write_persisted_score(log_dir, score)

@@ -2,11 +2,10 @@
 
 import click
 
-from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, warn, write, write_json
-from scoring.cli.payloads import run_payload
-from scoring.score import score_log, write_scored_log
+from scoring.cli.reading import reading
+from scoring.evidence.transcripts.scan import transcript_scan
 from scoring.settings import Settings
 
 
@@ -20,14 +19,20 @@ def command(settings: Settings, no_write: bool) -> None:
 
     Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary.
     """
-    rubric = find_rubric(settings.rubric)
     log_dir = settings.iter_log_dir
-    scored = score_log(log_dir, settings.repo_dir, *settings.transcript_dirs, rubric=rubric, warn=warn)
+    with transcript_scan(*settings.transcript_dirs, **reading(settings)).start() as scan:
+        # Transcripts are being read by now, in a process of their own; the rest is loaded meanwhile.
+        from rubric import find_rubric
+        from scoring.score import score_log_with, write_scored_log
+
+        scored = score_log_with(scan, log_dir, settings.repo_dir, find_rubric(settings.rubric))
     written = None
     if not no_write and scored.iterations:
         iterations, sessions = write_scored_log(log_dir, scored, warn)
         written = len(iterations), len(sessions)
     if settings.json:
+        from scoring.cli.payloads import run_payload
+
         write_json(run_payload(scored))
     elif not scored.iterations:
         write(f"score: no iterations found in {log_dir}\n")

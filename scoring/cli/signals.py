@@ -4,8 +4,9 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.output import warn, write_json
+from scoring.cli.output import write_json
 from scoring.cli.payloads import signals_payload
+from scoring.cli.reading import reading
 from scoring.score import score_log
 from scoring.settings import Settings
 
@@ -15,5 +16,6 @@ from scoring.settings import Settings
 def command(settings: Settings) -> None:
     """Print every iteration's signals as JSON, with integrity and the objective checks."""
     rubric = find_rubric(settings.rubric)
-    scored = score_log(settings.iter_log_dir, settings.repo_dir, *settings.transcript_dirs, rubric=rubric, warn=warn)
+    how = reading(settings)
+    scored = score_log(settings.iter_log_dir, settings.repo_dir, *settings.transcript_dirs, rubric=rubric, **how)
     write_json([signals_payload(iteration) for iteration in scored.iterations])

@@ -4,7 +4,7 @@ A log of any length is answered by four processes, none of which sees a log's da
 and commits to show go in on standard input.
 
 1. ``rev-parse``: is this a work tree, and where;
-2. ``cat-file --batch-check``: every commit field of the log at once;
+2. ``cat-file --batch-check``: every commit field of the log, and the trunk, at once;
 3. ``log`` of the trunk: reachability, reverts, subjects and times in one walk;
 4. ``show --stdin``: the changed files and the time of every commit that was resolved.
 
@@ -17,8 +17,8 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
 
@@ -59,22 +59,25 @@ _ENVIRONMENT = {
 }
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
+# Each field ends with NUL, and each commit too (-z), so that no message can be taken for a separator.
+_TRUNK_FORMAT = ("-z", "--format=%H%x00%s%x00%B%x00")
+
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class TrunkCommit:
-    """One commit of the trunk. ``time`` is the committer's, in seconds since 1970 (UTC)."""
+class TrunkCommit(NamedTuple):
+    """One commit of the trunk.
+
+    ``message`` is kept where it speaks of a revert, and empty elsewhere: nobody asks what the others say.
+    """
 
     sha: str
-    time: int
     subject: str
     message: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCommit:
+class ShownCommit(NamedTuple):
     """What a commit is known by: its committer time in seconds since 1970, and the files it changed.
 
     ``files`` are as git prints them (odd names in git's quoted form); a clean merge has none. None means that git
@@ -97,16 +100,20 @@ class GitRepository:
         """
         self.directory = Path(directory)
         self._trusted: tuple[str, ...] = ()
-        answer = self._ask("rev-parse", "--is-inside-work-tree")
+        question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
+        answer = self._ask(*question)
         if answer.returncode and b"dubious ownership" in answer.stderr:
             self._trusted = self._trusted_directories()
-            answer = self._ask("rev-parse", "--is-inside-work-tree")
-        if answer.returncode or answer.stdout.strip() != b"true":
+            answer = self._ask(*question)
+        inside, _, common_dir = answer.stdout.rstrip(b"\n").partition(b"\n")
+        if answer.returncode or inside != b"true":
             why = answer.stderr.decode(errors="replace").strip().splitlines()
             raise NotARepositoryError(
                 f"{self.directory}: not a git work tree ({why[0] if why else 'it is a bare repository'}); "
                 "name the repository with --repo-dir"
             )
+        self.common_dir = Path(os.fsdecode(common_dir))
+        """The repository itself, which all its work trees share."""
 
     def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
         """Resolve names (SHAs in full or abbreviated, branches, ``HEAD~1`` …) to commit SHAs; None where there is none.
@@ -125,18 +132,18 @@ class GitRepository:
                 found[name] = m[1].decode()
         return found
 
-    def walk(self, branch: str = TRUNK) -> list[TrunkCommit]:
-        """Return the commits of a local branch, newest first, as ``git log`` orders them; empty when there is none."""
-        tip = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/heads/{branch}^{{commit}}")
-        if tip.returncode:
-            return []
-        # Fields end with NUL and a commit with NUL too (-z), so that no message can be taken for a separator.
-        out = self._run("log", "-z", "--format=%H%x00%ct%x00%s%x00%B%x00", tip.stdout.decode().strip(), "--")
-        fields = out.split(b"\0")
-        return [
-            TrunkCommit(fields[i].decode(), int(fields[i + 1]), _text(fields[i + 2]), fields[i + 3])
-            for i in range(0, len(fields) - 4, 5)
-        ]
+    def walk(self, tip: str) -> list[TrunkCommit]:
+        """Return a commit and its ancestors, newest first, as ``git log`` orders them."""
+        return _trunk_commits(self._run("log", *_TRUNK_FORMAT, tip, "--"))
+
+    def order(self, tip: str) -> list[str]:
+        """Return the SHAs of a commit and its ancestors, in the order of :meth:`walk`."""
+        return self._run("rev-list", tip, "--").decode().split()
+
+    def describe(self, shas: Iterable[str]) -> list[TrunkCommit]:
+        """Return what :meth:`walk` says of some commits, in their order."""
+        given = "".join(f"{sha}\n" for sha in shas).encode()
+        return _trunk_commits(self._run("log", "--no-walk=unsorted", "--stdin", *_TRUNK_FORMAT, given=given))
 
     def show(self, shas: Iterable[str]) -> dict[str, ShownCommit]:
         """Return the time and the changed files of commits, as ``git show --name-only`` names them.
@@ -193,6 +200,16 @@ def _start(
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:
         raise GitError(f"git could not be started: {e}") from e
+
+
+def _trunk_commits(output: bytes) -> list[TrunkCommit]:
+    fields = output.split(b"\0")
+    return [
+        TrunkCommit(
+            fields[i].decode(), _text(fields[i + 1]), fields[i + 2] if b"revert" in fields[i + 2].lower() else b""
+        )
+        for i in range(0, len(fields) - 3, 4)
+    ]
 
 
 def _shown(output: bytes) -> Iterator[tuple[str, ShownCommit]]:

@@ -7,21 +7,46 @@ one walk.
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 
 from scoring.evidence.git import TRUNK, GitRepository, ShownCommit, TrunkCommit
+from scoring.evidence.gitcache import GitCache
 from scoring.text import fold, trim
 
 _HEX_RUN = re.compile(rb"[0-9a-fA-F]+")
 _SHORTEST_RUN, _LONGEST_RUN = 7, 40
+_MOST_NEW = 5000
+"""From how many new commits on the trunk is walked anew rather than asked about them one by one."""
 
 
 class GitHistory:
     """Answers about the commits that a set of names stands for, against one trunk."""
 
-    def __init__(self, repository: GitRepository, names: Iterable[str], trunk: str = TRUNK) -> None:
-        self._repository = repository
-        self._resolved = repository.resolve(names)
+    def __init__(
+        self,
+        repository: GitRepository,
+        names: Iterable[str],
+        trunk: str = TRUNK,
+        cache_dir: Path | None = None,
+    ) -> None:
+        """Resolve the names.
+
+        Args:
+            repository: the work tree to ask.
+            names: every commit field that will be asked about.
+            trunk: the local branch on which work lands.
+            cache_dir: where answers that never change are kept; None keeps none.
+        """
         self.trunk = trunk
+        self._repository = repository
+        self._cache = GitCache(cache_dir, repository.common_dir)
+        branch = f"refs/heads/{trunk}"
+        self._resolved = repository.resolve([*names, branch])
+        self._tip = self._resolved[branch]
+
+    def keep(self) -> None:
+        """Keep what was learnt for the next run."""
+        self._cache.save()
 
     def resolve(self, name: str) -> str | None:
         """Return the SHA that a name of this log stands for; None when it stands for no commit."""
@@ -54,11 +79,40 @@ class GitHistory:
 
     @cached_property
     def _shown(self) -> dict[str, ShownCommit]:
-        return self._repository.show(sha for sha in self._resolved.values() if sha)
+        wanted = [sha for sha in self._resolved.values() if sha and sha not in self._cache.shown]
+        if wanted:
+            found = self._repository.show(wanted)
+            # A commit whose files git cannot tell today may be told tomorrow: that is not kept.
+            self._cache.shown |= {sha: commit for sha, commit in found.items() if commit.files is not None}
+            self._cache.changed = True
+            return self._cache.shown | found
+        return self._cache.shown
 
     @cached_property
     def _walk(self) -> list[TrunkCommit]:
-        return self._repository.walk(self.trunk)
+        if self._tip is None:
+            return []
+        cache = self._cache
+        order = cache.walks.get(self._tip)
+        if order is None or not cache.trunk.keys() >= set(order):
+            order = self._new_walk(self._tip)
+            cache.walks = {self._tip: order}
+            cache.changed = True
+        return [cache.trunk[sha] for sha in order]
+
+    def _new_walk(self, tip: str) -> list[str]:
+        """Walk the trunk; of commits that are known already only the order is asked."""
+        known = self._cache.trunk
+        if known:
+            order = self._repository.order(tip)
+            new = [sha for sha in order if sha not in known]
+            if len(new) < _MOST_NEW:
+                described = self._repository.describe(new) if new else []
+                self._cache.trunk = known | {commit.sha: commit for commit in described}
+                return order
+        walk = self._repository.walk(tip)
+        self._cache.trunk = {commit.sha: commit for commit in walk}
+        return list(self._cache.trunk)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -73,9 +127,8 @@ class GitHistory:
         """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
         found: dict[str, list[tuple[int, str]]] = {}
         for position, commit in enumerate(self._walk):
-            if b"revert" in commit.message.lower():
-                for m in _HEX_RUN.finditer(commit.message):
-                    if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
-                        run = m[0].decode().lower()
-                        found.setdefault(run[:_SHORTEST_RUN], []).append((position, run))
+            for m in _HEX_RUN.finditer(commit.message):
+                if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
+                    run = m[0].decode().lower()
+                    found.setdefault(run[:_SHORTEST_RUN], []).append((position, run))
         return found

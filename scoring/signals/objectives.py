@@ -6,7 +6,6 @@ from scoring.values import IterationObjectives, SignalValue, absent_signal, pres
 
 def observe(facts: WindowFacts | None) -> IterationObjectives:
     """Check what the transcripts of a window show; ``facts`` is None when the iteration has no window."""
-
     flags = 0 if facts is None else facts.flags
 
     def check(bit: int, seen: str, not_seen: str) -> SignalValue:

@@ -1,6 +1,5 @@
-"""Transcripts of coding agents, read down to the few counts that scoring needs."""
+"""Transcripts of coding agents, read down to the few numbers that scoring needs.
 
-from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
-from scoring.evidence.transcripts.reader import window_facts
-
-__all__ = ["IterationWindow", "WindowFacts", "window_facts"]
+``lines`` reads a line (``exact`` the odd ones), ``reader`` a file, ``scan`` many files in several processes, ``index``
+keeps what was read, and ``events`` is what comes out.
+"""

@@ -7,9 +7,8 @@ a conversation is dropped where the line is read.
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from scoring.numbers import wrap64
@@ -34,8 +33,6 @@ class Event(NamedTuple):
 
 PlainEvent: TypeAlias = tuple[int, int, int, int, Turn | None]
 """An event as a plain tuple, which is what the reading of millions of lines can afford."""
-
-_time_of = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,33 +106,39 @@ class FileEvents:
         self.turn_times, self.tokens = turn_times, tokens
 
     @classmethod
-    def of(cls, events: Iterable[PlainEvent]) -> "FileEvents":
+    def of(cls, events: Sequence[PlainEvent]) -> "FileEvents":
         """Put events, in any order, into columns."""
-        rows = sorted(events, key=_time_of)
-        times, flags, calls, errors, _ = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-        turns = [(row[0], *row[4]) for row in rows if row[4] is not None]
-        turn_times, *tokens = zip(*turns, strict=True) if turns else ((), (), (), (), ())
-        return cls(
-            array("q", times),
-            array("B", flags),
-            array("I", calls),
-            array("I", errors),
-            array("q", turn_times),
-            [array("q", column) for column in tokens],
+        times, flags, calls, errors, turns = zip(*events, strict=True) if events else ((), (), (), (), ())
+        turned = [(time, *turn) for time, turn in zip(times, turns, strict=True) if turn is not None]
+        turn_times, *tokens = zip(*turned, strict=True) if turned else ((), (), (), (), ())
+        return cls._sorted(
+            [array("q", times), array("B", flags), array("I", calls), array("I", errors)],
+            [array("q", turn_times), *(array("q", column) for column in tokens)],
         )
+
+    @classmethod
+    def joined(cls, parts: "Sequence[FileEvents]") -> "FileEvents":
+        """Put the parts of one transcript together."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = [sum(same, array(same[0].typecode)) for same in zip(*(p.columns() for p in parts), strict=True)]
+        return cls._sorted(columns[:4], columns[4:])
+
+    @classmethod
+    def _sorted(cls, events: "list[array[int]]", turns: "list[array[int]]") -> "FileEvents":
+        times, flags, calls, errors = _by_first(events)
+        turn_times, *tokens = _by_first(turns)
+        return cls(times, flags, calls, errors, turn_times, tokens)
 
     def columns(self) -> "list[array[int]]":
         """Return every column, in the order of the constructor."""
         return [self.times, self.flags, self.calls, self.errors, self.turn_times, *self.tokens]
 
-    def events(self) -> list[PlainEvent]:
-        """Return the events again, one by one, sorted by time; those of one time may change places."""
-        events: list[PlainEvent] = [
-            (time, flags, calls, errors, None)
-            for time, flags, calls, errors in zip(self.times, self.flags, self.calls, self.errors, strict=True)
-        ]
-        turns = zip(*self.tokens, strict=True) if self.turn_times else ()
-        return events + [(time, 0, 0, 0, turn) for time, turn in zip(self.turn_times, turns, strict=True)]
+    @classmethod
+    def of_columns(cls, columns: "Sequence[array[int]]") -> "FileEvents":
+        """Put together what :meth:`columns` returned."""
+        times, flags, calls, errors, turn_times, *tokens = columns
+        return cls(times, flags, calls, errors, turn_times, tokens)
 
     def facts(self, window: IterationWindow) -> WindowFacts | None:
         """Return what lies in a window, or None when nothing does."""
@@ -151,10 +154,22 @@ class FileEvents:
         return WindowFacts(max(last - first, 0), given, output, reads, creations, calls, errors, flags)
 
 
+def _by_first(columns: "list[array[int]]") -> "list[array[int]]":
+    """Return columns of one length sorted by the first; the same ones when they are sorted already."""
+    order = sorted(range(len(columns[0])), key=columns[0].__getitem__)
+    if all(n == place for n, place in enumerate(order)):
+        return columns
+    return [array(column.typecode, map(column.__getitem__, order)) for column in columns]
+
+
 def _slice(times: "array[int]", window: IterationWindow) -> tuple[int, int]:
     """Return where a window begins and ends among sorted times."""
     last = bisect_right(times, window.end)
     return (0 if window.start is None else bisect_right(times, window.start)), last
+
+
+TYPECODES = "qBIIqqqqq"
+"""The type of each column of :meth:`FileEvents.columns`."""
 
 
 class WindowSums:

@@ -14,14 +14,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from scoring.evidence.transcripts.checks import is_test_command, reads_loop_state
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, Event, Turn
+from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, Event
 from scoring.evidence.transcripts.times import timestamp_ns
-from scoring.numbers import INT_MAX, INT_MIN, wrap64
+from scoring.evidence.transcripts.tokens import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn
+from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
-
-
-CLAUDE_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class WrongTypeError(Exception):
@@ -198,11 +195,6 @@ def _codex_event(time: int, line: dict[str, Any]) -> Event:
     if payload.get("type") != "token_count" or usage is None:
         return Event(time)
     return Event(time, turn=codex_turn(*(usage.get(name) or 0 for name in CODEX_COUNTS)))
-
-
-def codex_turn(given: int, cached: int, output: int) -> Turn:
-    """Return the tokens of one Codex turn: cached input was read, what is left of the input was created."""
-    return given, output, cached, max(wrap64(given - cached), 0)
 
 
 def _objective_view(value: Any) -> Event | None:

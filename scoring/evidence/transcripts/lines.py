@@ -15,8 +15,8 @@ import simdjson
 
 from scoring.evidence.transcripts.checks import is_test_command, reads_loop_state
 from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, PlainEvent
-from scoring.evidence.transcripts.exact import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn, read_exactly
 from scoring.evidence.transcripts.times import timestamp_ns
+from scoring.evidence.transcripts.tokens import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn
 from scoring.numbers import INT_MAX
 from scoring.text import fold
 
@@ -75,6 +75,8 @@ class LineReader:
         try:
             return _read_plain(self._parse(line))
         except (_OddLineError, ValueError, TypeError, OverflowError):
+            from scoring.evidence.transcripts.exact import read_exactly  # few transcripts have odd lines
+
             return read_exactly(line)
 
 

@@ -1,40 +1,33 @@
-"""The door to transcripts: reads each file once, for all windows and all checks (contract sections 1.3, 2.7, 2.8)."""
+"""Reads one transcript file, or a part of it, into events (contract sections 1.3, 2.7 and 9)."""
 
-import functools
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO, NamedTuple
 
-from scoring.evidence.transcripts.events import FileEvents, IterationWindow, PlainEvent, WindowFacts, WindowSums
+from scoring.evidence.transcripts.events import PlainEvent
 from scoring.evidence.transcripts.lines import LineReader
 
 LINE_LIMIT = 16 << 20
-"""The longest line, in bytes, that is read; a longer one is skipped with a warning (contract section 9)."""
+"""The longest line, in bytes, that is read; a longer one is skipped with a warning."""
 
-_BLOCK = 4 << 20
+_BUFFER = 256 << 10  # large enough to ask the system rarely, small enough to stay in the processor's cache
+_LINE_BREAK = 10
 
 Warn = Callable[[str], None]
 """Takes one line of text for people."""
 
 
-def window_facts(
-    directories: Sequence[Path | str], windows: Sequence[IterationWindow], warn: Warn = lambda _: None
-) -> list[WindowFacts]:
-    """Read the transcripts in some directories and return what falls into each window.
-
-    A directory that does not exist, a file that cannot be read, and a line over :data:`LINE_LIMIT` are skipped with a
-    warning.
-    """
-    sums = WindowSums(windows)
-    reader = LineReader()
-    for path in transcript_files(directories, warn):
-        sums.add(FileEvents.of(read_file(path, reader, warn)))
-    return sums.facts()
+def silent(_: str) -> None:
+    """Drop a warning that nobody asked for."""
 
 
 def transcript_files(directories: Sequence[Path | str], warn: Warn) -> list[Path]:
-    """List the ``*.jsonl`` files directly inside some directories, in byte order of names."""
+    """List the ``*.jsonl`` files directly inside some directories, in byte order of names.
+
+    A directory that cannot be listed is skipped with a warning.
+    """
     found: list[Path] = []
     for directory in directories:
         try:
@@ -46,48 +39,75 @@ def transcript_files(directories: Sequence[Path | str], warn: Warn) -> list[Path
     return found
 
 
-def read_file(path: Path, reader: LineReader, warn: Warn) -> list[PlainEvent]:
-    """Return the events of one transcript file; none, with a warning, when it is no readable plain file."""
-    events: list[PlainEvent] = []
+def open_transcript(path: Path, warn: Warn) -> int | None:
+    """Open a transcript and return its descriptor; None, with a warning, when it is no readable plain file.
+
+    A directory is passed over in silence, as the reference does.
+    """
     try:
-        if stat.S_ISDIR(os.stat(path).st_mode):
-            return events
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                warn(f"transcript {path}: not a plain file; skipped")
-                return events
-            read = reader.read
-            too_long = functools.partial(_warn_too_long, path, warn)
-            events += [event for line in _lines(fd, too_long) if (event := read(line)) is not None]
-        finally:
-            os.close(fd)
+        mode = os.fstat(fd).st_mode
     except OSError as e:
         warn(f"transcript {path}: {(e.strerror or str(e)).lower()}; skipped")
-        return []
-    return events
+        return None
+    if stat.S_ISREG(mode):
+        return fd
+    os.close(fd)
+    if not stat.S_ISDIR(mode):
+        warn(f"transcript {path}: not a plain file; skipped")
+    return None
 
 
-def _warn_too_long(path: Path, warn: Warn, number: int) -> None:
-    warn(f"transcript {path}: line {number} is over 16 MiB; skipped")
+class Part(NamedTuple):
+    """What was read of a transcript.
+
+    ``behind`` is the offset behind the last line break; ``tail`` is what the line after it contributes, which may still
+    be growing.
+    """
+
+    events: list[PlainEvent]
+    behind: int
+    tail: PlainEvent | None
 
 
-def _lines(fd: int, too_long: Callable[[int], None]) -> Iterator[bytes]:
-    """Yield the lines of a file without ever holding more than one block and one line."""
-    number, rest, skipping = 1, b"", False
-    while block := os.read(fd, _BLOCK):
-        lines = (rest + block).split(b"\n")
-        rest = lines.pop()
-        for line in lines:
-            if skipping or len(line) > LINE_LIMIT:
-                too_long(number)
-                skipping = False
-            else:
-                yield line
-            number += 1
-        if len(rest) > LINE_LIMIT:
-            rest, skipping = b"", True
-    if skipping or len(rest) > LINE_LIMIT:
-        too_long(number)
-    elif rest:
-        yield rest
+def read_part(fd: int, start: int, end: int, too_long: Callable[[int], None]) -> Part:
+    """Read the lines between two offsets.
+
+    Args:
+        fd: an open transcript.
+        start: the offset where a line begins.
+        end: the offset behind a line break, or the end of the file.
+        too_long: is told the offset of a line over :data:`LINE_LIMIT`, which is skipped.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    events: list[PlainEvent] = []
+    read = LineReader().read
+    at = start
+    with open(fd, "rb", buffering=_BUFFER, closefd=False) as f:
+        f.seek(start)
+        while at < end and (line := f.readline(LINE_LIMIT + 1)):
+            if line[-1] != _LINE_BREAK:
+                if len(line) <= LINE_LIMIT:
+                    return Part(events, at, read(line))
+                too_long(at)
+                rest = _skip_line(f)
+                if rest is None:  # the line is unterminated, and may end some day
+                    break
+                at += len(line) + rest
+                continue
+            at += len(line)
+            if (event := read(line)) is not None:
+                events.append(event)
+    return Part(events, at, None)
+
+
+def _skip_line(f: IO[bytes]) -> int | None:
+    """Read on to the end of a line, and return how many bytes that took; None when it has no end."""
+    taken = 0
+    while rest := f.readline(_BUFFER):
+        taken += len(rest)
+        if rest[-1] == _LINE_BREAK:
+            return taken
+    return None

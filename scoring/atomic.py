@@ -15,7 +15,6 @@ A temporary file carries the number of its process. It is litter when that proce
 import contextlib
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,36 +28,40 @@ LITTER_AGE = 3600.0
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
     """Write ``data`` to ``path`` with mode 0600. A file that holds these bytes already is left alone.
+
+    What need not survive a power cut (a cache) is not ``durable``, and not waited for.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
     if _holds(path, data):
         return
-    temporary = path.parent / f".da-score-{os.getpid()}-{secrets.token_hex(8)}.tmp"
+    temporary = path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
     try:
         try:
-            _write_flushed(temporary, data)
+            _write_whole(temporary, data, durable)
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _flush_directory(path.parent)
+        if durable:
+            _flush_directory(path.parent)
     except OSError as e:
         raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the old file is untouched") from e
 
 
-def _write_flushed(path: Path, data: bytes) -> None:
+def _write_whole(path: Path, data: bytes, flush: bool) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
     try:
         os.fchmod(fd, MODE)
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest) :]
-        os.fsync(fd)
+        if flush:
+            os.fsync(fd)
     finally:
         os.close(fd)
 

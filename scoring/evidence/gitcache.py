@@ -1,0 +1,90 @@
+"""What git answered and will always answer the same, kept between runs.
+
+A commit never changes: its time, files and subject are kept by SHA. Which commits the trunk holds, and in which order,
+is kept with the trunk's tip and used only while the tip is the same. One file per repository in the cache directory;
+one that is not whole, or of another format or repository, is as if it were not there.
+
+A repository that can change what a commit says (replaced or grafted commits, a shallow clone that may be deepened) is
+never cached.
+"""
+
+import contextlib
+import marshal
+import os
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+from scoring.atomic import write_atomically
+from scoring.errors import WriteError
+from scoring.evidence.git import ShownCommit, TrunkCommit
+
+FORMAT = 1
+"""Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
+
+_HEADER = struct.Struct("<8sII")  # magic, format, checksum of the rest
+_MAGIC = b"DASCOREG"
+
+
+class GitCache:
+    """What is kept of one repository."""
+
+    def __init__(self, cache_dir: Path | None, repository: Path) -> None:
+        """Read what is kept.
+
+        Args:
+            cache_dir: where caches lie; None keeps nothing.
+            repository: the repository's own directory, which all its work trees share.
+        """
+        self._place = None if cache_dir is None or _may_change(repository) else _place(cache_dir, repository)
+        self._repository = os.fsencode(repository)
+        self.shown: dict[str, ShownCommit] = {}
+        self.trunk: dict[str, TrunkCommit] = {}
+        self.walks: dict[str, list[str]] = {}
+        """The order of the last walk, by its tip."""
+        self.changed = False
+        if self._place is not None:
+            with contextlib.suppress(OSError, ValueError, TypeError, EOFError, struct.error):
+                self._load(self._place.read_bytes())
+
+    def _load(self, data: bytes) -> None:
+        magic, version, checksum = _HEADER.unpack_from(data)
+        rest = memoryview(data)[_HEADER.size :]
+        if magic != _MAGIC or version != FORMAT or checksum != zlib.crc32(rest):
+            return
+        repository, shown, trunk, walks = marshal.loads(rest)  # noqa: S302 - the checksum says that we wrote it
+        if repository == self._repository:
+            self.shown = {sha: ShownCommit(*kept) for sha, kept in shown.items()}
+            self.trunk = {kept[0]: TrunkCommit(*kept) for kept in trunk}
+            self.walks = walks
+
+    def save(self) -> None:
+        """Write what is kept, when there is something new. A cache that cannot be written is no error."""
+        if self._place is None or not self.changed:
+            return
+        plain: tuple[Any, ...] = (
+            self._repository,
+            {sha: tuple(commit) for sha, commit in self.shown.items()},
+            [tuple(commit) for commit in self.trunk.values()],
+            self.walks,
+        )
+        rest = marshal.dumps(plain)
+        with contextlib.suppress(OSError, WriteError):
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self._place, _HEADER.pack(_MAGIC, FORMAT, zlib.crc32(rest)) + rest, durable=False)
+            self.changed = False
+
+
+def _place(cache_dir: Path, repository: Path) -> Path:
+    from hashlib import blake2b
+
+    return cache_dir / f"git-{FORMAT}" / f"{blake2b(os.fsencode(repository), digest_size=16).hexdigest()}.cache"
+
+
+def _may_change(repository: Path) -> bool:
+    """Tell whether what a commit says may change in this repository."""
+    with contextlib.suppress(OSError):
+        if b" refs/replace/" in (repository / "packed-refs").read_bytes():
+            return True
+    return any((repository / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
