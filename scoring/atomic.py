@@ -28,20 +28,20 @@ LITTER_AGE = 3600.0
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
-def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
-    """Write ``data`` to ``path`` with mode 0600. A file that holds these bytes already is left alone.
+def write_atomically(path: Path, data: bytes, durable: bool = True, mode: int = MODE) -> None:
+    """Write ``data`` to ``path``, by default with mode 0600. A file that holds these bytes already is left alone.
 
     What need not survive a power cut (a cache) is not ``durable``, and not waited for.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    if _holds(path, data):
+    if _holds(path, data, mode):
         return
     temporary = path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
     try:
         try:
-            _write_whole(temporary, data, durable)
+            _write_whole(temporary, data, durable, mode)
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -53,10 +53,10 @@ def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
         raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the old file is untouched") from e
 
 
-def _write_whole(path: Path, data: bytes, flush: bool) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
+def _write_whole(path: Path, data: bytes, flush: bool, mode: int) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
-        os.fchmod(fd, MODE)
+        os.fchmod(fd, mode)
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest) :]
@@ -76,15 +76,15 @@ def _flush_directory(directory: Path) -> None:
             os.close(fd)
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    """Tell whether a plain file of mode 0600 at ``path`` holds exactly these bytes."""
+def _holds(path: Path, data: bytes, mode: int) -> bool:
+    """Tell whether a plain file of this mode at ``path`` holds exactly these bytes."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
         found = os.fstat(fd)
-        same_kind = found.st_mode == 0o100000 | MODE and found.st_size == len(data)
+        same_kind = found.st_mode == 0o100000 | mode and found.st_size == len(data)
         return same_kind and os.read(fd, len(data) + 1) == data
     except OSError:
         return False

@@ -50,12 +50,17 @@ _KINDS = {
 _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
 
-def resolve_settings(options: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
+def resolve_settings(
+    options: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Settings:
     """Return the settings for some command-line options.
 
     Args:
         options: by long option name without dashes in front (``iter-log-dir``); None and () mean not given.
         environment: the variables to look at; those of the process by default.
+        defaults: what holds when nothing sets a key, in place of the usual default.
 
     Raises:
         SettingsError: a file or variable sets something that is unknown or of the wrong kind.
@@ -63,7 +68,7 @@ def resolve_settings(options: Mapping[str, Any], environment: Mapping[str, str] 
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     settings = _from_environment(os.environ if environment is None else environment) | given
     repository = Path(settings.get("repo-dir", "."))
-    settings = _from_files(repository) | settings
+    settings = {**(defaults or {}), **_from_files(repository), **settings}
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
 
 

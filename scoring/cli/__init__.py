@@ -6,44 +6,61 @@ reference's text, byte for byte) and :mod:`scoring.cli.screen` (on a terminal).
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 
 from rubric import DaScoreError
 from scoring.cli.app import PROGRAM, cli
-from scoring.cli.output import complain
+from scoring.cli.output import complain, warn
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
+HOOK = "close-task"
+"""The command that a harness runs, and that must never fail it: an exit status of 2 reads as "block" there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit status: 0 done, 1 an error, 2 wrong usage, 130 interrupted."""
+    """Run a command line and return its exit status: 0 done, 1 an error, 2 wrong usage, 130 interrupted.
+
+    The hook returns 0 whatever happens, and 1 instead of any failure with ``--strict``.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if command != HOOK:
+        return _run(arguments, complain)
+    strict = "--strict" in arguments
+    status = _run(arguments, complain if strict else warn)
+    return EXIT_ERROR if status and strict else EXIT_OK
+
+
+def _run(arguments: Sequence[str], say: Callable[[str], None]) -> int:
     try:
-        status = cli.main(argv, prog_name=PROGRAM, standalone_mode=False)
-        sys.stdout.flush()
+        status = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.UsageError as e:
         help_command = e.ctx.command_path if e.ctx else PROGRAM
-        complain(f"{e.format_message()} (see '{help_command} --help')")
+        say(f"{e.format_message()} (see '{help_command} --help')")
         return EXIT_USAGE
     except click.ClickException as e:
-        complain(e.format_message())
+        say(e.format_message())
         return EXIT_ERROR
     except (click.Abort, KeyboardInterrupt):
-        complain("interrupted")
+        say("interrupted")
         return EXIT_INTERRUPTED
     except DaScoreError as e:
-        complain(str(e))
+        say(str(e))
         return EXIT_ERROR
     except BrokenPipeError:
         # The reader has seen enough. Python would complain once more when it flushes at the end: give it nowhere to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as e:
+        # A bug must look like one, and still not throw a traceback at a user.
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
-        complain(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
+        say(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
         return EXIT_ERROR
     return status if isinstance(status, int) else EXIT_OK
 

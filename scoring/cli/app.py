@@ -20,6 +20,8 @@ COMMANDS = {
     "records": "scoring.cli.records",
     "signals": "scoring.cli.signals",
     "integrity": "scoring.cli.integrity",
+    "close-task": "scoring.cli.close_task",
+    "hook": "scoring.cli.hook",
     "rubric": "scoring.cli.rubric",
     "demo": "scoring.cli.demo",
     "completion": "scoring.cli.completion",
@@ -108,25 +110,37 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command some of the shared options, and call it with the resolved ``settings``.
+def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command some of the shared options, and call it with what was given as ``options``, by long name.
 
-    ``--json`` is always among them.
+    ``--json`` is always among them, and counts wherever it stands.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
-        def with_settings(**arguments: Any) -> Any:
-            keys = [*names, "json"]
-            given = {key: arguments.pop(key.replace("-", "_")) for key in keys}
+        def with_options(**arguments: Any) -> Any:
+            given = {key: arguments.pop(key.replace("-", "_")) for key in (*names, "json")}
             context = click.get_current_context()
             given["json"] = given["json"] or (context.find_root().obj or {}).get("json") or None
-            settings: Settings = resolve_settings(given)
-            return command(settings=settings, **arguments)
+            return command(options=given, **arguments)
 
         for name in ("json", *reversed(names)):
-            with_settings = _OPTIONS[name](with_settings)
-        return with_settings
+            with_options = _OPTIONS[name](with_options)
+        return with_options
+
+    return decorate
+
+
+def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command some of the shared options, and call it with the resolved ``settings``."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_settings(options: dict[str, Any], **arguments: Any) -> Any:
+            settings: Settings = resolve_settings(options)
+            return command(settings=settings, **arguments)
+
+        return shared_options(*names)(with_settings)
 
     return decorate
 

@@ -33,6 +33,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     if recompute:
         from rubric import find_rubric
         from scoring.cli.reading import reading
+        from scoring.jobs.loss import loss_on_disk, loss_warning
         from scoring.score import examine_iteration
         from scoring.sidecars.scores import write_persisted_score
 
@@ -41,6 +42,8 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
             log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, **reading(settings)
         )
         score = scored_now.persisted
+        if lost := loss_on_disk(log_dir, score):
+            warn(loss_warning(iteration, lost))
         write_persisted_score(log_dir, score)
     if settings.json:
         from scoring.cli.payloads import score_payload, scored_now_payload

@@ -9,6 +9,8 @@ from scoring.text import printable
 
 def write(text: str) -> None:
     """Write text to standard output as UTF-8, whatever the locale."""
+    if sys.stdout is None:  # it was closed before the program began
+        return
     sys.stdout.flush()
     data = text.encode("utf-8", "backslashreplace")
     binary = getattr(sys.stdout, "buffer", None)
@@ -29,7 +31,7 @@ def write_json(value: Any) -> None:
 
 def on_terminal() -> bool:
     """Tell whether standard output is a terminal."""
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def warn(text: str) -> None:

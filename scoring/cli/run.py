@@ -28,6 +28,11 @@ def command(settings: Settings, no_write: bool) -> None:
         scored = score_log_with(scan, log_dir, settings.repo_dir, find_rubric(settings.rubric))
     written = None
     if not no_write and scored.iterations:
+        from scoring.jobs.loss import loss_on_disk, loss_warning
+
+        for score in (i.persisted for i in scored.iterations):
+            if lost := loss_on_disk(log_dir, score):
+                warn(loss_warning(score.iteration, lost))
         iterations, sessions = write_scored_log(log_dir, scored, warn)
         written = len(iterations), len(sessions)
     if settings.json:

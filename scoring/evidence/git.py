@@ -115,6 +115,12 @@ class GitRepository:
         self.common_dir = Path(os.fsdecode(common_dir))
         """The repository itself, which all its work trees share."""
 
+    @property
+    def top_level(self) -> Path:
+        """The top of the work tree, a linked one's own."""
+        answer = self._run("rev-parse", "--path-format=absolute", "--show-toplevel")
+        return Path(os.fsdecode(answer.removesuffix(b"\n")))
+
     def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
         """Resolve names (SHAs in full or abbreviated, branches, ``HEAD~1`` …) to commit SHAs; None where there is none.
 

@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple, TypeAlias
 
 from scoring.numbers import wrap64
@@ -109,11 +110,12 @@ class FileEvents:
     def of(cls, events: Sequence[PlainEvent]) -> "FileEvents":
         """Put events, in any order, into columns."""
         times, flags, calls, errors, turns = zip(*events, strict=True) if events else ((), (), (), (), ())
-        turned = [(time, *turn) for time, turn in zip(times, turns, strict=True) if turn is not None]
-        turn_times, *tokens = zip(*turned, strict=True) if turned else ((), (), (), (), ())
+        tokens = list(filter(None, turns))
+        given, output, reads, creations = zip(*tokens, strict=True) if tokens else ((), (), (), ())
+        turn_times = times if len(tokens) == len(times) else compress(times, turns)
         return cls._sorted(
             [array("q", times), array("B", flags), array("I", calls), array("I", errors)],
-            [array("q", turn_times), *(array("q", column) for column in tokens)],
+            [array("q", column) for column in (turn_times, given, output, reads, creations)],
         )
 
     @classmethod
@@ -156,9 +158,10 @@ class FileEvents:
 
 def _by_first(columns: "list[array[int]]") -> "list[array[int]]":
     """Return columns of one length sorted by the first; the same ones when they are sorted already."""
-    order = sorted(range(len(columns[0])), key=columns[0].__getitem__)
-    if all(n == place for n, place in enumerate(order)):
+    first = columns[0].tolist()
+    if first == sorted(first):
         return columns
+    order = sorted(range(len(first)), key=first.__getitem__)
     return [array(column.typecode, map(column.__getitem__, order)) for column in columns]
 
 

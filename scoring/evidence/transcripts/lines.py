@@ -21,6 +21,7 @@ from scoring.numbers import INT_MAX
 from scoring.text import fold
 
 _Object, _Array = simdjson.Object, simdjson.Array
+_WHOLE = {int}
 
 
 class _OddLineError(Exception):
@@ -95,12 +96,10 @@ def _read_plain(line: Any) -> PlainEvent | None:
     kind = line["type"] if "type" in shape else ""
     if type(kind) is not str:
         raise _OddLineError
-    if "payload" in shape:
-        if "message" in shape:
-            raise _OddLineError
-        return _read_codex(time, line["payload"])
     if "message" not in shape:
-        return time, COVERED, 0, 0, None
+        return _read_codex(time, line["payload"]) if "payload" in shape else (time, COVERED, 0, 0, None)
+    if "payload" in shape:
+        raise _OddLineError
     return _read_message(time, kind, line["message"])
 
 
@@ -128,11 +127,14 @@ def _read_codex(time: int, payload: Any) -> PlainEvent:
 def _counts(usage: Any, shapes: _Shapes, names: tuple[str, ...]) -> tuple[Any, ...]:
     if type(usage) is not _Object:
         raise _OddLineError
+    counts: tuple[Any, ...]
     shape = shapes[tuple(usage)]
-    counts = tuple([usage[name] if name in shape else 0 for name in names])
-    for count in counts:
-        if type(count) is not int or count > INT_MAX:
-            raise _OddLineError
+    if len(shape) == len(names):
+        counts = tuple(map(usage.__getitem__, names))
+    else:
+        counts = tuple([usage[name] if name in shape else 0 for name in names])
+    if set(map(type, counts)) != _WHOLE or max(counts) > INT_MAX:
+        raise _OddLineError
     return counts
 
 

@@ -1,0 +1,142 @@
+"""``da-score close-task``: the hook. It never holds an agent up and never fails it."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.output import write, write_json
+from scoring.errors import InputError, SettingsError
+from scoring.jobs.harness import HookInput, parse_hook_input, read_hook_input
+from scoring.settings import Settings, resolve_settings
+
+
+class _GaveUp(BaseException):
+    """The time that the hook may take is over."""
+
+
+@click.command("close-task", epilog='Example:  echo \'{"cwd": "/home/me/app"}\' | da-score close-task --json')
+@click.argument("arguments", nargs=-1, metavar="[N] [HOOK-JSON]")
+@shared_options(*SCORING_OPTIONS)
+@click.option(
+    "--score-recompute",
+    default="current",
+    show_default=True,
+    metavar="current|recent-K|all",
+    help="Which iterations to score anew, beside members of the session that have no score.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 86400, min_open=True),
+    default=20.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="When to give up.",
+)
+@click.option("--strict", is_flag=True, help="Exit 1 when the task could not be scored.")
+def command(
+    arguments: tuple[str, ...], options: dict[str, Any], score_recompute: str, timeout: float, strict: bool
+) -> None:
+    """Score the iteration that was just closed (the highest, or N), and its session.
+
+    Meant to be run by an agent harness after every task. Takes the harness's JSON from standard input or as the last
+    argument: its cwd gives the repository, its transcript_path a folder of transcripts. Always exits 0, with one
+    warning line when something went wrong (with --strict, 1), and gives up after --timeout.
+    """
+    del strict  # the command line as a whole looks at it, because it holds for wrong options too
+    warnings: list[str] = []
+    with _deadline(timeout):
+        iteration, hook = hook_input(arguments)
+        if hook.stop_hook_active:
+            return
+        settings = _settings(options, hook)
+        from rubric import find_rubric
+        from scoring.cli.reading import reading
+        from scoring.jobs.close_task import close_task
+
+        how = reading(settings)
+        how["warn"] = warnings.append
+        closed = close_task(
+            settings.iter_log_dir,
+            settings.repo_dir,
+            *dict.fromkeys((*settings.transcript_dirs, *(d for d in hook.transcript_dirs if d.is_dir()))),
+            rubric=find_rubric(settings.rubric),
+            iteration=iteration,
+            recompute=score_recompute,
+            **how,
+        )
+    if settings.json:
+        write_json(closed.as_dict())
+    else:
+        from scoring.cli.tables import number
+        from scoring.text import printable
+
+        score = number(closed.value, closed.scored)
+        path = printable(str(closed.sidecar_path))
+        write(f"iteration {closed.iteration}  score {score}  {closed.band}  → {path}\n")
+    if warnings:
+        from scoring.cli.output import warn
+
+        warn("; ".join(warnings))
+
+
+@contextlib.contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Give the body up when the time is over.
+
+    Raises:
+        SettingsError: it is over.
+    """
+
+    def give_up(*_: object) -> None:
+        raise _GaveUp
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _GaveUp as e:
+        raise SettingsError(f"close-task gave up after {seconds:g} s; allow it more with --timeout") from e
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
+    """Take the iteration and the harness's JSON out of the arguments, or the JSON from standard input.
+
+    Raises:
+        SettingsError: an argument is neither a number nor JSON.
+        InputError: the JSON is broken.
+    """
+    iteration: int | None = None
+    hook: HookInput | None = None
+    for argument in arguments:
+        if argument.lstrip().startswith("{"):
+            hook = parse_hook_input(argument)
+        elif iteration is None and argument.isascii() and argument.removeprefix("-").isdigit() and len(argument) < 20:
+            iteration = int(argument)
+        else:
+            raise SettingsError(f"argument {argument!r} is neither an iteration nor the harness's JSON")
+    return iteration, hook or read_hook_input() or HookInput()
+
+
+def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
+    """Return the settings, with the repository that the harness named unless the command line names one.
+
+    Raises:
+        InputError: the harness's folder does not exist.
+        NotARepositoryError: it lies in no git work tree.
+    """
+    if hook.cwd is None or options.get("repo-dir"):
+        return resolve_settings(options)
+    if not hook.cwd.is_dir():
+        raise InputError(f"{hook.cwd}: the harness's cwd is no directory")
+    from scoring.evidence.git import GitRepository
+    from scoring.records.load import DEFAULT_LOG_DIR
+
+    top = GitRepository(hook.cwd).top_level
+    return resolve_settings(options | {"repo-dir": top}, defaults={"iter-log-dir": top / DEFAULT_LOG_DIR})

@@ -1,0 +1,74 @@
+"""``da-score hook``: put the close-task hook into a harness's settings, take it out, or look."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scoring.cli.app import settings_options
+from scoring.cli.output import write, write_json
+from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, uninstall_hook
+from scoring.settings import Settings
+from scoring.text import printable
+
+
+@click.group("hook", epilog="Example:  da-score hook install --harness claude --scope project")
+def command() -> None:
+    """Install, remove and show the hook that scores every task of an agent."""
+
+
+def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    harness = click.option(
+        "--harness", type=click.Choice(list(FILES)), default="claude", show_default=True, help="Whose settings."
+    )
+    scope = click.option(
+        "--scope",
+        type=click.Choice(["project", "user"]),
+        default="project",
+        show_default=True,
+        help="The project's settings, or the user's.",
+    )
+    return harness(scope(function))
+
+
+@command.command("install", epilog="Example:  da-score hook install --harness codex --scope user")
+@_place_options
+@settings_options("repo-dir")
+def install(harness: str, scope: str, settings: Settings) -> None:
+    """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it."""
+    _report(install_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "installed", "already installed")
+
+
+@command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
+@_place_options
+@settings_options("repo-dir")
+def uninstall(harness: str, scope: str, settings: Settings) -> None:
+    """Take the hook out of the settings file again."""
+    _report(uninstall_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "removed", "not installed")
+
+
+@command.command("show", epilog="Example:  da-score hook show --json")
+@settings_options("repo-dir")
+def show(settings: Settings) -> None:
+    """Show where the hook is installed."""
+    places: list[tuple[str, str, Path]] = [
+        (harness, scope, hook_settings(harness, scope, settings.repo_dir))
+        for harness in FILES
+        for scope in ("project", "user")
+    ]
+    rows = [(harness, scope, path, installed_in(path)) for harness, scope, path in places]
+    if settings.json:
+        write_json([{"harness": h, "scope": s, "path": str(p), "events": events} for h, s, p, events in rows])
+        return
+    for harness, scope, path, events in rows:
+        write(f"{harness:<8}{scope:<9}{', '.join(events) or 'not installed':<15}{printable(str(path))}\n")
+
+
+def _report(change: HookChange, settings: Settings, done: str, not_done: str) -> None:
+    if settings.json:
+        backup = None if change.backup is None else str(change.backup)
+        write_json({"path": str(change.path), "changed": change.changed, "backup": backup})
+        return
+    kept = f" (the former file is {printable(str(change.backup))})" if change.backup else ""
+    write(f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n")

@@ -1,0 +1,171 @@
+"""Scoring what was just finished: the iteration that closed, and its session (contract section 5, close-task)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from rubric import Rubric
+from scoring.assemble import signal_sets
+from scoring.atomic import remove_litter
+from scoring.errors import DaScoreError, NotFoundError, SettingsError
+from scoring.evidence.transcripts.reader import Warn
+from scoring.evidence.transcripts.scan import Reading, transcript_scan
+from scoring.jobs.loss import loss_on_disk, loss_warning
+from scoring.records.load import load_iteration_log
+from scoring.records.model import IterationRecord
+from scoring.sessions import SessionIterRef, session_score
+from scoring.sidecars.scores import (
+    PersistedScore,
+    build_persisted_score,
+    is_plain_session_id,
+    iteration_score_path,
+    read_iteration_score,
+    write_persisted_score,
+    write_session_score,
+)
+
+_RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedTask:
+    """What closing a task wrote."""
+
+    iteration: int
+    sidecar_path: Path
+    scored: bool
+    value: float
+    band: str
+    session_sidecar_path: Path | None
+    rubric_version: str
+    warnings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as ``close-task --json`` prints it."""
+        content = {name: getattr(self, name) for name in self.__slots__}
+        session = self.session_sidecar_path
+        return content | {
+            "sidecar_path": str(self.sidecar_path),
+            "session_sidecar_path": None if session is None else str(session),
+            "warnings": list(self.warnings),
+        }
+
+
+def close_task(
+    iter_log_dir: Path | str,
+    repo_dir: Path | str,
+    *transcript_dirs: Path | str,
+    rubric: Rubric,
+    iteration: int | None = None,
+    recompute: str = "current",
+    **reading: Unpack[Reading],
+) -> ClosedTask:
+    """Score an iteration that was just closed, and rewrite its sidecar and its session's.
+
+    Members of its session that have no sidecar, or one of another rubric version, are scored too.
+
+    Args:
+        iter_log_dir: the iteration log.
+        repo_dir: the repository.
+        transcript_dirs: folders of transcript files.
+        rubric: the rubric to score under.
+        iteration: which one; the highest by default.
+        recompute: ``current`` scores it alone, ``recent-K`` the K latest up to it, ``all`` the whole log.
+        reading: how transcripts are read; its warnings are in the result as well.
+
+    Raises:
+        NotFoundError: the log has no such iteration, or none at all.
+        SettingsError: ``recompute`` is none of the three.
+        LogError, NotARepositoryError, WriteError: as for a whole run.
+    """
+    warnings: list[str] = []
+    tell = reading.get("warn")
+
+    def warn(text: str) -> None:
+        warnings.append(text)
+        if tell:
+            tell(text)
+
+    reading["warn"] = warn
+    records = load_iteration_log(iter_log_dir)
+    record = _wanted(records, iteration, iter_log_dir)
+    chosen = _chosen(records, record.iteration, recompute)
+    sessions = {r.agent.session_id for r in records if r.iteration in chosen} - {""}
+    members = [r for r in records if r.agent.session_id in sessions]
+    kept = {r.iteration: _kept(iter_log_dir, r.iteration, rubric) for r in members if r.iteration not in chosen}
+    chosen |= {number for number, score in kept.items() if score is None}
+
+    with transcript_scan(*transcript_dirs, **reading).start() as scan:
+        sets = signal_sets(records, iter_log_dir, repo_dir, scan, chosen)
+    remove_litter(Path(iter_log_dir))
+    by_number = {r.iteration: r for r in records}
+    scores = {s.iteration: build_persisted_score(rubric.score(s), by_number[s.iteration]) for s in sets}
+    for score in scores.values():
+        if lost := loss_on_disk(iter_log_dir, score):
+            warn(loss_warning(score.iteration, lost))
+        write_persisted_score(iter_log_dir, score)
+    known = scores | {number: score for number, score in kept.items() if score is not None}
+    paths = {
+        session_id: _write_session(iter_log_dir, rubric, session_id, members, known, warn)
+        for session_id in sorted(sessions)
+    }
+    own = scores[record.iteration]
+    return ClosedTask(
+        own.iteration,
+        iteration_score_path(iter_log_dir, own.iteration),
+        own.scored,
+        own.value,
+        own.band,
+        paths.get(record.agent.session_id),
+        rubric.version,
+        tuple(warnings),
+    )
+
+
+def _wanted(records: Sequence[IterationRecord], iteration: int | None, log: Path | str) -> IterationRecord:
+    if not records:
+        raise NotFoundError(f"{log}: no iterations found; there is nothing to close")
+    if iteration is None:
+        return records[-1]
+    found = next((r for r in records if r.iteration == iteration), None)
+    if found is None:
+        raise NotFoundError(f"{Path(log) / f'iter-{iteration}.yaml'}: no entry for iteration {iteration} in this log")
+    return found
+
+
+def _chosen(records: Sequence[IterationRecord], iteration: int, recompute: str) -> set[int]:
+    upto = [r.iteration for r in records if r.iteration <= iteration]
+    if recompute == "current":
+        return {iteration}
+    if recompute == "all":
+        return {r.iteration for r in records}
+    if m := _RECENT.fullmatch(recompute):
+        return set(upto[-int(m[1]) :])
+    raise SettingsError(f"--score-recompute {recompute!r} is none of current, recent-K and all")
+
+
+def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
+    """Return the sidecar of a member when it can stand as it is."""
+    try:
+        score = read_iteration_score(log, iteration)
+    except DaScoreError:
+        return None
+    return score if score.rubric_version == rubric.version and score.iteration == iteration else None
+
+
+def _write_session(
+    log: Path | str,
+    rubric: Rubric,
+    session_id: str,
+    members: Sequence[IterationRecord],
+    known: dict[int, PersistedScore],
+    warn: Warn,
+) -> Path | None:
+    if not is_plain_session_id(session_id):
+        warn(f"session id {session_id!r} is no plain file name; this session gets no score file")
+        return None
+    numbers = [r.iteration for r in members if r.agent.session_id == session_id]
+    refs = [SessionIterRef(n, known[n].scored, known[n].value, known[n].band) for n in numbers]
+    return write_session_score(log, session_score(rubric, session_id, refs))

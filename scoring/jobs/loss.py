@@ -1,0 +1,62 @@
+"""Evidence that a new score would lose: harnesses delete their transcripts after some weeks.
+
+A sidecar that rests on a transcript is worth more than a new one that cannot see it any more (contract section 5).
+"""
+
+import re
+from pathlib import Path
+
+from rubric import SignalContribution
+from scoring.errors import DaScoreError, InputError
+from scoring.evidence.files import read_file
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
+from scoring.values import CORRECTION_PRESSURE, TOKEN_EFFICIENCY
+
+_TOKENS = re.compile(r"backfilled from \d+ transcript turn")
+_TOOLS = re.compile(r"% tool-error rate")
+_TRACES = (b"backfilled from ", b"% tool-error rate")
+
+
+def lost_signals(old: PersistedScore, new: PersistedScore) -> list[str]:
+    """Return the signals that rested on a transcript and in the new score do not any more, in rubric order.
+
+    ``token_efficiency`` rests on one when it was backfilled, ``correction_pressure`` when it holds a tool-error rate.
+    """
+    before, after = _by_signal(old), _by_signal(new)
+    lost = []
+    for signal, trace in ((CORRECTION_PRESSURE, _TOOLS), (TOKEN_EFFICIENCY, _TOKENS)):
+        row, now = before.get(signal), after.get(signal)
+        if row and row.present and trace.search(row.detail) and now and not _rests(now, trace):
+            lost.append(str(signal))
+    return lost
+
+
+def _rests(row: SignalContribution, trace: "re.Pattern[str]") -> bool:
+    """Tell whether a row still has what its evidence gave: the trace, or for tokens a native count instead."""
+    return bool(trace.search(row.detail)) or (row.signal == TOKEN_EFFICIENCY and row.present)
+
+
+def _by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
+    return {row.signal: row for row in score.breakdown}
+
+
+def loss_on_disk(iter_log_dir: Path | str, new: PersistedScore) -> list[str]:
+    """Return what the sidecar on disk would lose to a new score; nothing when there is no readable one."""
+    try:
+        data = read_file(iteration_score_path(iter_log_dir, new.iteration))
+    except (InputError, FileNotFoundError):
+        return []
+    if not any(trace in data for trace in _TRACES):  # most sidecars end here, unparsed
+        return []
+    try:
+        return lost_signals(read_iteration_score(iter_log_dir, new.iteration), new)
+    except DaScoreError:
+        return []
+
+
+def loss_warning(iteration: int, lost: list[str]) -> str:
+    """Return the line that tells people what a new score lost."""
+    return (
+        f"iteration {iteration}: the transcripts no longer cover its window; "
+        f"{' and '.join(lost)} lost evidence that the old sidecar had"
+    )
