@@ -3,7 +3,7 @@
 Evidence is gathered once for all iterations that are asked for: git in a few batches, every transcript in one pass.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Unpack
@@ -119,20 +119,24 @@ def signal_sets(
     if not records:
         return []
     evidence = Evidence(records, repo_dir, scan, only)
-    sets = [
+    sets = assembled([r for r in records if only is None or r.iteration in only], iter_log_dir, evidence)
+    evidence.history.keep()
+    return sets
+
+
+def assembled(records: Iterable[IterationRecord], iter_log_dir: Path | str, evidence: Evidence) -> list[SignalSet]:
+    """Return the signals of some records from evidence that was opened for their log."""
+    return [
         assemble_signal_set(
             record,
-            extract_iterlog_signals(record, repo_dir),
+            extract_iterlog_signals(record, evidence.repo_dir),
             git_signals(record, evidence.history, evidence.scopes),
             token_efficiency.observe(record, evidence.facts(record.iteration)),
             objectives.observe(evidence.facts(record.iteration)),
             hooks.observe(iter_log_dir, record.iteration),
         )
         for record in records
-        if only is None or record.iteration in only
     ]
-    evidence.history.keep()
-    return sets
 
 
 def assemble_signal_set(

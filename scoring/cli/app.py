@@ -21,6 +21,7 @@ COMMANDS = {
     "signals": "scoring.cli.signals",
     "integrity": "scoring.cli.integrity",
     "close-task": "scoring.cli.close_task",
+    "backfill": "scoring.cli.backfill",
     "hook": "scoring.cli.hook",
     "rubric": "scoring.cli.rubric",
     "demo": "scoring.cli.demo",

@@ -1,0 +1,138 @@
+"""``da-score backfill``: bring one or many logs up to date."""
+
+import datetime
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rubric import find_rubric
+from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.output import warn, write, write_json
+from scoring.cli.reading import cache_dir
+from scoring.cli.reports import backfill_line, backfill_payload, backfill_text
+from scoring.errors import DaScoreError, SettingsError
+from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.jobs.discover import FoundLog, find_logs, roots_from_file
+from scoring.settings import resolve_settings
+
+
+@click.command(epilog="Example:  da-score backfill ~/src --dry-run")
+@click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
+@shared_options(*(name for name in SCORING_OPTIONS if name != "iter-log-dir"))
+@click.option(
+    "--from-file", type=click.Path(path_type=Path), metavar="LIST", help="Read roots from a file, one a line."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing.")
+@click.option("--force", is_flag=True, help="Score what is up to date too.")
+@click.option("--refresh-git", is_flag=True, help="Score what only git answers differently now.")
+@click.option("--allow-evidence-loss", is_flag=True, help="Replace sidecars whose transcripts are gone.")
+@click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
+@click.option(
+    "--only", metavar="SIGNAL", help="Only iterations whose sidecar shows this signal absent, or that have none."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), metavar="K", help="How many logs at once.  [default: one per core]")
+def command(
+    roots: tuple[Path, ...],
+    options: dict[str, Any],
+    from_file: Path | None,
+    since: str | None,
+    only: str | None,
+    jobs: int | None,
+    **flags: bool,
+) -> None:
+    """Score what is missing or out of date in the logs at ROOT: no sidecar, another rubric, or changed inputs.
+
+    A ROOT is a repository, a folder of repositories, or a log directory; by default the current directory. Skips what
+    is up to date, continues past a broken log, can be interrupted and started again. Exit 1 when a log failed.
+    """
+    settings = resolve_settings(options)
+    rubric = find_rubric(settings.rubric)
+    if only is not None and rubric.signal(only) is None:
+        raise SettingsError(f"--only {only!r} is no signal of rubric {rubric.version}")
+    found = find_logs([*roots, *(roots_from_file(from_file) if from_file else ())] or [settings.repo_dir])
+    wanted = min(jobs or len(os.sched_getaffinity(0)), len(found))
+    plan = BackfillPlan(
+        rubric,
+        since=_date(since),
+        only_absent=only,
+        cache_dir=cache_dir(settings),
+        processes=settings.processes if wanted == 1 else 1,
+        **flags,
+    )
+    reports: list[LogReport] = []
+    previous = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        for report in _shown(_reports([_job(log, options) for log in found], plan, wanted), len(found), settings.json):
+            reports.append(report)
+            for text in report.warnings:
+                warn(text)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    reports.sort(key=lambda r: [os.fspath(log.iter_log_dir) for log in found].index(os.fspath(r.iter_log_dir)))
+    if settings.json:
+        write_json(backfill_payload(reports, plan))
+    else:
+        write(backfill_text(reports, plan))
+    if failed := [r for r in reports if r.error]:
+        raise DaScoreError(f"{len(failed)} of {len(reports)} logs failed; each is named above with its error")
+
+
+def _date(text: str | None) -> datetime.date | None:
+    try:
+        return None if text is None else datetime.date.fromisoformat(text)
+    except ValueError as e:
+        raise SettingsError(f"--since {text!r} is no date; write it as 2026-06-03") from e
+
+
+def _job(log: FoundLog, options: dict[str, Any]) -> LogJob:
+    """Return what to do for one log, under the settings of its own repository."""
+    repository = options.get("repo-dir") or log.repo_dir or log.iter_log_dir
+    settings = resolve_settings(options | {"repo-dir": repository})
+    return LogJob(log.iter_log_dir, Path(repository), settings.transcript_dirs)
+
+
+def _terminate(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _reports(jobs: list[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:
+    """Yield a report per log, as they are done."""
+    if processes <= 1:
+        yield from (backfill_log(job, plan) for job in jobs)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("fork"), _quiet_worker) as pool:
+        try:
+            for done in as_completed([pool.submit(backfill_log, job, plan) for job in jobs]):
+                yield done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _quiet_worker() -> None:
+    """Leave interrupting to the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _shown(reports: Iterator[LogReport], total: int, quiet: bool) -> Iterator[LogReport]:
+    """Pass reports on: under a progress bar when standard error is a terminal, otherwise with a line for each."""
+    import sys
+
+    if sys.stderr is not None and sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import track
+
+        yield from track(reports, "backfill", total, console=Console(stderr=True), transient=True)
+        return
+    for report in reports:
+        if not quiet:
+            write(backfill_line(report))
+        yield report

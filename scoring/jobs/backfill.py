@@ -1,0 +1,258 @@
+"""Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk.
+
+Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
+whatever happens next (contract section 5, backfill).
+"""
+
+import datetime
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rubric import Rubric
+from scoring.assemble import Evidence, assembled, git_signals
+from scoring.atomic import remove_litter
+from scoring.errors import DaScoreError, InputError, NotFoundError
+from scoring.evidence.files import read_file
+from scoring.evidence.transcripts.scan import transcript_scan
+from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint
+from scoring.jobs.loss import lost_signals
+from scoring.records.load import load_iteration_log
+from scoring.records.model import IterationRecord
+from scoring.sessions import SessionIterRef, session_score
+from scoring.sidecars.emitter import emit
+from scoring.sidecars.scores import (
+    PersistedScore,
+    build_persisted_score,
+    is_plain_session_id,
+    iteration_score_path,
+    read_iteration_score,
+    write_persisted_score,
+    write_session_score,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillPlan:
+    """What a backfill does with every log."""
+
+    rubric: Rubric
+    force: bool = False
+    dry_run: bool = False
+    refresh_git: bool = False
+    allow_evidence_loss: bool = False
+    since: datetime.date | None = None
+    only_absent: str | None = None
+    cache_dir: Path | None = None
+    processes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogJob:
+    """One log to bring up to date."""
+
+    iter_log_dir: Path
+    repo_dir: Path
+    transcript_dirs: tuple[Path, ...] = ()
+
+
+@dataclass(slots=True)
+class LogReport:
+    """What was done with one log.
+
+    ``scored`` has the reason per iteration (with ``dry_run``: what would be scored); ``kept`` the signals whose
+    evidence a new score would have lost; ``git_changed`` the iterations whose score stands although git answers
+    otherwise now.
+    """
+
+    iter_log_dir: Path
+    error: str | None = None
+    scored: dict[int, str] = field(default_factory=dict)
+    up_to_date: int = 0
+    passed_over: int = 0
+    kept: dict[int, list[str]] = field(default_factory=dict)
+    git_changed: list[int] = field(default_factory=list)
+    absent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as ``backfill --json`` prints it."""
+        return {
+            "iter_log_dir": str(self.iter_log_dir),
+            "error": self.error,
+            "scored": [{"iteration": n, "reason": reason} for n, reason in self.scored.items()],
+            "up_to_date": self.up_to_date,
+            "passed_over": self.passed_over,
+            "kept": [{"iteration": n, "lost": lost} for n, lost in self.kept.items()],
+            "git_changed": self.git_changed,
+            "absent": [
+                {"signal": signal, "reason": reason, "iterations": count}
+                for (signal, reason), count in sorted(self.absent.items())
+            ],
+            "warnings": self.warnings,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
+    """Bring one log up to date. Never raises what a user can act on: that is in the report."""
+    report = LogReport(job.iter_log_dir)
+    began = time.monotonic()
+    try:
+        store = FingerprintStore(plan.cache_dir, job.iter_log_dir, plan.rubric.version)
+        with store.held():
+            try:
+                _bring_up_to_date(job, plan, store, report)
+            finally:
+                if not plan.dry_run:
+                    store.save()
+    except DaScoreError as e:
+        report.error = str(e)
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport) -> None:
+    log = job.iter_log_dir
+    with transcript_scan(
+        *job.transcript_dirs, warn=report.warnings.append, cache_dir=plan.cache_dir, processes=plan.processes
+    ).start() as scan:
+        records = load_iteration_log(log)
+        if not records:
+            return
+        evidence = Evidence(records, job.repo_dir, scan)
+        sets = assembled(records, log, evidence)
+    evidence.history.keep()
+    if not plan.dry_run:
+        remove_litter(log)
+    standing: dict[int, PersistedScore] = {}
+    for record, signals in zip(records, sets, strict=True):
+        new = build_persisted_score(plan.rubric.score(signals), record)
+        data = emit(new.as_dict())
+        git = git_signals(record, evidence.history, evidence.scopes)
+        found = fingerprint(record, evidence, git, log, data)
+        old, old_data = _on_disk(log, record.iteration)
+        reason = _reason(record, plan, evidence, found, store.get(record.iteration), old, old_data, data, report)
+        if reason and old and not plan.allow_evidence_loss and (lost := lost_signals(old, new)):
+            report.kept[record.iteration] = lost
+            reason = None
+        if reason:
+            report.scored[record.iteration] = reason
+            if not plan.dry_run:
+                write_persisted_score(log, new)
+                store.put(record.iteration, found)
+        elif old_data == data and not plan.dry_run:
+            store.put(record.iteration, found)
+        stands = new if reason or old is None else old
+        standing[record.iteration] = stands
+        report.absent.update((row.signal, _general(row.detail)) for row in stands.breakdown if not row.present)
+    if not plan.dry_run:
+        _write_sessions(log, plan.rubric, records, standing, report)
+
+
+def _reason(
+    record: IterationRecord,
+    plan: BackfillPlan,
+    evidence: Evidence,
+    now: Fingerprint,
+    then: Fingerprint | None,
+    old: PersistedScore | None,
+    old_data: bytes | None,
+    data: bytes,
+    report: LogReport,
+) -> str | None:
+    """Return why an iteration must be scored, or None; what stands is counted in the report."""
+    if plan.since and not _is_since(record, evidence, plan.since):
+        report.passed_over += 1
+        return None
+    if plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown):
+        report.passed_over += 1
+        return None
+    if old_data is None:
+        return "no sidecar"
+    if old is None:
+        return "unreadable sidecar"
+    if old.rubric_version != plan.rubric.version:
+        return f"rubric {old.rubric_version or 'unknown'}"
+    if plan.force:
+        return "forced"
+    if then is None or then.sidecar != digest_of(old_data):
+        if old_data != data:
+            return "result differs, and what it came from was not kept"
+    elif not now.same_inputs(then):
+        if old_data != data:
+            return "inputs changed"
+    elif not now.same_git(then):
+        if plan.refresh_git and old_data != data:
+            return "git answers differently"
+        if old_data != data:
+            report.git_changed.append(record.iteration)
+    report.up_to_date += 1
+    return None
+
+
+def _on_disk(log: Path, iteration: int) -> tuple[PersistedScore | None, bytes | None]:
+    """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there."""
+    try:
+        data = read_file(iteration_score_path(log, iteration))
+    except FileNotFoundError:
+        return None, None
+    except InputError:
+        return None, b""
+    try:
+        return read_iteration_score(log, iteration), data
+    except (NotFoundError, InputError):
+        return None, data
+
+
+def _is_since(record: IterationRecord, evidence: Evidence, since: datetime.date) -> bool:
+    """Tell whether an iteration is of a day or later: by its date, or else by its commit's, or else it is taken."""
+    try:
+        return datetime.date.fromisoformat(record.date[:10]) >= since
+    except ValueError:
+        window = evidence.window(record.iteration)
+    if window is None:
+        return True
+    start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
+    return window.end >= start_of_day.timestamp() * 1e9
+
+
+def _write_sessions(
+    log: Path,
+    rubric: Rubric,
+    records: Sequence[IterationRecord],
+    standing: dict[int, PersistedScore],
+    report: LogReport,
+) -> None:
+    """Write the sidecar of every session whose members all stand under the rubric."""
+    members: dict[str, list[PersistedScore]] = {}
+    for record in records:
+        if record.agent.session_id:
+            members.setdefault(record.agent.session_id, []).append(standing[record.iteration])
+    for session_id, scores in members.items():
+        if not is_plain_session_id(session_id):
+            report.warnings.append(f"session id {session_id!r} is no plain file name; it gets no score file")
+        elif all(score.rubric_version == rubric.version for score in scores):
+            refs = [SessionIterRef(s.iteration, s.scored, s.value, s.band) for s in scores]
+            write_session_score(log, session_score(rubric, session_id, refs))
+
+
+_PARTICULARS = (
+    (re.compile(r"iter-\d+"), "iter-N"),
+    (re.compile(r'"(?:[^"\\]|\\.)*"'), '"…"'),
+    (re.compile(r"SHA \S+ does"), "SHA … does"),
+    (re.compile(r"changed files for \S+"), "changed files for …"),
+    (re.compile(r"(cannot (?:parse|read) [^:]*:).*", re.DOTALL), r"\1 …"),
+)
+
+
+def _general(detail: str) -> str:
+    """Return why a signal is absent without what is particular to one iteration."""
+    for pattern, replacement in _PARTICULARS:
+        detail = pattern.sub(replacement, detail)
+    return detail

@@ -1,0 +1,146 @@
+"""What a score was computed from, in a few bytes, so that a later run can tell whether it still stands.
+
+Kept beside the cache and never in a sidecar, whose bytes are the reference's. Three fingerprints per iteration:
+
+- ``inputs``: the entry, its hook outcomes, its artifacts and its task's declared scope;
+- ``facts``: what the transcripts show in its window, with the window itself;
+- ``git``: what git says of its commit. Git's answers change with every push and age no score by themselves.
+
+Losing this store costs a comparison of bytes, and nothing else.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from scoring.assemble import Evidence
+from scoring.atomic import write_atomically
+from scoring.errors import InputError, WriteError
+from scoring.evidence.artifacts import artifact_path
+from scoring.evidence.files import read_file
+from scoring.evidence.hooks import hook_file
+from scoring.records.model import IterationRecord
+from scoring.signals.findings import GitSignals
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What one score was computed from; ``sidecar`` is of the bytes that were written."""
+
+    inputs: str
+    window: str
+    facts: str
+    git: str
+    sidecar: str
+
+    def same_inputs(self, other: "Fingerprint") -> bool:
+        """Tell whether the bytes are the same. Facts of another window compare with git's answers, not here."""
+        return self.inputs == other.inputs and (self.window != other.window or self.facts == other.facts)
+
+    def same_git(self, other: "Fingerprint") -> bool:
+        """Tell whether git answers the same."""
+        return self.git == other.git and self.window == other.window
+
+
+def fingerprint(
+    record: IterationRecord, evidence: Evidence, git: GitSignals, log_dir: Path, sidecar: bytes
+) -> Fingerprint:
+    """Take the fingerprint of one iteration."""
+    artifacts = [v.result_artifact for v in record.verifiers] + [record.review.decision_artifact]
+    paths = [artifact_path(evidence.repo_dir, artifact) for artifact in artifacts]
+    return Fingerprint(
+        inputs=_digest(
+            record,
+            _bytes_of(hook_file(log_dir, record.iteration)),
+            [None if path is None else _bytes_of(path) for path in paths],
+            evidence.scopes.get(record.task_id),
+        ),
+        window=_digest(evidence.window(record.iteration)),
+        facts=_digest(evidence.facts(record.iteration)),
+        git=_digest(git),
+        sidecar=digest_of(sidecar),
+    )
+
+
+def _digest(*parts: object) -> str:
+    return digest_of(repr(parts).encode("utf-8", "backslashreplace"))
+
+
+def digest_of(data: bytes) -> str:
+    """Return a short digest of some bytes."""
+    return blake2b(data, digest_size=12).hexdigest()
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    try:
+        return read_file(path)
+    except (InputError, FileNotFoundError):
+        return None
+
+
+class FingerprintStore:
+    """The fingerprints of one log under one rubric version."""
+
+    def __init__(self, cache_dir: Path | None, log_dir: Path, rubric_version: str) -> None:
+        """Read what is kept; ``cache_dir`` None keeps nothing."""
+        self._log = os.path.realpath(log_dir)
+        self._rubric = rubric_version
+        name = blake2b(os.fsencode(self._log), digest_size=16).hexdigest()
+        self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / f"{name}.json"
+        self._kept: dict[str, dict[str, Any]] = {}
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the store for one process at a time. The system lets go of it when the process ends, however it ends."""
+        if self._place is None:
+            yield
+            return
+        try:
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = os.open(self._place.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:  # a cache that cannot be written is no error
+            self._place = None
+            yield
+            return
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            self._load()
+            yield
+        finally:
+            os.close(fd)
+
+    def _load(self) -> None:
+        assert self._place is not None
+        try:
+            data = json.loads(self._place.read_bytes())
+            if data["format"] == FORMAT and data["log"] == self._log and data["rubric"] == self._rubric:
+                self._kept = data["iterations"]
+        except (OSError, ValueError, TypeError, KeyError):
+            self._kept = {}
+
+    def get(self, iteration: int) -> Fingerprint | None:
+        """Return what the score of an iteration was computed from, when that is known."""
+        try:
+            return Fingerprint(**self._kept[str(iteration)])
+        except (KeyError, TypeError):
+            return None
+
+    def put(self, iteration: int, found: Fingerprint) -> None:
+        """Note what the score of an iteration was computed from."""
+        self._kept[str(iteration)] = asdict(found)
+
+    def save(self) -> None:
+        """Write what is noted. A cache that cannot be written is no error."""
+        if self._place is None:
+            return
+        content = {"format": FORMAT, "log": self._log, "rubric": self._rubric, "iterations": self._kept}
+        with contextlib.suppress(OSError, WriteError):
+            write_atomically(self._place, json.dumps(content).encode(), durable=False)
