@@ -1,11 +1,13 @@
 """``da-score demo``: a small made log, scored and shown, for those who have none yet."""
 
+import shlex
 import tempfile
 from pathlib import Path
 
 import click
 
 from scoring.cli.app import settings_options
+from scoring.cli.iteration import hooks_behind
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.payloads import run_payload
 from scoring.cli.tables import integrity_text, iteration_text, run_text
@@ -31,19 +33,20 @@ def command(directory: Path | None, settings: Settings) -> None:
     lowest = min(scored.iterations, key=lambda i: (not i.score.scored, i.score.value))
     rows = summarize_integrity(i.signals for i in scored.iterations)
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
+    hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
     if on_terminal():
         from scoring.cli import screen
 
         screen.show_run(scored, demo.iter_log_dir, written)
         write(f"\nWhy iteration {lowest.score.iteration} scored lowest\n\n")
-        screen.show_iteration(lowest.persisted, [], source, lowest.signals.objective)
+        screen.show_iteration(lowest.persisted, hooks, source, lowest.signals.objective)
         write("\n")
         screen.show_integrity(rows, demo.iter_log_dir)
     else:
         write(run_text(scored, demo.iter_log_dir, written) + "\n")
-        write(iteration_text(lowest.persisted, [], source) + "\n")
+        write(iteration_text(lowest.persisted, hooks, source) + "\n")
         write(integrity_text(rows, demo.iter_log_dir))
     write(
         f"\nThe demo is in {demo.root}. Try:\n"
-        f"  cd {demo.repo_dir} && da-score iteration {scored.iterations[0].score.iteration}\n"
+        f"  cd {shlex.quote(str(demo.repo_dir))} && da-score iteration {lowest.score.iteration}\n"
     )

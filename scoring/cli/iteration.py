@@ -50,7 +50,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
 
         write_json(scored_now_payload(scored_now) if scored_now else score_payload(score))
         return
-    hooks, source = _hooks_behind(score, log_dir), iteration_score_path(log_dir, iteration)
+    hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, iteration)
     if on_terminal():
         from scoring.cli.screen import show_iteration
 
@@ -61,7 +61,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
         write(iteration_text(score, hooks, source))
 
 
-def _hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
+def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     """Return the hook records behind a score whose hook signal is present."""
     from scoring.cli.tables import sorted_hooks
 
