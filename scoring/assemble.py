@@ -73,7 +73,7 @@ class Evidence:
         for record in self._records:
             sha = self.history.resolve(record.commit)
             commit = self.history.commit(sha) if sha else None
-            if commit is not None:
+            if commit is not None and commit.time is not None:
                 end = clamp_ns(commit.time * NS)
                 windows[record.iteration] = IterationWindow(record.iteration, start, end)
                 start = end

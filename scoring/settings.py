@@ -2,7 +2,8 @@
 
 The first place that sets a key wins: the command line, ``DA_SCORE_*`` variables, ``.agents/da-score.toml`` in the
 repository, ``[tool.da-score]`` in its ``pyproject.toml`` (contract section 5). Keys are the long options. Paths in a
-file are relative to the repository; paths in variables and options to the current directory.
+file are relative to the repository, and so is the default log; paths in variables and options are relative to the
+current directory.
 """
 
 import os
@@ -47,20 +48,22 @@ _KINDS = {
     "no-cache": _FLAG,
     "processes": _COUNT,
 }
+_PERSONAL = {"cache-dir"}
+"""What a repository must not choose: a cache is trusted, and a checkout is not."""
+
+_SHARED = _KINDS.keys() - _PERSONAL
 _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
 
 def resolve_settings(
     options: Mapping[str, Any],
     environment: Mapping[str, str] | None = None,
-    defaults: Mapping[str, Any] | None = None,
 ) -> Settings:
     """Return the settings for some command-line options.
 
     Args:
         options: by long option name without dashes in front (``iter-log-dir``); None and () mean not given.
         environment: the variables to look at; those of the process by default.
-        defaults: what holds when nothing sets a key, in place of the usual default.
 
     Raises:
         SettingsError: a file or variable sets something that is unknown or of the wrong kind.
@@ -68,7 +71,7 @@ def resolve_settings(
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     settings = _from_environment(os.environ if environment is None else environment) | given
     repository = Path(settings.get("repo-dir", "."))
-    settings = {**(defaults or {}), **_from_files(repository), **settings}
+    settings = {"iter-log-dir": repository / DEFAULT_LOG_DIR, **_from_files(repository), **settings}
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
 
 
@@ -133,8 +136,10 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
         raise SettingsError(f"{where}: not a table")
     found: dict[str, Any] = {}
     for key, value in table.items():
+        if key in _PERSONAL:
+            raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
         if key not in _KINDS:
-            raise SettingsError(f"{where}: unknown setting {key!r}; known: {', '.join(_KINDS)}")
+            raise SettingsError(f"{where}: unknown setting {key!r}; known: {', '.join(sorted(_SHARED))}")
         kind = _KINDS[key]
         if kind == _PATHS:
             paths = [value] if isinstance(value, str) else value

@@ -4,6 +4,8 @@ A command parses, calls one library function and prints; what it prints is in :m
 reference's text, byte for byte) and :mod:`scoring.cli.screen` (on a terminal).
 """
 
+import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,8 +13,8 @@ from collections.abc import Callable, Sequence
 import click
 
 from rubric import DaScoreError
-from scoring.cli.app import PROGRAM, cli
-from scoring.cli.output import complain, warn
+from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.output import complain, warn, write
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
@@ -39,6 +41,9 @@ def _run(arguments: Sequence[str], say: Callable[[str], None]) -> int:
         status = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as e:
+        write(e.format_message() + "\n")
+        return EXIT_OK
     except click.UsageError as e:
         help_command = e.ctx.command_path if e.ctx else PROGRAM
         say(f"{e.format_message()} (see '{help_command} --help')")
@@ -52,17 +57,30 @@ def _run(arguments: Sequence[str], say: Callable[[str], None]) -> int:
     except DaScoreError as e:
         say(str(e))
         return EXIT_ERROR
+    except SystemExit as e:
+        if COMPLETION_VARIABLE in os.environ:  # a shell was given its completions
+            return e.code if isinstance(e.code, int) else EXIT_OK
+        _let_go_of_output()  # click ends like this when the reader of its output is gone
+        return EXIT_OK
     except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more when it flushes at the end: give it nowhere to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
         return EXIT_OK
     except Exception as e:
+        if isinstance(e, OSError) and e.errno == errno.ENOSPC:
+            say("standard output: no space left on device")
+            return EXIT_ERROR
         # A bug must look like one, and still not throw a traceback at a user.
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
         say(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
         return EXIT_ERROR
     return status if isinstance(status, int) else EXIT_OK
+
+
+def _let_go_of_output() -> None:
+    """Give standard output nowhere to go: its reader has seen enough, and Python would complain when it flushes."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def run() -> None:

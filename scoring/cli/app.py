@@ -12,6 +12,7 @@ from scoring.records.load import DEFAULT_LOG_DIR
 from scoring.settings import Settings, resolve_settings
 
 PROGRAM = "da-score"
+COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 
 COMMANDS = {
     "run": "scoring.cli.run",
@@ -76,7 +77,7 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--iter-log-dir",
         type=click.Path(path_type=Path),
         metavar="DIR",
-        help=f"The iteration log.  [default: {DEFAULT_LOG_DIR}]",
+        help=f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]",
     ),
     "repo-dir": click.option(
         "--repo-dir",
@@ -146,6 +147,6 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
     return decorate
 
 
-LOG_OPTIONS = ("iter-log-dir",)
+LOG_OPTIONS = ("iter-log-dir", "repo-dir")
 EVIDENCE_OPTIONS = ("iter-log-dir", "repo-dir", "transcript-dir", "cache-dir", "no-cache", "processes")
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")

@@ -136,7 +136,5 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
     if not hook.cwd.is_dir():
         raise InputError(f"{hook.cwd}: the harness's cwd is no directory")
     from scoring.evidence.git import GitRepository
-    from scoring.records.load import DEFAULT_LOG_DIR
 
-    top = GitRepository(hook.cwd).top_level
-    return resolve_settings(options | {"repo-dir": top}, defaults={"iter-log-dir": top / DEFAULT_LOG_DIR})
+    return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})

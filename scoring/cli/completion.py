@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -17,11 +18,11 @@ _SESSION = re.compile(r"session-(.+)\.score\.yaml")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script of a shell, to be evaluated in its start-up file."""
-    from scoring.cli.app import PROGRAM, cli
+    from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
 
     kind = get_completion_class(shell)
     assert kind is not None  # click knows the three shells
-    write(kind(cli, {}, PROGRAM, "_DA_SCORE_COMPLETE").source() + "\n")
+    write(kind(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n")
 
 
 def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -34,11 +35,19 @@ def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -
     return _names(ctx, _SESSION, incomplete)
 
 
+def session_ids(log_dir: Path) -> list[str]:
+    """Return the sessions that have a sidecar in a log, sorted."""
+    return _found(log_dir, _SESSION)
+
+
+def _found(log_dir: Path, pattern: "re.Pattern[str]") -> list[str]:
+    return [m[1] for name in sorted(os.listdir(log_dir)) if (m := pattern.fullmatch(name))]
+
+
 def _names(ctx: click.Context, pattern: "re.Pattern[str]", incomplete: str) -> list[CompletionItem]:
     given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
     try:
-        names = sorted(os.listdir(resolve_settings(given).iter_log_dir))
+        found = _found(resolve_settings(given).iter_log_dir, pattern)
     except Exception:
         return []
-    found = [m[1] for name in names if (m := pattern.fullmatch(name))]
     return [CompletionItem(name) for name in found if name.startswith(incomplete)]

@@ -1,33 +1,39 @@
 """``da-score iteration N``: the breakdown of one iteration."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outcomes
-from scoring.settings import Settings
+from scoring.settings import resolve_settings
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
 from scoring.values import HOOK_OUTCOMES
 
 
 @click.command(epilog="Example:  da-score iteration 42 --recompute")
 @click.argument("iteration", type=int, shell_complete=complete_iterations)
-@settings_options(*SCORING_OPTIONS)
+@shared_options(*SCORING_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Score the iteration anew, write its sidecar, and show it.")
-def command(iteration: int, settings: Settings, recompute: bool) -> None:
+def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about.
 
     Reads the iteration's sidecar. Where there is none, or with --recompute, scores the iteration first.
     """
+    settings = resolve_settings(options)
     log_dir = settings.iter_log_dir
     scored_now = None
     if not recompute:
         try:
             score = read_iteration_score(log_dir, iteration)
+            if options["rubric"] and options["rubric"] != score.rubric_version:
+                warn(
+                    f"this sidecar is of rubric {score.rubric_version}; --recompute scores it under {options['rubric']}"
+                )
         except NotFoundError:
             recompute = True
     if recompute:

@@ -4,6 +4,7 @@ import contextlib
 import sys
 from typing import Any
 
+from scoring.errors import WriteError
 from scoring.text import printable
 
 
@@ -14,11 +15,16 @@ def write(text: str) -> None:
     sys.stdout.flush()
     data = text.encode("utf-8", "backslashreplace")
     binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:
-        sys.stdout.write(data.decode())
-    else:
-        binary.write(data)
-        binary.flush()
+    try:
+        if binary is None:
+            sys.stdout.write(data.decode())
+        else:
+            binary.write(data)
+            binary.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise WriteError(f"standard output: cannot write: {(e.strerror or str(e)).lower()}") from e
 
 
 def write_json(value: Any) -> None:

@@ -1,5 +1,7 @@
 """The same content on a terminal: drawn, coloured by band, with the coverage of every score beside it."""
 
+import io
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -28,7 +30,9 @@ _BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "p
 
 
 def _console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character gets another one
+        sys.stdout.reconfigure(errors="replace")
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def _table(*columns: str, right: Sequence[str] = ()) -> Table:
@@ -102,7 +106,8 @@ def show_iteration(
 ) -> None:
     """Show an iteration's breakdown with its coverage, and the objective checks when they were made now."""
     console = _console()
-    console.print(Text(iteration_head(score).rstrip("\n"), "bold"), f"\n[dim]{score.coverage}[/]\n")
+    console.print(Text(iteration_head(score).rstrip("\n"), "bold"))
+    console.print(Text(f"{score.coverage}\n", "dim"))
     table = _table(
         "SIGNAL", "PRESENT", "SUBSCORE", "WEIGHT", "CONTRIB", "DETAIL", right=("SUBSCORE", "WEIGHT", "CONTRIB")
     )

@@ -6,9 +6,9 @@ import click
 
 from rubric import Coverage
 from scoring.cli.app import LOG_OPTIONS, settings_options
-from scoring.cli.completion import complete_sessions
+from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import on_terminal, write, write_json
-from scoring.errors import DaScoreError
+from scoring.errors import DaScoreError, NotFoundError
 from scoring.sessions import SessionScore
 from scoring.settings import Settings
 from scoring.sidecars.scores import read_iteration_score, read_session_score, session_score_path
@@ -20,7 +20,11 @@ from scoring.sidecars.scores import read_iteration_score, read_session_score, se
 def command(session_id: str, settings: Settings) -> None:
     """Show the score of one session, from its sidecar."""
     log_dir = settings.iter_log_dir
-    session = read_session_score(log_dir, session_id)
+    try:
+        session = read_session_score(log_dir, session_id)
+    except NotFoundError as e:
+        known = session_ids(log_dir)
+        raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
     source = session_score_path(log_dir, session_id)
     if settings.json:
         from scoring.cli.payloads import session_payload

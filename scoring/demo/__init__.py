@@ -51,7 +51,7 @@ class Demo:
     transcript_dirs: tuple[Path, ...]
 
 
-def build_demo(target: Path) -> Demo:
+def build_demo(target: Path | str) -> Demo:
     """Write the demo into a directory, which is created when it is missing.
 
     When that fails, what was written is removed again; the directory itself may stay, empty.
@@ -61,6 +61,7 @@ def build_demo(target: Path) -> Demo:
         GitError: git is not installed, or refused the history.
         WriteError: the files could not be written.
     """
+    target = Path(target)
     _make_ready(target)
     repo_dir, transcripts = target / _REPOSITORY, target / _TRANSCRIPTS
     try:

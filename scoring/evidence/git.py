@@ -80,11 +80,12 @@ class TrunkCommit(NamedTuple):
 class ShownCommit(NamedTuple):
     """What a commit is known by: its committer time in seconds since 1970, and the files it changed.
 
-    ``files`` are as git prints them (odd names in git's quoted form); a clean merge has none. None means that git
+    ``time`` is None where the commit names none that git can read. ``files`` are as git prints them (odd names in
+    git's quoted form); a clean merge has none. None means that git
     could not tell, because an object is missing.
     """
 
-    time: int
+    time: int | None
     files: tuple[str, ...] | None
 
 
@@ -129,13 +130,16 @@ class GitRepository:
         wanted = list(dict.fromkeys(names))
         found: dict[str, str | None] = dict.fromkeys(wanted)
         asked = [name for name in wanted if name and not _UNSAFE_IN_NAME.search(name)]
-        if not asked:
-            return found
-        lines = b"".join(_bytes(name) + b"^{commit}\n" for name in asked)
-        answer = self._run("cat-file", "--batch-check", given=lines)
-        for name, line in zip(asked, answer.split(b"\n"), strict=False):
-            if m := _SHA.match(line):
-                found[name] = m[1].decode()
+        while asked:
+            answer = self._ask("cat-file", "--batch-check", given=b"".join(_bytes(n) + b"^{commit}\n" for n in asked))
+            lines = answer.stdout.split(b"\n")[:-1]
+            for name, line in zip(asked, lines, strict=False):
+                if m := _SHA.match(line):
+                    found[name] = m[1].decode()
+            if not answer.returncode:
+                break
+            # Some names (an upstream that is not set, a path outside) make git give up: the first one unanswered.
+            asked = asked[len(lines) + 1 :]
         return found
 
     def walk(self, tip: str) -> list[TrunkCommit]:
@@ -159,26 +163,28 @@ class GitRepository:
         wanted = list(dict.fromkeys(shas))
         if not wanted:
             return {}
-        answer = self._show(wanted, "--name-only")
+        answer = self._show(wanted)
         if answer.returncode == 0:
             return dict(_shown(answer.stdout))
         # One missing object stops the batch: ask for each commit alone, and for its time when its files are lost.
         shown: dict[str, ShownCommit] = {}
         for sha in wanted:
-            if (answer := self._show([sha], "--name-only")).returncode == 0:
+            if (answer := self._show([sha])).returncode == 0:
                 shown.update(_shown(answer.stdout))
-            elif (answer := self._show([sha], "--no-patch")).returncode == 0:
-                shown.update((name, ShownCommit(commit.time, None)) for name, commit in _shown(answer.stdout))
+            else:
+                time = self._ask("log", "--no-walk", "--no-patch", "--format=%x00%H %ct", sha, "--")
+                shown.update((name, ShownCommit(commit.time, None)) for name, commit in _shown(time.stdout))
         return shown
 
-    def _show(self, shas: list[str], what: str) -> "subprocess.CompletedProcess[bytes]":
+    def _show(self, shas: list[str]) -> "subprocess.CompletedProcess[bytes]":
         given = "".join(f"{sha}\n" for sha in shas).encode()
-        return self._ask("show", "--stdin", what, "--format=%x00%H %ct", given=given)
+        options = ("--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
+        return self._ask("show", "--stdin", *options, given=given)
 
     def _trusted_directories(self) -> tuple[str, ...]:
         """Read the caller's ``safe.directory``, the one user setting that is honoured."""
         answer = _start(
-            ["git", "config", "--get-all", "safe.directory"],
+            ["git", "-C", "/", "config", "--get-all", "safe.directory"],
             {**_environment(), "GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_NOSYSTEM": "0"},
             drop=("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
         )
@@ -221,8 +227,8 @@ def _trunk_commits(output: bytes) -> list[TrunkCommit]:
 def _shown(output: bytes) -> Iterator[tuple[str, ShownCommit]]:
     for block in output.split(b"\0")[1:]:
         header, *files = block.split(b"\n")
-        sha, time = header.split()
-        yield sha.decode(), ShownCommit(int(time), tuple(_text(name) for name in files if name))
+        sha, _, time = header.partition(b" ")
+        yield sha.decode(), ShownCommit(int(time) if time else None, tuple(_text(name) for name in files if name))
 
 
 def _bytes(name: str) -> bytes:

@@ -9,12 +9,10 @@ never cached.
 """
 
 import contextlib
-import marshal
+import json
 import os
-import struct
 import zlib
 from pathlib import Path
-from typing import Any
 
 from scoring.atomic import write_atomically
 from scoring.errors import WriteError
@@ -22,9 +20,6 @@ from scoring.evidence.git import ShownCommit, TrunkCommit
 
 FORMAT = 1
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
-
-_HEADER = struct.Struct("<8sII")  # magic, format, checksum of the rest
-_MAGIC = b"DASCOREG"
 
 
 class GitCache:
@@ -38,41 +33,42 @@ class GitCache:
             repository: the repository's own directory, which all its work trees share.
         """
         self._place = None if cache_dir is None or _may_change(repository) else _place(cache_dir, repository)
-        self._repository = os.fsencode(repository)
+        self._repository = os.fspath(repository)
         self.shown: dict[str, ShownCommit] = {}
         self.trunk: dict[str, TrunkCommit] = {}
         self.walks: dict[str, list[str]] = {}
         """The order of the last walk, by its tip."""
         self.changed = False
         if self._place is not None:
-            with contextlib.suppress(OSError, ValueError, TypeError, EOFError, struct.error):
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
                 self._load(self._place.read_bytes())
 
     def _load(self, data: bytes) -> None:
-        magic, version, checksum = _HEADER.unpack_from(data)
-        rest = memoryview(data)[_HEADER.size :]
-        if magic != _MAGIC or version != FORMAT or checksum != zlib.crc32(rest):
+        checksum, _, rest = data.partition(b"\n")
+        if int(checksum, 16) != zlib.crc32(rest):
             return
-        repository, shown, trunk, walks = marshal.loads(rest)  # noqa: S302 - the checksum says that we wrote it
-        if repository == self._repository:
-            self.shown = {sha: ShownCommit(*kept) for sha, kept in shown.items()}
-            self.trunk = {kept[0]: TrunkCommit(*kept) for kept in trunk}
-            self.walks = walks
+        kept = json.loads(rest)
+        if kept["format"] != FORMAT or kept["repository"] != self._repository:
+            return
+        shown = {sha: ShownCommit(time, tuple(files)) for sha, (time, files) in kept["shown"].items()}
+        trunk = {sha: TrunkCommit(sha, subject, message.encode("latin-1")) for sha, subject, message in kept["trunk"]}
+        self.shown, self.trunk, self.walks = shown, trunk, kept["walks"]
 
     def save(self) -> None:
         """Write what is kept, when there is something new. A cache that cannot be written is no error."""
         if self._place is None or not self.changed:
             return
-        plain: tuple[Any, ...] = (
-            self._repository,
-            {sha: tuple(commit) for sha, commit in self.shown.items()},
-            [tuple(commit) for commit in self.trunk.values()],
-            self.walks,
-        )
-        rest = marshal.dumps(plain)
+        content = {
+            "format": FORMAT,
+            "repository": self._repository,
+            "shown": self.shown,
+            "trunk": [(c.sha, c.subject, c.message.decode("latin-1")) for c in self.trunk.values()],
+            "walks": self.walks,
+        }
+        rest = json.dumps(content).encode()
         with contextlib.suppress(OSError, WriteError):
             self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self._place, _HEADER.pack(_MAGIC, FORMAT, zlib.crc32(rest)) + rest, durable=False)
+            write_atomically(self._place, f"{zlib.crc32(rest):08x}\n".encode() + rest, durable=False)
             self.changed = False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rubric import Coverage, Score, SignalContribution, coverage_of
 from scoring.atomic import write_atomically
-from scoring.errors import InputError, NotFoundError, WriteError, YamlError
+from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
 from scoring.evidence.files import read_file
 from scoring.records.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
@@ -161,7 +161,7 @@ def write_each(items: Sequence[Any], write: Callable[[Any], Path]) -> list[Path]
     for item in items:
         try:
             written.append(write(item))
-        except WriteError as e:
+        except DaScoreError as e:
             raise WriteError(str(e), tuple(written)) from e
     return written
 

@@ -35,6 +35,8 @@ def transcript_files(directories: Sequence[Path | str], warn: Warn) -> list[Path
         except OSError as e:
             warn(f"transcript directory {directory}: {(e.strerror or str(e)).lower()}; skipped")
             continue
+        if not names:
+            warn(f"transcript directory {directory}: no *.jsonl file directly inside (sub-folders are not read)")
         found.extend(Path(directory) / name for name in names)
     return found
 

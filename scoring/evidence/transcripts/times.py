@@ -9,27 +9,27 @@ NS_MAX = 2**63 - 1
 _STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII)
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
-_seconds: dict[str, int | None] = {}
-_SECONDS_KEPT = 100_000
+_hours: dict[str, int] = {}
+_HOURS_KEPT = 100_000
+_minutes = {f"{minute:02d}:": minute * 60 * NS for minute in range(60)}
+_seconds = {f"{second:02d}": second * NS for second in range(60)}
 _millis = {f".{milli:03d}Z": milli * 1_000_000 for milli in range(1000)}
 
 
 def timestamp_ns(text: str) -> int | None:
     """Return the time a stamp names, or None when it is no RFC 3339 stamp that counts.
 
-    The usual form (``2026-01-01T00:00:00.123Z``) takes a short way: the second and the rest are looked up.
+    The usual form (``2026-01-01T00:00:00.123Z``) takes a short way: its four parts are looked up.
     """
-    milli = _millis.get(text[19:])
-    if milli is None:
-        return _any_form(text)
-    second = text[:19]
     try:
-        base = _seconds[second]
+        return _hours[text[:14]] + _minutes[text[14:17]] + _seconds[text[17:19]] + _millis[text[19:]]
     except KeyError:
-        if len(_seconds) >= _SECONDS_KEPT:
-            _seconds.clear()
-        base = _seconds[second] = _any_form(second + "Z")
-    return None if base is None else base + milli
+        hour = _any_form(text[:14] + "00:00Z")
+        if hour is not None and abs(hour) < NS_MAX - 3600 * NS:
+            if len(_hours) >= _HOURS_KEPT:
+                _hours.clear()
+            _hours[text[:14]] = hour
+        return _any_form(text)
 
 
 def _any_form(text: str) -> int | None:
