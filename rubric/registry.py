@@ -49,9 +49,12 @@ def find_rubric(name: str) -> Rubric:
     Raises:
         RubricError: when it is neither, or the file is no valid rubric.
     """
-    if name.endswith((".yaml", ".yml")) or "/" in name:
-        return load_rubric(Path(name))
-    return released_rubric(name)
+    return load_rubric(Path(name)) if is_rubric_file(name) else released_rubric(name)
+
+
+def is_rubric_file(name: str) -> bool:
+    """Tell whether a name that a user gives means a rubric file, and not a released version."""
+    return name.endswith((".yaml", ".yml")) or "/" in name
 
 
 def load_rubric(path: Path) -> Rubric:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rubric import RUBRIC_VERSION
+from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.files import read_file
 from scoring.records.load import DEFAULT_LOG_DIR
@@ -79,6 +79,8 @@ def _typed(key: str, value: Any) -> Any:
     kind = _KINDS[key]
     if kind == _PATH:
         return Path(value)
+    if kind == _TEXT:
+        return str(value)
     return tuple(Path(path) for path in value) if kind == _PATHS else value
 
 
@@ -127,8 +129,16 @@ def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
 
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+    except (ValueError, RecursionError) as e:
         raise SettingsError(f"{path}: not TOML: {e}") from e
+
+
+def _place(repository: Path, path: str, where: str) -> Path:
+    """Return where a path in a settings file leads."""
+    try:
+        return repository / Path(path).expanduser()
+    except RuntimeError as e:  # the user that ~ names has no home
+        raise SettingsError(f"{where}: {path!r}: {e}") from e
 
 
 def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
@@ -145,7 +155,7 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
             paths = [value] if isinstance(value, str) else value
             if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
                 raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
-            found[key] = tuple(repository / Path(path).expanduser() for path in paths)
+            found[key] = tuple(_place(repository, path, where) for path in paths)
         elif kind == _COUNT:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
@@ -153,5 +163,6 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
         elif not isinstance(value, bool if kind == _FLAG else str):
             raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
         else:
-            found[key] = repository / Path(str(value)).expanduser() if kind == _PATH else value
+            is_path = kind == _PATH or (key == "rubric" and is_rubric_file(str(value)))
+            found[key] = _place(repository, str(value), where) if is_path else value
     return found

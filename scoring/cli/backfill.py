@@ -1,6 +1,7 @@
 """``da-score backfill``: bring one or many logs up to date."""
 
 import datetime
+import itertools
 import os
 import signal
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from scoring.cli.output import warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.cli.reports import backfill_line, backfill_payload, backfill_text
 from scoring.errors import DaScoreError, SettingsError
+from scoring.evidence.git import GitRepository
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.discover import FoundLog, find_logs, roots_from_file
 from scoring.settings import resolve_settings
@@ -34,14 +36,16 @@ from scoring.settings import resolve_settings
 @click.option(
     "--only", metavar="SIGNAL", help="Only iterations whose sidecar shows this signal absent, or that have none."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), metavar="K", help="How many logs at once.  [default: one per core]")
+@click.option(
+    "--jobs", "at_once", type=click.IntRange(1, 64), metavar="K", help="How many logs at once.  [default: one per core]"
+)
 def command(
     roots: tuple[Path, ...],
     options: dict[str, Any],
     from_file: Path | None,
     since: str | None,
     only: str | None,
-    jobs: int | None,
+    at_once: int | None,
     **flags: bool,
 ) -> None:
     """Score what is missing or out of date in the logs at ROOT: no sidecar, another rubric, or changed inputs.
@@ -54,7 +58,7 @@ def command(
     if only is not None and rubric.signal(only) is None:
         raise SettingsError(f"--only {only!r} is no signal of rubric {rubric.version}")
     found = find_logs([*roots, *(roots_from_file(from_file) if from_file else ())] or [settings.repo_dir])
-    wanted = min(jobs or len(os.sched_getaffinity(0)), len(found))
+    wanted = min(at_once or len(os.sched_getaffinity(0)), len(found))
     plan = BackfillPlan(
         rubric,
         since=_date(since),
@@ -66,7 +70,9 @@ def command(
     reports: list[LogReport] = []
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        for report in _shown(_reports([_job(log, options) for log in found], plan, wanted), len(found), settings.json):
+        jobs, broken = _jobs(found, options)
+        done = itertools.chain(broken, _reports(jobs, plan, wanted))
+        for report in _shown(done, len(found), settings.json):
             reports.append(report)
             for text in report.warnings:
                 warn(text)
@@ -88,11 +94,28 @@ def _date(text: str | None) -> datetime.date | None:
         raise SettingsError(f"--since {text!r} is no date; write it as 2026-06-03") from e
 
 
+def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob], list[LogReport]]:
+    """Return what to do, and a report of each log whose settings cannot be used."""
+    jobs: list[LogJob] = []
+    broken: list[LogReport] = []
+    for log in found:
+        try:
+            jobs.append(_job(log, options))
+        except DaScoreError as e:
+            broken.append(LogReport(log.iter_log_dir, error=str(e)))
+    return jobs, broken
+
+
 def _job(log: FoundLog, options: dict[str, Any]) -> LogJob:
-    """Return what to do for one log, under the settings of its own repository."""
-    repository = options.get("repo-dir") or log.repo_dir or log.iter_log_dir
+    """Return what to do for one log, under the settings of its own repository.
+
+    Raises:
+        NotARepositoryError: nothing says which repository that is: the log lies in none.
+        RubricError, SettingsError: its settings cannot be used.
+    """
+    repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
     settings = resolve_settings(options | {"repo-dir": repository})
-    return LogJob(log.iter_log_dir, Path(repository), settings.transcript_dirs)
+    return LogJob(log.iter_log_dir, Path(repository), settings.transcript_dirs, find_rubric(settings.rubric))
 
 
 def _terminate(*_: object) -> None:
@@ -102,24 +125,48 @@ def _terminate(*_: object) -> None:
 def _reports(jobs: list[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:
     """Yield a report per log, as they are done."""
     if processes <= 1:
-        yield from (backfill_log(job, plan) for job in jobs)
+        yield from (_report(job, plan) for job in jobs)
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("fork"), _quiet_worker) as pool:
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(processes, context, _quiet_worker, (os.getpid(),)) as pool:
         try:
-            for done in as_completed([pool.submit(backfill_log, job, plan) for job in jobs]):
-                yield done.result()
+            submitted = {pool.submit(_report, job, plan): job for job in jobs}
+            for done in as_completed(submitted):
+                try:
+                    yield done.result()
+                except BrokenProcessPool:
+                    lost = "a process was ended from outside before this log was done; start backfill again"
+                    yield LogReport(submitted[done].iter_log_dir, error=lost)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():  # nobody waits for what is under way: no file is half done
+                worker.terminate()
             raise
 
 
-def _quiet_worker() -> None:
-    """Leave interrupting to the process that started this one."""
+def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
+    """Bring one log up to date; a bug that it brings to light does not stop the others."""
+    try:
+        return backfill_log(job, plan)
+    except Exception as e:
+        return LogReport(job.iter_log_dir, error=f"internal error, please report it: {type(e).__name__}: {e}")
+
+
+def _quiet_worker(parent: int) -> None:
+    """Leave interrupting to the process that started this one, and end when that is gone, however it ended."""
+
+    def look_for_parent(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, look_for_parent)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
 
 
 def _shown(reports: Iterator[LogReport], total: int, quiet: bool) -> Iterator[LogReport]:

@@ -1,8 +1,10 @@
 """``da-score close-task``: the hook. It never holds an agent up and never fails it."""
 
 import contextlib
+import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -62,7 +64,7 @@ def command(
         closed = close_task(
             settings.iter_log_dir,
             settings.repo_dir,
-            *dict.fromkeys((*settings.transcript_dirs, *(d for d in hook.transcript_dirs if d.is_dir()))),
+            *_transcript_dirs(settings, hook),
             rubric=find_rubric(settings.rubric),
             iteration=iteration,
             recompute=score_recompute,
@@ -95,13 +97,17 @@ def _deadline(seconds: float) -> Iterator[None]:
         raise _GaveUp
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            yield
+        finally:  # the time may be over while it is switched off: that is caught below as well
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt as e:
+        raise click.Abort from e  # click would say an empty line before ours
     except _GaveUp as e:
         raise SettingsError(f"close-task gave up after {seconds:g} s; allow it more with --timeout") from e
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
@@ -133,8 +139,19 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
     """
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)
-    if not hook.cwd.is_dir():
+    if not os.path.isdir(hook.cwd):  # unlike Path.is_dir, this takes whatever a harness may say
         raise InputError(f"{hook.cwd}: the harness's cwd is no directory")
     from scoring.evidence.git import GitRepository
 
     return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})
+
+
+def _transcript_dirs(settings: Settings, hook: HookInput) -> list[Path]:
+    """Return the folders of the settings, and those of the harness that are not among them under another name."""
+    found = list(settings.transcript_dirs)
+    known = {os.path.realpath(folder) for folder in found}
+    for folder in hook.transcript_dirs:
+        if os.path.isdir(folder) and (real := os.path.realpath(folder)) not in known:
+            known.add(real)
+            found.append(folder)
+    return found

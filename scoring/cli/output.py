@@ -51,6 +51,8 @@ def complain(text: str) -> None:
 
 
 def _say(kind: str, text: str) -> None:
+    if sys.stderr is None:  # print would fall back on standard output, which is not for this
+        return
     line = printable(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
     with contextlib.suppress(OSError, ValueError):  # nobody may be listening
         print(f"da-score: {kind}: {line}", file=sys.stderr)

@@ -13,8 +13,10 @@ system and user configuration is not read, and what a repository's own configura
 here. Only ``safe.directory`` is honoured. Needs git 2.32 or newer.
 """
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -206,8 +208,19 @@ def _start(
     command: list[str], environment: Mapping[str, str], given: bytes = b"", drop: tuple[str, ...] = ()
 ) -> "subprocess.CompletedProcess[bytes]":
     environment = {name: value for name, value in environment.items() if name not in drop}
+    pipe = subprocess.PIPE
     try:
-        return subprocess.run(command, input=given, capture_output=True, env=environment, check=False)
+        # In a session of its own, so that what git itself started can be ended with it.
+        with subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
+        ) as process:
+            try:
+                answer = process.communicate(given)
+            except BaseException:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, *answer)
     except FileNotFoundError as e:
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:

@@ -14,7 +14,7 @@ import os
 import zlib
 from pathlib import Path
 
-from scoring.atomic import write_atomically
+from scoring.atomic import remove_litter, write_atomically
 from scoring.errors import WriteError
 from scoring.evidence.git import ShownCommit, TrunkCommit
 
@@ -68,6 +68,7 @@ class GitCache:
         rest = json.dumps(content).encode()
         with contextlib.suppress(OSError, WriteError):
             self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            remove_litter(self._place.parent)
             write_atomically(self._place, f"{zlib.crc32(rest):08x}\n".encode() + rest, durable=False)
             self.changed = False
 

@@ -9,7 +9,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +53,12 @@ class BackfillPlan:
 
 @dataclass(frozen=True, slots=True)
 class LogJob:
-    """One log to bring up to date."""
+    """One log to bring up to date; under the plan's rubric unless its repository has one of its own."""
 
     iter_log_dir: Path
     repo_dir: Path
     transcript_dirs: tuple[Path, ...] = ()
+    rubric: Rubric | None = None
 
 
 @dataclass(slots=True)
@@ -102,14 +103,18 @@ class LogReport:
 def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
     """Bring one log up to date. Never raises what a user can act on: that is in the report."""
     report = LogReport(job.iter_log_dir)
+    plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
         store = FingerprintStore(plan.cache_dir, job.iter_log_dir, plan.rubric.version)
-        with store.held():
-            try:
-                _bring_up_to_date(job, plan, store, report)
-            finally:
-                if not plan.dry_run:
+        if plan.dry_run:
+            store.load()
+            _bring_up_to_date(job, plan, store, report)
+        else:
+            with store.held():
+                try:
+                    _bring_up_to_date(job, plan, store, report)
+                finally:
                     store.save()
     except DaScoreError as e:
         report.error = str(e)
@@ -120,15 +125,19 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
 def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport) -> None:
     log = job.iter_log_dir
     with transcript_scan(
-        *job.transcript_dirs, warn=report.warnings.append, cache_dir=plan.cache_dir, processes=plan.processes
+        *job.transcript_dirs,
+        warn=report.warnings.append,
+        cache_dir=plan.cache_dir,
+        processes=plan.processes,
+        keep=not plan.dry_run,
     ).start() as scan:
         records = load_iteration_log(log)
         if not records:
             return
         evidence = Evidence(records, job.repo_dir, scan)
         sets = assembled(records, log, evidence)
-    evidence.history.keep()
     if not plan.dry_run:
+        evidence.history.keep()
         remove_litter(log)
     standing: dict[int, PersistedScore] = {}
     for record, signals in zip(records, sets, strict=True):

@@ -152,7 +152,9 @@ def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | N
         score = read_iteration_score(log, iteration)
     except DaScoreError:
         return None
-    return score if score.rubric_version == rubric.version and score.iteration == iteration else None
+    # What is missing in a file reads as empty, so a part of a sidecar can pass for one: its breakdown has to be whole.
+    whole = score.band and [row.signal for row in score.breakdown] == [spec.id for spec in rubric.signals]
+    return score if whole and score.rubric_version == rubric.version and score.iteration == iteration else None
 
 
 def _write_session(

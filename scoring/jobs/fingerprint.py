@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.assemble import Evidence
-from scoring.atomic import write_atomically
+from scoring.atomic import remove_litter, write_atomically
 from scoring.errors import InputError, WriteError
 from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.files import read_file
@@ -111,19 +111,22 @@ class FingerprintStore:
             yield
             return
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            self._load()
+            with contextlib.suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            self.load()
             yield
         finally:
             os.close(fd)
 
-    def _load(self) -> None:
-        assert self._place is not None
+    def load(self) -> None:
+        """Read what is kept, as it is at this moment; nothing is written."""
+        if self._place is None:
+            return
         try:
             data = json.loads(self._place.read_bytes())
-            if data["format"] == FORMAT and data["log"] == self._log and data["rubric"] == self._rubric:
-                self._kept = data["iterations"]
-        except (OSError, ValueError, TypeError, KeyError):
+            same = data["format"] == FORMAT and data["log"] == self._log and data["rubric"] == self._rubric
+            self._kept = dict(data["iterations"]) if same else {}
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             self._kept = {}
 
     def get(self, iteration: int) -> Fingerprint | None:
@@ -142,5 +145,6 @@ class FingerprintStore:
         if self._place is None:
             return
         content = {"format": FORMAT, "log": self._log, "rubric": self._rubric, "iterations": self._kept}
+        remove_litter(self._place.parent)
         with contextlib.suppress(OSError, WriteError):
             write_atomically(self._place, json.dumps(content).encode(), durable=False)

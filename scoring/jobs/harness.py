@@ -48,7 +48,7 @@ def parse_hook_input(text: str | bytes) -> HookInput:
         raise InputError("the harness's input is not a JSON object")
     cwd = data.get("cwd")
     transcripts = [data.get(name) for name in ("transcript_path", "agent_transcript_path")]
-    folders = [Path(t).expanduser().parent for t in transcripts if isinstance(t, str) and _is_path(t)]
+    folders = [_path(t).parent for t in transcripts if isinstance(t, str) and _is_path(t)]
     return HookInput(
         Path(cwd) if isinstance(cwd, str) and _is_path(cwd) else None,
         tuple(dict.fromkeys(folders)),
@@ -58,6 +58,13 @@ def parse_hook_input(text: str | bytes) -> HookInput:
 
 def _is_path(text: str) -> bool:
     return bool(text) and "\0" not in text
+
+
+def _path(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # ~ of a user that is not there
+        return Path(text)
 
 
 def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None:

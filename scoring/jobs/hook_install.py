@@ -5,9 +5,7 @@ Claude Code in ``.claude/settings.json``, Codex in ``.codex/hooks.json``, in the
 """
 
 import os
-import shutil
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +94,11 @@ def _is_ours(command: object) -> bool:
     """Tell whether a command is the hook, with whatever path and options."""
     if not isinstance(command, str):
         return False
-    words = command.split()
+    words = iter(command.split())
     return any(
-        os.path.basename(word.strip("\"'")) == "da-score" and following == "close-task"
-        for word, following in pairwise(words)
+        os.path.basename(word.strip("\"'")) == "da-score"
+        and next((following for following in words if not following.startswith("-")), None) == "close-task"
+        for word in words
     )
 
 
@@ -132,7 +131,9 @@ def _write(path: Path, new: str) -> Path | None:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
         if target.exists():
             backup = target.with_name(target.name + BACKUP_SUFFIX)
-            shutil.copy2(target, backup)
+            write_atomically(backup, target.read_bytes(), mode=mode)  # and never through a symlink in its place
+    except WriteError:
+        raise
     except OSError as e:
         raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the file is untouched") from e
     write_atomically(target, new.encode("utf-8"), mode=mode)

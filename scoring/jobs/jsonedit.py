@@ -108,12 +108,15 @@ def _insert(text: str, container: Span, before: str, value: Any, depth: int) -> 
     last = max((span.end for span in members), default=None)
     if unit is None:  # the whole text stands on one line
         written = before + json.dumps(value, ensure_ascii=False)
-        return _splice(text, container.end - 1, container.end - 1, f", {written}" if last else written)
-    pad = "\n" + unit * depth
+        if last is not None:
+            return _splice(text, last, last, f", {written}")
+        return _splice(text, container.end - 1, container.end - 1, written)
+    line = "\r\n" if "\r\n" in text else "\n"
+    pad = line + unit * depth
     written = before + json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", pad)
     if last is not None:
         return _splice(text, last, last, f",{pad}{written}")
-    return _splice(text, container.start + 1, container.end - 1, f"{pad}{written}\n{unit * (depth - 1)}")
+    return _splice(text, container.start + 1, container.end - 1, f"{pad}{written}{line}{unit * (depth - 1)}")
 
 
 def _indentation(text: str) -> str | None:

@@ -21,7 +21,7 @@ from array import array
 from dataclasses import dataclass
 from pathlib import Path
 
-from scoring.atomic import write_atomically
+from scoring.atomic import remove_litter, write_atomically
 from scoring.errors import WriteError
 from scoring.evidence.transcripts.events import TYPECODES, FileEvents
 
@@ -63,6 +63,7 @@ class TranscriptIndex:
 
     def __init__(self, cache_dir: Path) -> None:
         self._directory = cache_dir / f"transcripts-{FORMAT}"
+        self._ready = False
 
     def load(self, path: Path, fd: int, stamp: Stamp) -> Indexed | None:
         """Return what is known of an open transcript, if it may be trusted; its offset may lie before the end."""
@@ -77,7 +78,10 @@ class TranscriptIndex:
     def save(self, path: Path, fd: int, indexed: Indexed) -> None:
         """Keep what was read of a transcript. A cache that cannot be written is no error."""
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._ready:
+                self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                remove_litter(self._directory)
+                self._ready = True
             data = _pack(indexed, os.fsencode(path.absolute()), fd)
             write_atomically(self._place(path), data, durable=False)
         except (OSError, WriteError):

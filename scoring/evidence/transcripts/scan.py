@@ -91,6 +91,7 @@ class TranscriptScan:
         warn: Warn,
         cache_dir: Path | None = None,
         processes: int | None = None,
+        keep: bool = True,
     ) -> None:
         """Prepare to read.
 
@@ -99,12 +100,14 @@ class TranscriptScan:
             warn: takes warnings about what is skipped.
             cache_dir: where what was read is kept; None reads everything anew.
             processes: how many processes may read, this one included; None lets the amount decide.
+            keep: whether what is read is written to the cache; without it the cache is only read.
         """
         self._directories = directories
         self._warn = warn
         self.cache_dir = cache_dir
         self._index = TranscriptIndex(cache_dir) if cache_dir else None
         self._processes = processes
+        self._keeps = keep
         self._sources: list[_Source] = []
         self._tasks: list[_Task] = []
         self._queue: int | None = None
@@ -288,7 +291,7 @@ class TranscriptScan:
             [*([source.known.events] if source.known else []), *(p.events for p in parts)] or [FileEvents.of([])]
         )
         tails = [FileEvents.of([part.tail]) for part in parts if part.tail is not None]
-        if parts and self._index:
+        if parts and self._index and self._keeps:
             self._keep(source, Indexed(source.stamp, parts[-1].behind, events))
         source.known = None
         return [events, *tails]
@@ -314,18 +317,19 @@ class Reading(TypedDict, total=False):
 
     ``warn`` takes a line of text about what is skipped: a directory that does not exist, a file that cannot be read, a
     line over 16 MiB. ``cache_dir`` is where what was read is kept; without one everything is read anew.
-    ``processes`` is how many processes read; by default the amount decides.
+    ``processes`` is how many processes read; by default the amount decides. Without ``keep`` the cache is only read.
     """
 
     warn: Warn
     cache_dir: Path | None
     processes: int | None
+    keep: bool
 
 
 def transcript_scan(*directories: Path | str, **reading: Unpack[Reading]) -> TranscriptScan:
     """Prepare the reading of the transcripts in some directories."""
     warn, cache_dir = reading.get("warn", silent), reading.get("cache_dir")
-    return TranscriptScan(directories, warn, cache_dir, reading.get("processes"))
+    return TranscriptScan(directories, warn, cache_dir, reading.get("processes"), reading.get("keep", True))
 
 
 def _line_starts(fd: int, start: int, end: int) -> Iterator[int]:
