@@ -10,6 +10,9 @@ from pathlib import Path
 
 from scoring.errors import InputError
 
+READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+"""How files are opened: should a FIFO take the place of a file just now, opening it does not wait."""
+
 SIZE_LIMIT = 16 << 20
 """The largest file, in bytes, that is read as YAML or JSON."""
 
@@ -22,12 +25,12 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         InputError: when it is no plain file, is larger than ``limit`` bytes, or cannot be read.
     """
     try:
-        # O_NONBLOCK keeps the open itself from waiting for the other end of a FIFO.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        refuse_special(path)
+        fd = os.open(path, READ_PLAIN)
     except (FileNotFoundError, NotADirectoryError) as e:
         raise FileNotFoundError(e.errno, "no such file", str(path)) from e
     except (OSError, ValueError) as e:
-        raise InputError(f"{path}: {_reason(e)}") from e
+        raise InputError(f"{path}: {reason(e)}") from e
     try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
@@ -37,7 +40,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         with open(fd, "rb", closefd=False) as f:
             data = f.read(limit + 1)
     except OSError as e:
-        raise InputError(f"{path}: {_reason(e)}") from e
+        raise InputError(f"{path}: {reason(e)}") from e
     finally:
         os.close(fd)
     if len(data) > limit:
@@ -45,9 +48,21 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
     return data
 
 
-def _reason(error: Exception) -> str:
+def refuse_special(path: Path | str) -> None:
+    """Raise for a FIFO, a device or a socket, which even to open may have effects.
+
+    Raises:
+        OSError: there is one at ``path``, or nothing, or it cannot be looked at.
+    """
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.ENXIO, "is not a plain file", str(path))
+
+
+def reason(error: Exception) -> str:
+    """Return why a file could not be read, in a few words."""
     if isinstance(error, OSError) and error.strerror:
-        return "not a plain file" if error.errno == errno.ENXIO else error.strerror.lower()
+        return "is not a plain file" if error.errno == errno.ENXIO else error.strerror.lower()
     return str(error)
 
 
@@ -60,4 +75,4 @@ def list_names(directory: Path | str) -> list[str]:
     try:
         return sorted(os.listdir(directory), key=os.fsencode)
     except (OSError, ValueError) as e:
-        raise InputError(f"{directory}: {_reason(e)}") from e
+        raise InputError(f"{directory}: {reason(e)}") from e

@@ -65,6 +65,7 @@ _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 _TRUNK_FORMAT = ("-z", "--format=%H%x00%s%x00%B%x00")
 
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
+_NO_NAME = b"0" * 40 + b"^{commit}\n"
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
 
@@ -140,6 +141,7 @@ class GitRepository:
                     found[name] = m[1].decode()
             if not answer.returncode:
                 break
+            self._run("cat-file", "--batch-check", given=_NO_NAME)  # git itself works
             # Some names (an upstream that is not set, a path outside) make git give up: the first one unanswered.
             asked = asked[len(lines) + 1 :]
         return found

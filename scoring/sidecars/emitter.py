@@ -8,9 +8,10 @@ line folding. A string is plain when a reader would take it for that string; oth
 - text that only its characters forbid to be plain (``a: b``, a leading ``#``) is single-quoted, or double-quoted when
   it holds what single quotes cannot (tabs, control characters, characters beyond U+FFFF).
 
-The analysis follows libyaml's emitter, of which yaml.v3 is a port. One deviation: text of several lines that starts
-with a space or a line break is double-quoted, because yaml.v3's literal block of it does not read back; no sidecar of
-the reference can hold such a text.
+The analysis follows libyaml's emitter, of which yaml.v3 is a port, with the port's own habits: text that starts with a
+byte-order mark is escaped throughout, and a block that ends with a line separator ends its line with it. One deviation:
+text of several lines that starts with white space is double-quoted, because yaml.v3's literal block of it does not read
+back; no sidecar of the reference can hold such a text.
 """
 
 import base64
@@ -63,7 +64,7 @@ def _mapping(mapping: Mapping[str, Value], indent: int, first: str) -> Iterator[
 
 def _value(value: Value, indent: int) -> Iterator[str]:
     if isinstance(value, str):
-        yield f" {text(value, _next_stop(indent))}\n"
+        yield f" {_line(text(value, _next_stop(indent)))}"
     elif isinstance(value, bool | int | float):
         yield f" {scalar(value)}\n"
     elif isinstance(value, Mapping):
@@ -85,11 +86,16 @@ def _item(item: Value, indent: int) -> Iterator[str]:
     if isinstance(item, Mapping) and item:
         yield from _mapping(item, indent + 2, dash)
     elif isinstance(item, str):
-        yield f"{dash}{text(item, indent + 2)}\n"
+        yield f"{dash}{_line(text(item, indent + 2))}"
     elif isinstance(item, bool | int | float):
         yield f"{dash}{scalar(item)}\n"
     else:
         raise TypeError("sidecars hold no lists of lists")
+
+
+def _line(written: str) -> str:
+    """End a line, unless a block has ended it with a break of its own."""
+    return written if written[-1] in "\u2028\u2029" else written + "\n"
 
 
 def _next_stop(indent: int) -> int:
@@ -165,7 +171,9 @@ class _Shape:
         spaced = any(c == " " or c in _BREAKS for c in edges)
         self.single_quoted_allowed = not (break_space or space_break or tabs or special)
         self.plain_allowed = self.single_quoted_allowed and not (spaced or breaks or indicators)
-        self.block_allowed = not (space_break or special or value.endswith(" ") or value.startswith((" ", *_BREAKS)))
+        self.block_allowed = not (
+            space_break or special or value.endswith(" ") or value.startswith((" ", "\t", *_BREAKS))
+        )
 
 
 def _is_printable(char: str) -> bool:
@@ -177,6 +185,8 @@ def _is_printable(char: str) -> bool:
 
 
 def _double_quoted(value: str) -> str:
+    if value.startswith("\ufeff"):
+        return '"' + "".join(map(_escape, value)) + '"'
     return '"' + "".join(c if _is_printable(c) and c not in '"\\' + _BREAKS else _escape(c) for c in value) + '"'
 
 

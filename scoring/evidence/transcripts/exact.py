@@ -10,6 +10,8 @@ Two views of a line are typed differently, so each is decoded by itself: the tok
 """
 
 import json
+import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -19,6 +21,10 @@ from scoring.evidence.transcripts.times import timestamp_ns
 from scoring.evidence.transcripts.tokens import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
+
+_DEEPEST = 10_000
+"""How deep the reference lets JSON nest."""
+_DEEP_STACK = 64 << 20
 
 
 class WrongTypeError(Exception):
@@ -148,16 +154,53 @@ def read_exactly(line: bytes) -> Event | None:
 
 
 def _loads(line: bytes) -> Any:
-    """Parse one JSON value; bytes that are not UTF-8 become replacement characters."""
+    """Parse one JSON value; bytes that are not UTF-8 become replacement characters.
+
+    Raises:
+        ValueError: it is not one JSON value.
+        RecursionError: it is nested deeper than the reference goes.
+    """
     if line.startswith(b"\xef\xbb\xbf"):
         raise ValueError("a byte-order mark is no JSON")
+    text = line.decode("utf-8", "replace").strip(" \t\r\n")
+    try:
+        return _parse(text)
+    except RecursionError:
+        return _parse_deep(text)
+
+
+def _parse(text: str) -> Any:
     return json.loads(
-        line.decode("utf-8", "replace").strip(" \t\r\n"),
+        text,
         object_pairs_hook=_Pairs,
-        parse_int=lambda text: int(text) if len(text) < 25 else _NOT_WHOLE,
+        parse_int=lambda digits: int(digits) if len(digits) < 25 else _NOT_WHOLE,
         parse_float=lambda _: _NOT_WHOLE,
         parse_constant=_refuse_constant,
     )
+
+
+def _parse_deep(text: str) -> Any:
+    """Parse what is nested deeper than this thread may go, in one that may go as deep as the reference."""
+    found: list[Any] = []
+    limit, stack = sys.getrecursionlimit(), threading.stack_size(_DEEP_STACK)
+    sys.setrecursionlimit(_DEEPEST)
+    try:
+        deep = threading.Thread(target=lambda: found.append(_attempt(text)))
+        deep.start()
+        deep.join()
+    finally:
+        threading.stack_size(stack)
+        sys.setrecursionlimit(limit)
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
+
+
+def _attempt(text: str) -> Any:
+    try:
+        return _parse(text)
+    except (ValueError, RecursionError) as e:
+        return e
 
 
 def _refuse_constant(name: str) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from scoring.evidence.files import READ_PLAIN, reason, refuse_special
 from scoring.evidence.transcripts.events import PlainEvent
 from scoring.evidence.transcripts.lines import LineReader
 
@@ -32,8 +33,8 @@ def transcript_files(directories: Sequence[Path | str], warn: Warn) -> list[Path
     for directory in directories:
         try:
             names = sorted((n for n in os.listdir(directory) if n.endswith(".jsonl")), key=os.fsencode)
-        except OSError as e:
-            warn(f"transcript directory {directory}: {(e.strerror or str(e)).lower()}; skipped")
+        except (OSError, ValueError) as e:
+            warn(f"transcript directory {directory}: {reason(e)}; skipped")
             continue
         if not names:
             warn(f"transcript directory {directory}: no *.jsonl file directly inside (sub-folders are not read)")
@@ -47,16 +48,17 @@ def open_transcript(path: Path, warn: Warn) -> int | None:
     A directory is passed over in silence, as the reference does.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        refuse_special(path)
+        fd = os.open(path, READ_PLAIN)
         mode = os.fstat(fd).st_mode
-    except OSError as e:
-        warn(f"transcript {path}: {(e.strerror or str(e)).lower()}; skipped")
+    except (OSError, ValueError) as e:
+        warn(f"transcript {path}: {reason(e)}; skipped")
         return None
     if stat.S_ISREG(mode):
         return fd
     os.close(fd)
     if not stat.S_ISDIR(mode):
-        warn(f"transcript {path}: not a plain file; skipped")
+        warn(f"transcript {path}: is not a plain file; skipped")
     return None
 
 

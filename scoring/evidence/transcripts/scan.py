@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypedDict, Unpack
 
+from scoring.evidence.files import reason
 from scoring.evidence.transcripts.events import (
     TYPECODES,
     FileEvents,
@@ -168,7 +169,7 @@ class TranscriptScan:
             start = known.offset if known else 0
             bounds = [start, *_line_starts(fd, start, stamp.size), stamp.size]
         except OSError as e:
-            self._warn(f"transcript {path}: {(e.strerror or str(e)).lower()}; skipped")
+            self._warn(f"transcript {path}: {reason(e)}; skipped")
             return
         finally:
             os.close(fd)
@@ -238,7 +239,7 @@ class TranscriptScan:
                 part = read_part(fd, task.start, task.end, too_long)
                 return _Result(FileEvents.of(part.events), part.behind, part.tail, warnings, whole=True)
         except OSError as e:
-            warnings.append(f"transcript {path}: {(e.strerror or str(e)).lower()}; skipped")
+            warnings.append(f"transcript {path}: {reason(e)}; skipped")
             return nothing
         finally:
             os.close(fd)
