@@ -13,7 +13,7 @@ import yaml
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
 from scoring.assemble import assemble_signal_set, extract_iterlog_signals
-from scoring.evidence.transcripts import WindowFacts
+from scoring.evidence.transcripts.events import WindowFacts
 from scoring.records.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.records.parse import parse_iteration_record
 from scoring.signals import hook_outcomes, landed, objectives, scope, token_efficiency, verifier

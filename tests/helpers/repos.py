@@ -38,7 +38,14 @@ class Repo:
         self.path = path
         self.clock = START - STEP
         path.mkdir(parents=True, exist_ok=True)
-        self.git("init", "-q", "-b", branch, *options)
+        self.git("init", "-q", "--template=", "-b", branch, *options)
+
+    @classmethod
+    def at(cls, path: Path) -> "Repo":
+        """Take hold of a repository that is there already."""
+        repo = cls.__new__(cls)
+        repo.path, repo.clock = path, START - STEP
+        return repo
 
     def git(self, *arguments: str, given: bytes = b"", time: int | None = None) -> str:
         """Run git here and return what it prints, without the last line feed."""
@@ -55,7 +62,7 @@ class Repo:
         return done.stdout
 
     def commit(self, files: Files | None = None, message: str | bytes = "work", time: int | None = None) -> str:
-        """Write files and commit everything, the message byte for byte as given; an empty commit is fine."""
+        """Write files and commit everything, the message as given to the last byte; an empty commit is fine."""
         for name, content in (files or {}).items():
             path = self.path / name
             if content is None:
@@ -63,11 +70,15 @@ class Repo:
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
-        self.git("add", "-A")
-        text = message.encode() if isinstance(message, str) else message
-        options = ("--allow-empty", "--allow-empty-message", "--cleanup=verbatim", "--no-verify")
+        if files:
+            self.git("add", "-A")
+        options = ("--all", "--allow-empty", "--allow-empty-message", "--cleanup=verbatim", "--no-verify")
+        text = message.encode() if isinstance(message, str) else b"to be replaced"
         self.git("commit", "-q", *options, "-F", "-", given=text, time=self._tick(time))
-        return self.head()
+        if isinstance(message, bytes):  # git commit would make UTF-8 of them
+            headers, _, _ = self.git_bytes("cat-file", "commit", "HEAD").partition(b"\n\n")
+            self.reset_to(self.write("commit", headers + b"\n\n" + message))
+        return self._tip()
 
     def head(self, name: str = "HEAD") -> str:
         """Return the SHA of the commit that a name stands for."""
@@ -91,7 +102,7 @@ class Repo:
     def revert(self, name: str, time: int | None = None) -> str:
         """Revert a commit with git's own message."""
         self.git("revert", "--no-edit", name, time=self._tick(time))
-        return self.head()
+        return self._tip()
 
     def reset(self, name: str) -> None:
         """Move the branch and the work tree to a commit."""
@@ -105,17 +116,33 @@ class Repo:
         """Write a setting into the repository's own configuration."""
         self.git("config", key, value)
 
-    def raw_commit(self, headers: str, message: str = "raw", parent: str = "HEAD") -> str:
-        """Write a commit object as no git would: ``headers`` are what stands where author and committer belong."""
-        tree, parent = self.git("rev-parse", "HEAD^{tree}"), self.head(parent)
-        body = f"tree {tree}\nparent {parent}\n{headers}\n\n{message}\n"
-        return self.git("hash-object", "-t", "commit", "--literally", "-w", "--stdin", given=body.encode())
+    def raw_commit(self, headers: str, message: str | bytes = "raw", tree: str = "HEAD^{tree}") -> str:
+        """Put a commit on the branch that no git would write: ``headers`` stand where author and committer belong."""
+        body = f"tree {self.git('rev-parse', tree)}\nparent {self._tip()}\n{headers}\n\n".encode()
+        body += message.encode() if isinstance(message, str) else message
+        sha = self.write("commit", body)
+        self.reset_to(sha)
+        return sha
+
+    def reset_to(self, sha: str) -> None:
+        """Move the branch to a commit, whatever it is, and leave the files alone."""
+        self.git("update-ref", "HEAD", sha)
+
+    def write(self, kind: str, content: bytes) -> str:
+        """Write one object, whatever it says, and return its id."""
+        return self.git("hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content)
 
     def lose(self, name: str) -> str:
         """Delete the loose object that a name stands for, as a damaged disk would; return its id."""
         sha = self.git("rev-parse", "--verify", name)
         (self.path / ".git/objects" / sha[:2] / sha[2:]).unlink()
         return sha
+
+    def _tip(self) -> str:
+        """Return the SHA that stands in the branch's own file, which costs no process."""
+        folder = self.path / ".git"
+        written = (folder / "HEAD").read_text().strip()
+        return (folder / written.removeprefix("ref: ")).read_text().strip() if written.startswith("ref: ") else written
 
     def _tick(self, time: int | None) -> int:
         self.clock = self.clock + STEP if time is None else time

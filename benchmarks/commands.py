@@ -1,0 +1,65 @@
+"""The command lines that are measured."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.corpus import Corpus
+from benchmarks.measure import HERE, PYTHON, Case, run
+
+FLOOR = "the floor"
+NO_CACHE = "`run --no-write --no-cache`"
+COLD = "`run --no-write`, empty cache"
+WARM = "`run --no-write`, warm cache"
+ONE_PROCESS = "`run --no-write --no-cache --processes 1`"
+RECOMPUTE = "`iteration N --recompute`, warm cache"
+
+
+def floor(corpus: Corpus, name: str = FLOOR) -> Case:
+    """Return the floor."""
+    return Case(name, (*PYTHON, str(HERE / "floor.py"), str(corpus.repo), *map(str, corpus.transcripts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """da-score on a backlog. The log is a copy of its own, because some commands write into it."""
+
+    corpus: Corpus
+    log: Path
+    cache: Path
+
+    @classmethod
+    def on(cls, corpus: Corpus, directory: Path) -> "Program":
+        """Prepare to run on a backlog, keeping log and cache in a directory of one's own."""
+        log = directory / "log"
+        shutil.copytree(corpus.log, log)
+        return cls(corpus, log, directory / "cache")
+
+    def command(self, *arguments: str, cache: Path | None = None) -> tuple[str, ...]:
+        """Return a command line; a command without a cache is told so by its arguments."""
+        places = ["--repo-dir", str(self.corpus.repo), "--iter-log-dir", str(self.log)]
+        places += [part for folder in self.corpus.transcripts for part in ("--transcript-dir", str(folder))]
+        places += ["--cache-dir", str(cache)] if cache else []
+        return (*PYTHON, "-m", "scoring", *arguments, *places)
+
+    def no_cache(self, *arguments: str, name: str = NO_CACHE) -> Case:
+        """Return a run that keeps nothing and knows nothing."""
+        return Case(name, self.command("run", "--no-write", "--no-cache", *arguments))
+
+    def cold(self) -> Case:
+        """Return a run that begins with an empty cache and fills it."""
+        empty = self.cache.with_name("cold")
+        return Case(COLD, self.command("run", "--no-write", cache=empty), lambda: _remove(empty))
+
+    def warm(self, *arguments: str, name: str = WARM) -> Case:
+        """Return a run, or another command, with a cache that an earlier run has filled."""
+        arguments = arguments or ("run", "--no-write")
+        return Case(name, self.command(*arguments, cache=self.cache))
+
+    def fill_cache(self) -> None:
+        """Fill the cache for what is to be warm."""
+        run(self.warm())
+
+
+def _remove(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,113 @@
+"""Takes times of whole processes, in turns, and turns them into ratios.
+
+A machine's speed changes while one measures. So every round runs every case once, each round in the opposite order of
+the one before, and a ratio is taken within a round; what is reported is the median of the rounds, with their range.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+HERE = Path(__file__).parent
+
+PYTHON = (sys.executable, "-P")
+"""Starts Python; the directory it is started in has no say in what is imported."""
+
+BARE = "`python -c pass`"
+
+
+def nothing() -> None:
+    """Make nothing ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A command whose time is taken. ``ready`` is called before each run, and its time does not count."""
+
+    name: str
+    command: Sequence[str]
+    ready: Callable[[], None] = nothing
+    variables: Mapping[str, str] | None = None
+
+
+BARE_CASE = Case(BARE, (*PYTHON, "-c", "pass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median and the range of some numbers."""
+
+    middle: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, numbers: Sequence[float]) -> "Spread":
+        """Sum up one number or more."""
+        return cls(median(numbers), min(numbers), max(numbers))
+
+
+class Times:
+    """What was measured: the seconds of each case, one per round."""
+
+    def __init__(self, seconds: Mapping[str, list[float]]) -> None:
+        self.seconds = dict(seconds)
+
+    def ratio(self, case: str, base: str, less: str = "") -> Spread:
+        """Return the time of a case over that of another, having taken the time of a third off the first."""
+        off = self.seconds[less] if less else [0.0] * len(self.seconds[case])
+        rounds = zip(self.seconds[case], self.seconds[base], off, strict=True)
+        return Spread.of([(own - third) / other for own, other, third in rounds])
+
+    def __str__(self) -> str:
+        width = max(map(len, self.seconds))
+        lines = (
+            f"  {name:<{width}}  {median(taken) * 1e3:9.1f} ms   ({min(taken) * 1e3:.1f} to {max(taken) * 1e3:.1f})"
+            for name, taken in self.seconds.items()
+        )
+        return "\n".join(lines)
+
+
+def take_times(cases: Sequence[Case], repeat: int) -> Times:
+    """Run every case ``repeat`` times in turns, after a round that does not count (unless one round is all)."""
+    seconds: dict[str, list[float]] = {case.name: [] for case in cases}
+    for turn in range(repeat if repeat == 1 else repeat + 1):
+        for case in cases if turn % 2 else reversed(cases):
+            seconds[case.name].append(timed(case)[0])
+    return Times({name: taken[-repeat:] for name, taken in seconds.items()})
+
+
+def timed(case: Case) -> tuple[float, str]:
+    """Run a case once; return how many seconds that took, and what it printed.
+
+    Raises:
+        RuntimeError: it failed; the text says why.
+    """
+    case.ready()
+    start = time.perf_counter()
+    printed = run(case)
+    return time.perf_counter() - start, printed
+
+
+def run(case: Case) -> str:
+    """Run a case once and return what it printed.
+
+    Raises:
+        RuntimeError: it failed; the text says why.
+    """
+    done = subprocess.run(case.command, capture_output=True, text=True, env=environment(case), check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(case.command)}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def environment(case: Case) -> dict[str, str]:
+    """Return the variables that a case runs with: nobody's settings have a say, and modules stay compiled."""
+    dropped = ("DA_SCORE_", "GIT_", "PYTHON", "XDG_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return {**kept, **(case.variables or {})}

@@ -1,0 +1,67 @@
+"""The commands, compared with the floor."""
+
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.commands import FLOOR, ONE_PROCESS, RECOMPUTE, Program, floor
+from benchmarks.corpus import Corpus, multiplied
+from benchmarks.measure import BARE, BARE_CASE, Case, Times, run, take_times
+from benchmarks.setting import Setting
+from benchmarks.tables import markdown, number, spread
+
+_GROWN = "`run --no-write`, warm cache, one transcript grew"
+_WRITES = "`run`, warm cache, writes every sidecar"
+_SIDECAR = "`iteration N`, from its sidecar"
+_NEW_LINES = 40
+
+
+def measure(setting: Setting) -> str:
+    """Measure whole commands."""
+    room = setting.room("compare")
+    program = Program.on(_with_a_copy(setting.corpus, room / "transcripts"), room)
+    last = str(setting.corpus.size.iterations)
+    writes = program.warm("run", name=_WRITES)
+    run(writes)
+    cases = [
+        floor(program.corpus),
+        program.no_cache(),
+        program.no_cache("--processes", "1", name=ONE_PROCESS),
+        program.cold(),
+        program.warm(),
+        _grown(program),
+        writes,
+        program.warm("iteration", last, "--recompute", name=RECOMPUTE),
+        program.warm("iteration", last, name=_SIDECAR),
+        BARE_CASE,
+    ]
+    taken = take_times(cases, setting.repeat)
+    print(taken)
+    rows = [(case.name, *spread(taken.ratio(case.name, FLOOR)), _starts(taken, case.name)) for case in cases]
+    return markdown(("", "time, floor = 1", "range", "above bare Python, in starts of Python"), rows)
+
+
+def _starts(taken: Times, case: str) -> str:
+    return "" if case in (FLOOR, BARE) else number(taken.ratio(case, BARE, less=BARE).middle)
+
+
+def _with_a_copy(corpus: Corpus, directory: Path) -> Corpus:
+    """Return a backlog whose transcripts are links, but for the first, a copy that may grow."""
+    linked = multiplied(corpus, 1, directory)
+    path = linked.files[0]
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data)
+    return linked
+
+
+def _grown(program: Program) -> Case:
+    """Return a warm run that finds some new lines in a transcript each time."""
+    path = program.corpus.files[0]
+    with open(path, "rb") as f:
+        lines = b"".join(islice(f, 1, 1 + _NEW_LINES))
+
+    def grow() -> None:
+        with open(path, "ab") as f:
+            f.write(lines)
+
+    return Case(_GROWN, program.warm().command, grow)

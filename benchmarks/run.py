@@ -1,0 +1,90 @@
+"""``python -m benchmarks``: makes a backlog, or takes one, measures, and puts the tables into the document."""
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.corpus import Corpus, add_size_options, make_corpus, open_corpus, size_of
+from benchmarks.measure import HERE
+from benchmarks.parts import compare, growth, memory, peer, profile, trunk
+from benchmarks.setting import Setting
+from benchmarks.tables import put
+
+PARTS: dict[str, Callable[[Setting], str]] = {
+    "compare": compare.measure,
+    "memory": memory.measure,
+    "growth": growth.measure,
+    "trunk": trunk.measure,
+    "profile": profile.measure,
+    "peer": peer.measure,
+}
+"""Every part, by the name that its marks in the document have."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure."""
+    options = _parser().parse_args(argv)
+    chosen = [name for name in options.only or PARTS if name not in (options.without or ())]
+    with _corpus(options) as (corpus, directory):
+        facts = _facts(corpus, options.repeat)
+        print(f"{facts}\nload average {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
+        put(options.out, "facts", facts)
+        for name in chosen:
+            print(f"\n{name}", flush=True)
+            room = directory / name
+            room.mkdir()
+            setting = Setting(
+                corpus, room, options.repeat, options.out, not options.no_plots, options.trunk, options.ccusage
+            )
+            table = PARTS[name](setting)
+            shutil.rmtree(room)
+            print(f"\n{table}", flush=True)
+            put(options.out, name, table)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    add_size_options(parser)
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="take this backlog; make it when it is not there")
+    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds that count")
+    parser.add_argument("--trunk", type=int, default=50_000, metavar="N", help="how many commits a long trunk has")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "docs", metavar="DIR", help="where PERFORMANCE.md is")
+    parser.add_argument("--ccusage", default=shutil.which("ccusage"), metavar="FILE", help="the peer, if not on PATH")
+    parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
+    parser.add_argument("--without", action="append", choices=PARTS, help="leave this part out; likewise")
+    parser.add_argument("--no-plots", action="store_true", help="draw nothing")
+    return parser
+
+
+@contextmanager
+def _corpus(options: argparse.Namespace) -> Iterator[tuple[Corpus, Path]]:
+    """Give a backlog, and a directory on the same file system that is removed in the end."""
+    named: Path | None = options.corpus and options.corpus.absolute()
+    if named:
+        named.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="benchmarks-", dir=named and named.parent) as name:
+        directory = Path(name)
+        known = named is not None and named.exists()
+        place = named or directory / "corpus"
+        yield open_corpus(place) if known else make_corpus(place, size_of(options)), directory
+
+
+def _facts(corpus: Corpus, repeat: int) -> str:
+    """Say in a sentence what is measured, and with what."""
+    size, files = corpus.size, corpus.files
+    git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
+    programs = f"Python {platform.python_version()}, git {git}, orjson {version('orjson')}"
+    amount = f"{corpus.transcript_bytes / 1e6:.{0 if corpus.transcript_bytes > 1e7 else 1}f} MB"
+    return (
+        f"{size.iterations} iterations, {size.iterations * size.commits + size.extra_commits:,} commits, {amount} of "
+        f"transcripts in {len(files)} files (the largest {max(f.stat().st_size for f in files) / 1e6:.1f} MB); "
+        f"{repeat} rounds; {len(os.sched_getaffinity(0))} processors, {programs}."
+    )

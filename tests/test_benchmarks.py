@@ -1,0 +1,266 @@
+"""The benchmark measures what it says: its backlog has evidence for everything, and its table reaches the document.
+
+Nothing here looks at how long anything takes.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.corpus import Corpus, Size, make_corpus, multiplied, open_corpus, part_of
+from benchmarks.floor import read_transcripts, read_trunk
+from benchmarks.measure import Case, Spread, Times, environment, take_times, timed
+from benchmarks.parts.memory import peak_memory
+from benchmarks.plots import draw
+from benchmarks.run import PARTS, main
+from benchmarks.setting import Setting
+from benchmarks.tables import DOCUMENT, markdown, number, put
+from rubric import default_rubric
+from scoring import ScoredLog, score_log
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / DOCUMENT
+
+TINY = Size(iterations=36, commits=2, transcript_mb=0.6, extra_commits=4, seed=3)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return make_corpus(tmp_path_factory.mktemp("corpus") / "made", TINY)
+
+
+@pytest.fixture(scope="module")
+def scored(corpus: Corpus) -> ScoredLog:
+    return score_log(corpus.log, corpus.repo, *corpus.transcripts)
+
+
+def digest(directory: Path) -> str:
+    """Return one digest of all files below a directory, git's own left out, with the commits in their place."""
+    found = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory)
+        if path.is_file() and ".git" not in name.parts:
+            found.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    refs = ["git", "-C", str(directory / "repo"), "for-each-ref"]
+    found.update(subprocess.run(refs, check=True, capture_output=True).stdout)
+    return found.hexdigest()
+
+
+class TestBacklog:
+    def test_has_every_signal_present_somewhere(self, scored: ScoredLog) -> None:
+        assert {signal for signal, share in scored.presence().items() if share} == {
+            spec.id for spec in default_rubric().signals
+        }
+
+    def test_has_every_objective_check_both_ways(self, scored: ScoredLog) -> None:
+        seen = Counter(
+            (name, value["sub_score"])
+            for iteration in scored.iterations
+            for name, value in iteration.signals.objective.as_dict().items()
+            if value["present"]
+        )
+        assert {name for name, share in seen if share} == {
+            "ran_cli_command",
+            "committed_after_tests",
+            "read_loop_state",
+        }
+
+    def test_has_work_that_was_reverted_rebased_and_never_merged(self, scored: ScoredLog) -> None:
+        details = " / ".join(iteration.signals.value("landed").detail for iteration in scored.iterations)
+        for part in ("not reverted", "but reverted by", "message-matched", "not reachable from master"):
+            assert part in details
+
+    def test_has_both_schemas_sessions_and_gates_that_found_something(self, scored: ScoredLog) -> None:
+        assert {iteration.record.schema_version for iteration in scored.iterations} == {1, 2}
+        assert len(scored.sessions) > 1
+        gates = {iteration.signals.value("hook_outcomes").sub_score for iteration in scored.iterations}
+        assert len(gates) > 1
+
+    def test_has_scores_in_more_than_one_band(self, scored: ScoredLog) -> None:
+        assert len(scored.iterations) == TINY.iterations
+        assert len({iteration.score.band for iteration in scored.iterations}) > 1
+
+    def test_has_the_size_that_was_asked_for(self, corpus: Corpus) -> None:
+        assert corpus.transcript_bytes == pytest.approx(TINY.transcript_mb * 1e6, rel=0.8)
+        log = subprocess.run(
+            ["git", "-C", str(corpus.repo), "rev-list", "--count", "master"], check=True, capture_output=True
+        )
+        made = TINY.iterations * TINY.commits + TINY.extra_commits
+        assert made - 2 <= int(log.stdout) <= made + 4  # work that was not merged is missing, reverts are added
+
+    def test_is_the_same_from_the_same_seed_and_another_from_another(self, tmp_path: Path) -> None:
+        small = Size(iterations=6, commits=1, transcript_mb=0.05, seed=1)
+        digests = []
+        for n, seed in enumerate((1, 1, 2)):
+            make_corpus(tmp_path / str(n), Size(**{**_numbers(small), "seed": seed}))
+            (tmp_path / str(n) / "corpus.json").unlink()  # it names the seed
+            digests.append(digest(tmp_path / str(n)))
+        assert digests[0] == digests[1]
+        assert digests[0] != digests[2]
+
+    def test_can_be_opened_again(self, corpus: Corpus) -> None:
+        assert open_corpus(corpus.repo.parent) == corpus
+
+    def test_that_was_not_made_to_its_end_cannot_be_opened(self, tmp_path: Path) -> None:
+        (tmp_path / "repo").mkdir()
+        with pytest.raises(OSError, match=r"corpus\.json"):
+            open_corpus(tmp_path)
+
+    def test_can_be_taken_in_part_and_several_times(self, corpus: Corpus, tmp_path: Path) -> None:
+        part = part_of(corpus, corpus.transcript_bytes - 1, tmp_path / "part")
+        assert 0 < part.transcript_bytes < corpus.transcript_bytes
+        more = multiplied(corpus, 3, tmp_path / "more")
+        assert more.transcript_bytes == 3 * corpus.transcript_bytes
+
+
+def _numbers(size: Size) -> dict[str, int]:
+    return {name: getattr(size, name) for name in size.__dataclass_fields__}
+
+
+class TestFloor:
+    def test_decodes_every_line(self, corpus: Corpus) -> None:
+        pytest.importorskip("orjson")
+        lines = sum(path.read_bytes().count(b"\n") for path in corpus.files)
+        assert read_transcripts(*corpus.transcripts) == lines > 0
+
+    def test_reads_the_trunk(self, corpus: Corpus) -> None:
+        assert read_trunk(corpus.repo) > 40 * TINY.iterations
+
+
+class TestMeasuring:
+    def test_runs_every_case_in_turns_and_one_round_more_than_counts(self, tmp_path: Path) -> None:
+        order = tmp_path / "order"
+
+        def noting(name: str) -> Case:
+            def note() -> None:
+                with open(order, "a", encoding="ascii") as f:
+                    f.write(name)
+
+            return Case(name, ("true",), note)
+
+        taken = take_times([noting("a"), noting("b")], 2)
+        assert order.read_text("ascii") == "baabba"
+        assert {name: len(rounds) for name, rounds in taken.seconds.items()} == {"a": 2, "b": 2}
+
+    def test_takes_ratios_within_a_round(self) -> None:
+        taken = Times({"base": [1.0, 10.0, 2.0], "case": [3.0, 40.0, 4.0], "start": [1.0, 10.0, 1.0]})
+        assert taken.ratio("case", "base") == Spread(3.0, 2.0, 4.0)
+        assert taken.ratio("case", "base", less="start") == Spread(2.0, 1.5, 3.0)
+
+    def test_says_why_a_command_failed(self) -> None:
+        with pytest.raises(RuntimeError, match="exit 3: no such"):
+            timed(Case("", ("sh", "-c", "echo no such >&2; exit 3")))
+
+    def test_leaves_settings_of_the_caller_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("DA_SCORE_NO_CACHE", "GIT_DIR", "PYTHONDONTWRITEBYTECODE"):
+            monkeypatch.setenv(name, "1")
+        found = environment(Case("", (), variables={"CLAUDE_CONFIG_DIR": "/x"}))
+        assert not {"DA_SCORE_NO_CACHE", "GIT_DIR", "PYTHONDONTWRITEBYTECODE"} & found.keys()
+        assert found["CLAUDE_CONFIG_DIR"] == "/x"
+
+    def test_sees_the_memory_of_a_process_and_of_its_children(self) -> None:
+        hold = "import time; held = b'x' * (40 << 20); time.sleep(0.2)"
+        in_a_child = f"import os; pid = os.fork()\nif not pid: {hold}\nelse: os.waitpid(pid, 0)"
+        for program in (hold, in_a_child):
+            assert peak_memory(Case("", (sys.executable, "-S", "-c", program))) > 40_000
+
+
+class TestTables:
+    def test_are_markdown(self) -> None:
+        assert markdown(("", "time"), [("a", "1")]) == "|  | time |\n| --- | ---: |\n| a | 1 |"
+
+    @pytest.mark.parametrize(
+        ("value", "text"), [(0.126, "0.13"), (1, "1.00"), (12.34, "12.3"), (123.4, "123"), (-0.5, "-0.50")]
+    )
+    def test_have_numbers_of_three_digits(self, value: float, text: str) -> None:
+        assert number(value) == text
+
+    def test_replace_what_stood_between_their_marks_and_nothing_else(self, tmp_path: Path) -> None:
+        page, end = tmp_path / DOCUMENT, "<!-- /measured -->"
+        page.write_text(f"a\n<!-- measured: one -->\nold\n{end}\nb\n<!-- measured: two -->\n{end}\n", "utf-8")
+        put(tmp_path, "one", r"new \1")
+        put(tmp_path, "two", "also")
+        assert page.read_text("utf-8") == (
+            f"a\n<!-- measured: one -->\nnew \\1\n{end}\nb\n<!-- measured: two -->\nalso\n{end}\n"
+        )
+        with pytest.raises(LookupError, match="three"):
+            put(tmp_path, "three", "")
+
+
+class TestPlots:
+    def test_are_left_alone_without_matplotlib(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        draw(tmp_path / "a.svg", "size", "time", [1, 2], {"one": [1, 2]})
+        assert not list(tmp_path.iterdir())
+        assert "matplotlib is not installed" in capsys.readouterr().out
+
+
+class TestParts:
+    @pytest.fixture(autouse=True)
+    def _no_processes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def pretend(case: Case) -> str:
+            command = list(case.command)
+            if "--cache-dir" in command:
+                Path(command[command.index("--cache-dir") + 1]).mkdir(exist_ok=True)
+            return '{"totals": {"totalTokens": 1}}'
+
+        for module in ("measure", "commands", "parts.peer"):
+            monkeypatch.setattr(f"benchmarks.{module}.run", pretend)
+
+    @pytest.mark.parametrize("name", ["compare", "growth", "trunk", "peer"])
+    def test_give_a_table(self, name: str, corpus: Corpus, tmp_path: Path) -> None:
+        setting = Setting(corpus, tmp_path, repeat=2, out=tmp_path, plots=False, trunk=20, ccusage="ccusage")
+        table = PARTS[name](setting)
+        assert len(table.splitlines()) > 5
+        assert "not installed" not in table
+
+    def test_say_that_the_peer_is_not_there(self, corpus: Corpus, tmp_path: Path) -> None:
+        setting = Setting(corpus, tmp_path, repeat=1, out=tmp_path, plots=False, trunk=0, ccusage=None)
+        assert "| not installed |" in PARTS["peer"](setting)
+
+
+class TestCommand:
+    def test_measures_and_writes_its_tables(
+        self, tmp_path: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pytest.importorskip("orjson")
+        shutil.copy(PAGE, tmp_path)
+        before = digest(corpus.repo.parent)
+        arguments = ["--corpus", str(corpus.repo.parent), "--out", str(tmp_path), "--repeat", "1", "--ccusage", ""]
+        assert main([*arguments, "--only", "profile", "--only", "peer"]) == 0
+        text = (tmp_path / DOCUMENT).read_text("utf-8")
+        assert f"{TINY.iterations} iterations, " in text
+        for name in ("profile", "peer"):
+            rows = table(text, name)
+            assert len(rows) > 4
+            assert all(len(row) == len(rows[0]) for row in rows)
+        assert table(text, "peer")[2][:2] == ["the floor", "1.00"]
+        assert "load average" in capsys.readouterr().out
+        assert digest(corpus.repo.parent) == before, "a backlog that was taken must stay as it was"
+
+
+class TestPage:
+    def test_has_a_place_for_every_part(self) -> None:
+        marks = re.findall(r"<!-- measured: (\w+) -->", PAGE.read_text("utf-8"))
+        assert sorted(marks) == sorted(["facts", *PARTS])
+
+    def test_shows_plots_that_are_there(self) -> None:
+        plots = re.findall(r"\]\((performance/[^)]+\.svg)\)", PAGE.read_text("utf-8"))
+        assert plots
+        for plot in plots:
+            assert (PAGE.parent / plot).read_text("utf-8").rstrip().endswith("</svg>")
+
+
+def table(text: str, name: str) -> list[list[str]]:
+    """Return the cells between the marks of a part."""
+    found = re.search(rf"<!-- measured: {name} -->\n(.*?)<!-- /measured -->", text, re.S)
+    assert found, name
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in found[1].splitlines() if line]

@@ -1,0 +1,169 @@
+"""The door to files: plain files of a sane size are read, and nothing else is even opened (contract section 9)."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends, make_fifo, watched_doors
+
+from scoring.errors import InputError
+from scoring.evidence.files import SIZE_LIMIT, list_names, read_file
+
+
+def refusal(path: Path | str, limit: int = SIZE_LIMIT) -> str:
+    with pytest.raises(InputError) as caught:
+        ends(lambda: read_file(path, limit))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+class TestReadFile:
+    @pytest.mark.parametrize("data", [b"", b"text\n", b"\x00\xff\r\n", b"x" * 100_000])
+    def test_returns_the_bytes(self, tmp_path: Path, data: bytes) -> None:
+        path = tmp_path / "f"
+        path.write_bytes(data)
+        assert read_file(path) == data
+        assert read_file(str(path)) == data
+
+    def test_follows_a_link_to_a_plain_file(self, tmp_path: Path) -> None:
+        (tmp_path / "f").write_bytes(b"x")
+        (tmp_path / "link").symlink_to("f")
+        assert read_file(tmp_path / "link") == b"x"
+
+    @pytest.mark.parametrize("name", ["missing", "missing/f", "f/g"])
+    def test_tells_a_missing_file_from_an_unusable_one(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / "f").write_bytes(b"x")
+        with pytest.raises(FileNotFoundError):
+            read_file(tmp_path / name)
+
+    def test_a_link_to_nowhere_is_missing(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to("missing")
+        with pytest.raises(FileNotFoundError):
+            read_file(tmp_path / "link")
+
+    def test_limit_is_16_mib(self) -> None:
+        assert SIZE_LIMIT == 16 * 1024 * 1024
+
+    @pytest.mark.parametrize("size", [0, 1, 1 << 20])
+    def test_reads_up_to_the_limit(self, tmp_path: Path, size: int) -> None:
+        path = tmp_path / "f"
+        path.write_bytes(b"x" * size)
+        assert len(read_file(path, 1 << 20)) == size
+
+    def test_refuses_one_byte_more(self, tmp_path: Path) -> None:
+        path = tmp_path / "f"
+        path.write_bytes(b"x" * ((1 << 20) + 1))
+        assert refusal(path, 1 << 20) == f"{path}: larger than 1 MiB"
+
+    def test_refuses_a_huge_file_without_reading_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "f"
+        path.touch()
+        os.truncate(path, 1 << 40)  # a terabyte that takes no room
+        assert refusal(path) == f"{path}: larger than 16 MiB"
+
+    @pytest.mark.skipif(not Path("/proc/kallsyms").exists(), reason="needs a file whose size is not what stat says")
+    def test_refuses_a_file_that_grows_while_it_is_read(self) -> None:
+        path = Path("/proc/kallsyms")
+        assert path.stat().st_size == 0
+        assert refusal(path, 1) == f"{path}: larger than 0 MiB"
+
+    def test_refuses_a_directory(self, tmp_path: Path) -> None:
+        assert refusal(tmp_path) == f"{tmp_path}: is a directory"
+
+    def test_refuses_a_fifo_without_waiting(self, tmp_path: Path) -> None:
+        path = make_fifo(tmp_path / "f")
+        assert refusal(path) == f"{path}: is not a plain file"
+
+    def test_refuses_a_link_to_a_fifo_without_waiting(self, tmp_path: Path) -> None:
+        make_fifo(tmp_path / "f")
+        (tmp_path / "link").symlink_to("f")
+        assert refusal(tmp_path / "link") == f"{tmp_path / 'link'}: is not a plain file"
+
+    @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/tty"])
+    def test_refuses_a_device(self, device: str) -> None:
+        assert refusal(device).startswith(f"{device}: ")
+
+    def test_refuses_a_socket(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("s")
+            assert refusal("s").startswith("s: ")
+            assert refusal("s").endswith("not a plain file")
+
+    def test_does_not_open_a_fifo(self, tmp_path: Path) -> None:
+        # Opening it, even for a moment and without waiting, wakes a process that waits to write, and breaks its pipe.
+        path = make_fifo(tmp_path / "f")
+        with watched_doors() as doors:
+            assert refusal(path) == f"{path}: is not a plain file"
+        assert str(path) not in doors.opened
+
+    def test_does_not_open_a_device(self) -> None:
+        # Opening alone has effects: a tape rewinds, a watchdog starts.
+        with watched_doors() as doors:
+            assert refusal("/dev/null") == "/dev/null: is not a plain file"
+        assert "/dev/null" not in doors.opened
+
+    def test_refuses_a_link_to_itself(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to("link")
+        assert refusal(tmp_path / "link").startswith(f"{tmp_path / 'link'}: too many levels of symbolic links")
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param("a\0b", id="nul"),
+            pytest.param("x" * 300, id="too-long"),
+            pytest.param("\ud800", id="half-a-character"),
+        ],
+    )
+    def test_refuses_a_name_that_no_system_takes(self, tmp_path: Path, name: str) -> None:
+        assert refusal(tmp_path / name).startswith(f"{tmp_path / name}: ")
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+    def test_refuses_what_may_not_be_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "f"
+        path.touch(mode=0)
+        assert refusal(path) == f"{path}: permission denied"
+
+    @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a plain file whose first byte cannot be read")
+    def test_refuses_what_fails_while_it_is_read(self) -> None:
+        assert refusal("/proc/self/mem") == "/proc/self/mem: input/output error"
+
+    def test_leaves_no_file_open(self, tmp_path: Path) -> None:
+        (tmp_path / "f").write_bytes(b"x" * 100)
+        before = sorted(os.listdir("/proc/self/fd"))
+        read_file(tmp_path / "f")
+        for path, limit in ((tmp_path, SIZE_LIMIT), (tmp_path / "f", 10)):
+            with pytest.raises(InputError):
+                read_file(path, limit)
+        assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+class TestListNames:
+    def test_lists_in_byte_order(self, tmp_path: Path) -> None:
+        for name in (b"b", b"B", b"a10", b"a2", b"\xff", "\u00e9".encode(), b".hidden"):
+            (tmp_path / os.fsdecode(name)).touch()
+        assert list_names(tmp_path) == [".hidden", "B", "a10", "a2", "b", "\u00e9", "\udcff"]
+
+    def test_lists_what_is_no_file_too(self, tmp_path: Path) -> None:
+        (tmp_path / "d").mkdir()
+        make_fifo(tmp_path / "f")
+        (tmp_path / "l").symlink_to("nowhere")
+        assert list_names(str(tmp_path)) == ["d", "f", "l"]
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            pytest.param("missing", "no such file or directory", id="missing"),
+            pytest.param("f", "not a directory", id="file"),
+        ],
+    )
+    def test_says_why_it_cannot(self, tmp_path: Path, name: str, reason: str) -> None:
+        (tmp_path / "f").touch()
+        with pytest.raises(InputError) as caught:
+            list_names(tmp_path / name)
+        assert str(caught.value) == f"{tmp_path / name}: {reason}"
+
+    def test_refuses_a_name_that_no_system_takes(self) -> None:
+        with pytest.raises(InputError):
+            list_names("a\0b")

@@ -1,0 +1,154 @@
+"""Hook outcomes: where they lie, which records are kept, and what makes the file unusable (contract 1.3 and 2.6)."""
+
+import os
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends, make_fifo
+
+from scoring.evidence.hooks import HookFileError, HookOutcome, hook_file, scored_hook_outcomes
+
+FULL = """\
+records:
+- sentinel_id: s1
+  skill: k
+  lifecycle_point: before
+  intervention_class: prevent_before_action
+  result: allow
+  rule_id: r1
+  platform: p
+  ts: 2026-04-18T10:00:00Z
+  correlation_id: c1
+  unknown: [1, 2]
+"""
+
+
+def kept(directory: Path, text: str | bytes) -> list[HookOutcome] | None:
+    hook_file(directory, 4).write_bytes(text.encode() if isinstance(text, str) else text)
+    return scored_hook_outcomes(directory, 4)
+
+
+def failure(directory: Path) -> tuple[str, str]:
+    with pytest.raises(HookFileError) as caught:
+        ends(lambda: scored_hook_outcomes(directory, 4))
+    return caught.value.verb, str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("iteration", "name"),
+    [(4, "iter-4.hook-outcomes.yaml"), (0, "iter-0.hook-outcomes.yaml"), (-1, "iter--1.hook-outcomes.yaml")],
+)
+def test_the_file_lies_beside_the_entry(tmp_path: Path, iteration: int, name: str) -> None:
+    assert hook_file(tmp_path, iteration) == tmp_path / name
+    (tmp_path / name).write_text("records: [{intervention_class: remediate_at_stop, rule_id: r}]")
+    outcome = HookOutcome(intervention_class="remediate_at_stop", rule_id="r")
+    assert scored_hook_outcomes(str(tmp_path), iteration) == [outcome]
+    assert scored_hook_outcomes(tmp_path, iteration + 1) is None
+
+
+def test_every_field_is_read_as_text(tmp_path: Path) -> None:
+    expected = HookOutcome(
+        sentinel_id="s1",
+        skill="k",
+        lifecycle_point="before",
+        intervention_class="prevent_before_action",
+        result="allow",
+        rule_id="r1",
+        platform="p",
+        ts="2026-04-18T10:00:00Z",
+        correlation_id="c1",
+    )
+    assert kept(tmp_path, FULL) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_kept"),
+    [
+        pytest.param("prevent_before_action", True, id="prevent"),
+        pytest.param("remediate_at_stop", True, id="remediate"),
+        pytest.param("continuity_advice", False, id="advice"),
+        pytest.param("observe_tool_result", False, id="observation"),
+        pytest.param("Prevent_Before_Action", False, id="other-case"),
+        pytest.param("' prevent_before_action'", False, id="white-space"),
+        pytest.param("null", False, id="null"),
+        pytest.param("", False, id="nothing"),
+    ],
+)
+def test_the_class_decides_what_is_kept(tmp_path: Path, given: str, is_kept: bool) -> None:
+    records = kept(tmp_path, f"records: [{{rule_id: r, intervention_class: {given} }}]")
+    assert records is not None
+    assert [record.rule_id for record in records] == (["r"] if is_kept else [])
+
+
+def test_records_stay_in_file_order_and_are_not_collapsed(tmp_path: Path) -> None:
+    item = "{{intervention_class: remediate_at_stop, rule_id: {}, correlation_id: c}}"
+    records = kept(tmp_path, f"records: [{', '.join(item.format(rule) for rule in 'bab')}]")
+    assert records is not None
+    assert [record.rule_id for record in records] == ["b", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty-file"),
+        pytest.param("null", id="null"),
+        pytest.param("{}", id="empty-mapping"),
+        pytest.param("records:", id="null-records"),
+        pytest.param("records: []", id="no-records"),
+        pytest.param("records: [null, {}]", id="empty-records"),
+        pytest.param("other: 5", id="other-key"),
+    ],
+)
+def test_a_file_may_hold_nothing(tmp_path: Path, text: str) -> None:
+    assert kept(tmp_path, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("records: [\n", "line 2: ", id="broken-yaml"),
+        pytest.param("records: nope\n", "line 1: records: 'nope' where a list belongs", id="word"),
+        pytest.param("records: {a: b}\n", "line 1: records: a mapping where a list", id="mapping"),
+        pytest.param("records: [nope]\n", "line 1: records: 'nope' where a mapping", id="record-is-a-word"),
+        pytest.param("records:\n- rule_id: [r]\n", "line 2: records.rule_id: a list where text", id="field-is-a-list"),
+        pytest.param("records:\n- ts: 1\n  ts: 2\n", "line 3: key 'ts' is already given", id="key-given-twice"),
+        pytest.param("- rule_id: r\n", "line 1: a list where a mapping belongs", id="list"),
+        pytest.param(b"records: \xff\n", "not YAML text: ", id="not-utf-8"),
+    ],
+)
+def test_a_file_that_cannot_be_parsed_says_why(tmp_path: Path, text: str | bytes, reason: str) -> None:
+    hook_file(tmp_path, 4).write_bytes(text.encode() if isinstance(text, str) else text)
+    verb, why = failure(tmp_path)
+    assert verb == "parse"
+    assert why.startswith(reason)
+
+
+def test_one_bad_record_spoils_the_file_even_when_its_class_does_not_count(tmp_path: Path) -> None:
+    bad = "records: [{intervention_class: remediate_at_stop}, {intervention_class: continuity_advice, ts: [x]}]"
+    hook_file(tmp_path, 4).write_text(bad)
+    assert failure(tmp_path)[0] == "parse"
+
+
+def test_a_directory_cannot_be_read(tmp_path: Path) -> None:
+    hook_file(tmp_path, 4).mkdir()
+    assert failure(tmp_path) == ("read", f"{hook_file(tmp_path, 4)}: is a directory")
+
+
+def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    path = make_fifo(hook_file(tmp_path, 4))
+    assert failure(tmp_path) == ("read", f"{path}: is not a plain file")
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    hook_file(tmp_path, 4).write_text(FULL)
+    os.truncate(hook_file(tmp_path, 4), (16 << 20) + 1)
+    assert failure(tmp_path) == ("read", f"{hook_file(tmp_path, 4)}: larger than 16 MiB")
+
+
+def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
+    hook_file(tmp_path, 4).symlink_to("nowhere")
+    assert scored_hook_outcomes(tmp_path, 4) is None
+
+
+def test_a_missing_folder_holds_no_file(tmp_path: Path) -> None:
+    assert scored_hook_outcomes(tmp_path / "missing", 4) is None

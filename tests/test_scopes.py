@@ -1,0 +1,122 @@
+"""Declared task scopes: which plan files are read, and which task's scope counts (contract sections 1.3 and 2.2)."""
+
+import os
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends, make_fifo
+
+from scoring.evidence.scopes import declared_scopes
+
+PLANS = ".agents/workflow/plans"
+
+
+def plan(root: Path, name: str, text: str | bytes) -> Path:
+    path = root / PLANS / name / "TASKS.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def tasks(*given: tuple[str, str]) -> str:
+    return "tasks:\n" + "".join(f"- {{id: {task}, write_scope: {scope}}}\n" for task, scope in given)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(tasks(("t1", "[src/, a.txt]")), {"t1": ("src/", "a.txt")}, id="one"),
+        pytest.param(tasks(("a", "[x]"), ("b", "[y]")), {"a": ("x",), "b": ("y",)}, id="two"),
+        pytest.param(tasks(("a", "[x]"), ("a", "[y]")), {"a": ("x",)}, id="first-of-two-with-one-id"),
+        pytest.param(tasks(("a", "[]"), ("a", "[y]")), {"a": ("y",)}, id="first-with-a-scope"),
+        pytest.param(tasks(("a", "null"), ("b", "[null]")), {}, id="no-scope"),
+        pytest.param(tasks(("a", "['']")), {"a": ("",)}, id="blank-entry-is-an-entry"),
+        pytest.param(tasks(("a", "[1, yes, ' s ']")), {"a": ("1", "yes", " s ")}, id="entries-as-written"),
+        pytest.param(tasks(("1.50", "[x]")), {"1.50": ("x",)}, id="id-keeps-its-text"),
+        pytest.param(tasks(("' a '", "[x]")), {" a ": ("x",)}, id="id-is-not-trimmed"),
+        pytest.param("tasks: [{write_scope: [x]}]\n", {"": ("x",)}, id="task-without-an-id"),
+        pytest.param("tasks: [null, {id: a}, {}]\n", {}, id="tasks-without-a-scope"),
+        pytest.param("tasks: null\n", {}, id="no-tasks"),
+        pytest.param("other: 1\n", {}, id="other-keys"),
+        pytest.param("", {}, id="empty-file"),
+    ],
+)
+def test_a_plan_declares_scopes(tmp_path: Path, text: str, expected: dict[str, tuple[str, ...]]) -> None:
+    plan(tmp_path, "p", text)
+    assert declared_scopes(tmp_path) == expected
+
+
+def test_plans_are_taken_in_byte_order_of_their_folders(tmp_path: Path) -> None:
+    plan(tmp_path, "p2", tasks(("t", "[p2]"), ("u", "[u]")))
+    plan(tmp_path, "p10", tasks(("t", "[p10]")))
+    plan(tmp_path, "P", tasks(("t", "[]")))
+    assert declared_scopes(tmp_path) == {"t": ("p10",), "u": ("u",)}
+
+
+@pytest.mark.parametrize("name", [".hidden", "with space", "caf\u00e9", "\udcff", "[x]", "*"])
+def test_a_plan_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    plan(tmp_path, name, tasks(("t", "[x]")))
+    assert declared_scopes(tmp_path) == {"t": ("x",)}
+
+
+def test_the_repository_may_be_named_by_text_and_relatively(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(tmp_path, "p", tasks(("t", "[x]")))
+    assert declared_scopes(str(tmp_path)) == {"t": ("x",)}
+    monkeypatch.chdir(tmp_path)
+    assert declared_scopes(".") == {"t": ("x",)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("tasks: [", id="broken-yaml"),
+        pytest.param("tasks: {a: b}\n", id="tasks-is-a-mapping"),
+        pytest.param("tasks: [word]\n", id="task-is-a-word"),
+        pytest.param("- id: t\n", id="list"),
+        pytest.param(tasks(("t", "[bad]"), ("u", "src/")), id="scope-of-another-task-is-a-word"),
+        pytest.param(tasks(("t", "[bad]"), ("u", "[{a: b}]")), id="entry-of-another-task-is-a-mapping"),
+        pytest.param(tasks(("[t]", "[bad]")), id="id-is-a-list"),
+        pytest.param("tasks: [{id: t, id: t, write_scope: [bad]}]\n", id="key-given-twice"),
+        pytest.param(b"tasks: \xff\n", id="not-utf-8"),
+    ],
+)
+def test_a_plan_that_cannot_be_parsed_is_skipped_whole(tmp_path: Path, text: str | bytes) -> None:
+    plan(tmp_path, "a", text)
+    plan(tmp_path, "b", tasks(("t", "[good]")))
+    assert declared_scopes(tmp_path) == {"t": ("good",)}
+
+
+def test_what_is_no_plan_is_skipped(tmp_path: Path) -> None:
+    plan(tmp_path, "b", tasks(("t", "[good]")))
+    plans = tmp_path / PLANS
+    (plans / "README.md").write_text("a file where a folder is expected")
+    (plans / "empty").mkdir()
+    (plans / "folder/TASKS.yaml").mkdir(parents=True)
+    (plans / "link").symlink_to("nowhere")
+    (plans / "loop").symlink_to("loop")
+    (plans / "other").mkdir()
+    (plans / "other/tasks.yaml").write_text(tasks(("t", "[bad]")))
+    make_fifo(plans / "a-fifo/TASKS.yaml")
+    os.truncate(plan(tmp_path, "a-huge", tasks(("t", "[bad]"))), (16 << 20) + 1)
+    assert ends(lambda: declared_scopes(tmp_path)) == {"t": ("good",)}
+
+
+def test_only_folders_directly_inside_are_plans(tmp_path: Path) -> None:
+    plan(tmp_path, "a/b", tasks(("t", "[too deep]")))
+    (tmp_path / PLANS / "TASKS.yaml").write_text(tasks(("t", "[too high]")))
+    assert declared_scopes(tmp_path) == {}
+
+
+@pytest.mark.parametrize("path", [None, ".agents", f"{PLANS}"])
+def test_a_repository_without_plans_declares_nothing(tmp_path: Path, path: str | None) -> None:
+    if path is not None:  # a file where a folder is expected
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    assert declared_scopes(tmp_path) == {}
+
+
+def test_a_plan_folder_may_be_a_link(tmp_path: Path) -> None:
+    plan(tmp_path, "../elsewhere", tasks(("t", "[x]")))
+    (tmp_path / PLANS).mkdir(parents=True, exist_ok=True)
+    (tmp_path / PLANS / "p").symlink_to("../elsewhere")
+    assert declared_scopes(tmp_path) == {"t": ("x",)}
