@@ -15,7 +15,9 @@ from typing import Any
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.files import read_file
-from scoring.records.load import DEFAULT_LOG_DIR
+
+DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
+"""Where an iteration log lies in its repository."""
 
 SETTINGS_FILE = Path(".agents/da-score.toml")
 PYPROJECT_FILE = Path("pyproject.toml")

@@ -13,7 +13,8 @@ from scoring.assemble import build_signal_sets
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
 from scoring.evidence.git import import_repository
-from scoring.records.load import DEFAULT_LOG_DIR, load_iteration_log
+from scoring.records.load import load_iteration_log
+from scoring.settings import DEFAULT_LOG_DIR
 from scoring.values import SignalSet
 
 HEAD = "6bf77a85c46fe625307a8d7eefac1c2fd6e5f3af"

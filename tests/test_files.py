@@ -125,7 +125,9 @@ class TestReadFile:
         path.touch(mode=0)
         assert refusal(path) == f"{path}: permission denied"
 
-    @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a plain file whose first byte cannot be read")
+    @pytest.mark.skipif(
+        not Path("/proc/self/mem").exists(), reason="needs a plain file whose first byte cannot be read"
+    )
     def test_refuses_what_fails_while_it_is_read(self) -> None:
         assert refusal("/proc/self/mem") == "/proc/self/mem: input/output error"
 

@@ -1,6 +1,7 @@
 """What the trunk says of commits: reachability, reverts and subjects (contract section 2.1), on real repositories."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -321,3 +322,108 @@ class TestSubjects:
         repo.branch("side")
         repo.commit({"s": "1"}, "on the side")
         assert history(repo).match_subject("on the side") is None
+
+
+class TestCache:
+    """What git said is kept between runs, and is used only while it cannot be wrong."""
+
+    @pytest.fixture
+    def cache(self, repo: Repo) -> Path:
+        return repo.path.parent / "cache"
+
+    def answers(self, repo: Repo, cache: Path, *names: str) -> list[object]:
+        """Ask everything about some names, as a run does that keeps what it learnt."""
+        found = GitHistory(GitRepository(repo.path), names, cache_dir=cache)
+        shas = [sha for name in names if (sha := found.resolve(name))]
+        told = [(found.commit(sha), found.on_trunk(sha) and found.reverted_by(sha)) for sha in shas]
+        answers: list[object] = [*told, found.match_subject("one"), found.match_subject("two")]
+        found.keep()
+        return answers
+
+    def test_of_an_unchanged_repository_saves_the_asking(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"caf\u00e9": "1"}, b"one\n\ncaf\xe9\n")
+        who = repo.commit({"a": "1"}, b"two\n\nrevert \xff" + one[:9].encode())
+        expected = [
+            (ShownCommit(START, ('"caf\\303\\251"',)), who),
+            (ShownCommit(START + 3_600, ("a",)), None),
+            one,
+            who,
+        ]
+        assert self.answers(repo, cache, one, who) == expected
+        with watched_doors() as doors:
+            assert self.answers(repo, cache, one, who) == expected
+        assert not [command for command in doors.commands if {"log", "show", "rev-list"} & set(command)]
+
+    def test_of_a_longer_trunk_asks_about_what_is_new(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        assert self.answers(repo, cache, one) == [(ShownCommit(START, ("a",)), None), one, None]
+        two = repo.commit({"a": "2"}, "two")
+        who = repo.commit({"a": "3"}, f"revert {one}")
+        assert self.answers(repo, cache, one) == [(ShownCommit(START, ("a",)), who), one, two]
+
+    def test_of_a_rewritten_trunk_forgets_what_is_gone(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        two = repo.commit({"a": "2"}, f"two\n\nrevert {one}")
+        shown = [ShownCommit(START, ("a",)), ShownCommit(START + 3_600, ("a",))]
+        assert self.answers(repo, cache, one, two) == [(shown[0], two), (shown[1], None), one, two]
+        repo.reset(one)
+        assert self.answers(repo, cache, one, two) == [(shown[0], None), (shown[1], False), one, None]
+        repo.git("branch", "-m", "master", "main")
+        assert self.answers(repo, cache, one) == [(shown[0], False), None, None]
+
+    def test_does_not_keep_what_git_could_not_tell(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        tree = repo.path / ".git/objects"
+        lost = repo.git("rev-parse", "HEAD^{tree}")
+        place = tree / lost[:2] / lost[2:]
+        content = place.read_bytes()
+        repo.lose("HEAD^{tree}")
+        assert self.answers(repo, cache, one)[0] == (ShownCommit(START, None), None)
+        place.write_bytes(content)
+        assert self.answers(repo, cache, one)[0] == (ShownCommit(START, ("a",)), None)
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda _: b"", id="empty"),
+            pytest.param(lambda data: data[: len(data) // 2], id="cut"),
+            pytest.param(lambda data: data[:-3] + b"xyz", id="changed"),
+            pytest.param(lambda data: b"not a checksum\n" + data, id="no-checksum"),
+            pytest.param(lambda _: b"\xff" * 100, id="no-text"),
+        ],
+    )
+    def test_that_is_not_whole_is_as_if_it_were_not_there(
+        self, repo: Repo, cache: Path, spoil: Callable[[bytes], bytes]
+    ) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        expected = [(ShownCommit(START, ("a",)), None), one, None]
+        assert self.answers(repo, cache, one) == expected
+        (kept,) = (path for path in cache.rglob("*") if path.is_file())
+        kept.write_bytes(spoil(kept.read_bytes()))
+        assert self.answers(repo, cache, one) == expected
+
+    def test_of_another_repository_is_not_used(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        self.answers(repo, cache, one)
+        other = Repo(repo.path.parent / "other")
+        two = other.commit({"b": "1"}, "two")
+        assert self.answers(other, cache, two, one) == [(ShownCommit(START, ("b",)), None), None, two]
+
+    @pytest.mark.parametrize("how", ["replaced", "grafted"])
+    def test_is_not_kept_of_a_repository_that_can_change_what_a_commit_says(
+        self, repo: Repo, cache: Path, how: str
+    ) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        two = repo.commit({"a": "2"}, "two")
+        if how == "replaced":
+            repo.git("replace", two, one)
+        else:
+            (repo.path / ".git/info").mkdir(exist_ok=True)
+            (repo.path / ".git/info/grafts").write_text(f"{two}\n")
+        self.answers(repo, cache, one, two)
+        assert not [path for path in cache.rglob("*") if path.is_file()]
+
+    def test_that_cannot_be_kept_is_no_error(self, repo: Repo, cache: Path) -> None:
+        cache.write_text("a file where a folder belongs")
+        one = repo.commit({"a": "1"}, "one")
+        assert self.answers(repo, cache, one) == [(ShownCommit(START, ("a",)), None), one, None]

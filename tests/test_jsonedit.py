@@ -192,7 +192,7 @@ class TestTakeItem:
         ("number", "wanted"),
         [
             (0, '{"hooks": {"Stop": [ 2 , 3 ]}}'),
-            (1, '{"hooks": {"Stop": [ 1, 3 ]}}'),
+            (1, '{"hooks": {"Stop": [ 1 , 3 ]}}'),
             (2, '{"hooks": {"Stop": [ 1, 2 ]}}'),
         ],
     )

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from scoring.records.load import DEFAULT_LOG_DIR
-from scoring.settings import Settings, resolve_settings
+from scoring.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"

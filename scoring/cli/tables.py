@@ -5,14 +5,17 @@ Control characters are shown escaped; widths and cuts are in characters.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rubric import SignalContribution
-from scoring.evidence.hooks import HookOutcome
-from scoring.integrity import IntegritySummary
-from scoring.score import ScoredLog
-from scoring.sessions import SessionScore
-from scoring.sidecars.scores import PersistedScore
 from scoring.text import cell, printable
+
+if TYPE_CHECKING:  # a table is drawn of what somebody else has loaded
+    from rubric import SignalContribution
+    from scoring.evidence.hooks import HookOutcome
+    from scoring.integrity import IntegritySummary
+    from scoring.score import ScoredLog
+    from scoring.sessions import SessionScore
+    from scoring.sidecars.scores import PersistedScore
 
 TASK_WIDTH, SESSION_WIDTH, DETAIL_WIDTH = 12, 40, 60
 HOOK_WIDTHS = (40, 32, 22, 10)
@@ -29,7 +32,7 @@ def _row(widths: Sequence[int], cells: Sequence[str]) -> str:
     return "  ".join([*padded, cells[-1]]) + "\n"
 
 
-def run_text(scored: ScoredLog, source: Path, written: tuple[int, int] | None) -> str:
+def run_text(scored: "ScoredLog", source: Path, written: tuple[int, int] | None) -> str:
     """Return the summary of a run; ``written`` counts iteration and session sidecars, None when none were meant to."""
     counts = f"Iterations: {len(scored.iterations)}   Sessions: {len(scored.sessions)}"
     log = printable(str(source))
@@ -54,7 +57,7 @@ def run_text(scored: ScoredLog, source: Path, written: tuple[int, int] | None) -
     return "".join(lines)
 
 
-def iteration_head(score: PersistedScore) -> str:
+def iteration_head(score: "PersistedScore") -> str:
     """Return the first lines of an iteration: its number, rubric, score and band, and the derived marker."""
     head = (
         f"Iteration {score.iteration}   rubric {printable(score.rubric_version)}   "
@@ -63,7 +66,7 @@ def iteration_head(score: PersistedScore) -> str:
     return head + ("linked_traces_to_outcomes: yes (derived)\n" if score.linked_traces_to_outcomes else "")
 
 
-def iteration_text(score: PersistedScore, hooks: Sequence[HookOutcome], source: Path) -> str:
+def iteration_text(score: "PersistedScore", hooks: "Sequence[HookOutcome]", source: Path) -> str:
     """Return an iteration's breakdown, and the hook records behind it when its hook signal is present."""
     widths = (22, 7, 8, 8, 8)
     lines = [iteration_head(score), "\n"]
@@ -77,7 +80,7 @@ def iteration_text(score: PersistedScore, hooks: Sequence[HookOutcome], source: 
     return "".join(lines)
 
 
-def breakdown_cells(row: SignalContribution) -> tuple[str, ...]:
+def breakdown_cells(row: "SignalContribution") -> tuple[str, ...]:
     """Return the cells of one signal: the weight is the effective one where it votes, else the nominal one."""
     return (
         printable(row.signal),
@@ -89,18 +92,18 @@ def breakdown_cells(row: SignalContribution) -> tuple[str, ...]:
     )
 
 
-def hook_cells(hook: HookOutcome) -> tuple[str, ...]:
+def hook_cells(hook: "HookOutcome") -> tuple[str, ...]:
     """Return the cells of one hook record."""
     cells = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point, hook.result)
     return (*(cell(c, w) for c, w in zip(cells, HOOK_WIDTHS, strict=True)), printable(hook.intervention_class))
 
 
-def sorted_hooks(hooks: Iterable[HookOutcome]) -> list[HookOutcome]:
+def sorted_hooks(hooks: "Iterable[HookOutcome]") -> "list[HookOutcome]":
     """Return hook records by rule and sentinel, by bytes, otherwise in file order."""
     return sorted(hooks, key=lambda h: tuple(t.encode("utf-8", "surrogateescape") for t in (h.rule_id, h.sentinel_id)))
 
 
-def session_text(session: SessionScore, source: Path) -> str:
+def session_text(session: "SessionScore", source: Path) -> str:
     """Return a session and its members."""
     widths = (6, 9)
     lines = [
@@ -119,7 +122,7 @@ def session_text(session: SessionScore, source: Path) -> str:
 INTEGRITY_HEAD = ("ROLE", "SIGNAL", "PAIRS", "OVER", "MEAN", "WORST", "OVER-CLAIMED IN")
 
 
-def integrity_text(rows: Sequence[IntegritySummary], source: Path) -> str:
+def integrity_text(rows: "Sequence[IntegritySummary]", source: Path) -> str:
     """Return claimed against observed, a line per role and signal."""
     widths = (10, 22, 6, 6, 8, 8)
     lines = [f"Claimed against observed — {printable(str(source))}\n\n", _row(widths, INTEGRITY_HEAD)]
@@ -128,7 +131,7 @@ def integrity_text(rows: Sequence[IntegritySummary], source: Path) -> str:
     return "".join(lines)
 
 
-def integrity_cells(row: IntegritySummary) -> tuple[str, ...]:
+def integrity_cells(row: "IntegritySummary") -> tuple[str, ...]:
     """Return the cells of one role and signal."""
     return (
         row.role,

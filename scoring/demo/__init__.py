@@ -27,7 +27,7 @@ from pathlib import Path
 from scoring.errors import InputError, WriteError
 from scoring.evidence.files import list_names
 from scoring.evidence.git import import_repository
-from scoring.records.load import DEFAULT_LOG_DIR
+from scoring.settings import DEFAULT_LOG_DIR
 
 __all__ = ["Demo", "build_demo"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.evidence.files import list_names, read_file
-from scoring.records.load import DEFAULT_LOG_DIR
+from scoring.settings import DEFAULT_LOG_DIR
 
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml|historical\.yaml")
 _PASSED_OVER = {".git", "node_modules", ".venv", "__pycache__"}

@@ -8,7 +8,6 @@ from scoring.evidence.files import list_names, read_file
 from scoring.records.model import IterationRecord
 from scoring.records.parse import parse_archive, parse_iteration_record
 
-DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 ARCHIVE_NAME = "historical.yaml"
 
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml")

@@ -15,9 +15,9 @@ back; no sidecar of the reference can hold such a text.
 """
 
 import base64
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import TypeAlias
 
 from scoring.yamlread import OLD_BOOLEANS, STR, resolve
@@ -111,10 +111,12 @@ def scalar(value: bool | int | float) -> str:
         return str(value)
     if value != value or value in (float("inf"), float("-inf")):
         return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    point = len(digits) + exponent  # where the decimal point stands, counted from the first digit
-    figures = "".join(map(str, digits))
+    # repr gives the shortest digits that read back the same; only their layout is ours.
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    point = len(whole) + int(exponent or 0)  # where the decimal point stands, counted from the first digit
+    figures = (whole + fraction).rstrip("0") or "0"
+    point -= len(figures) - len(figures := figures.lstrip("0") or "0")
     # Go's shortest %g: an exponent below 1e-4, and from seven digits before the point on.
     if figures != "0" and not -4 < point <= 6:
         mantissa = figures[0] + ("." + figures[1:] if len(figures) > 1 else "")
@@ -125,7 +127,7 @@ def scalar(value: bool | int | float) -> str:
         written = figures + "0" * (point - len(figures))
     else:
         written = figures[:point] + "." + figures[point:]
-    return ("-" if sign else "") + written
+    return ("-" if math.copysign(1, value) < 0 else "") + written
 
 
 def text(value: str, indent: int) -> str:

@@ -1,0 +1,589 @@
+"""The hook in a harness's settings: put in, shown, taken out; and whatever else stands there stays as it was."""
+
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.doors import ends, make_fifo
+
+from scoring.cli import main
+from scoring.errors import InputError, WriteError
+from scoring.jobs.hook_install import HookChange, hook_settings, install_hook, installed_in, uninstall_hook
+
+NEW_FILE = """\
+{
+  "hooks": {
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "da-score close-task",
+            "timeout": 30
+          }
+        ]
+      }
+    ]
+  }
+}
+"""
+ONE_LINE = '{"hooks": [{"type": "command", "command": "da-score close-task", "timeout": 30}]}'
+PLACES = {
+    ("claude", "project"): "project/.claude/settings.json",
+    ("claude", "user"): "home/.claude/settings.json",
+    ("codex", "project"): "project/.codex/hooks.json",
+    ("codex", "user"): "home/.codex/hooks.json",
+}
+BACKUP = ".da-score-backup"
+
+
+@pytest.fixture(autouse=True)
+def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: what survives a power cut is for the tests of atomic writes."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    """Where Claude Code keeps the settings of a project; there is no file yet."""
+    return tmp_path / "project/.claude/settings.json"
+
+
+def given(path: Path, text: str | bytes, mode: int = 0o644) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    path.chmod(mode)
+    return path
+
+
+def backup_of(path: Path) -> Path:
+    return path.with_name(path.name + BACKUP)
+
+
+def files_below(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+class TestPlace:
+    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids="-".join)
+    def test_of_each_harness_and_scope(self, tmp_path: Path, harness: str, scope: str) -> None:
+        found = hook_settings(harness, scope, tmp_path / "project", tmp_path / "home")
+        assert found == tmp_path / PLACES[harness, scope]
+
+    def test_of_the_user_is_the_home_directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert hook_settings("claude", "user", Path("project")) == tmp_path / ".claude/settings.json"
+
+
+class TestInstall:
+    def test_makes_a_file_where_there_is_none(self, settings: Path, tmp_path: Path) -> None:
+        assert install_hook(settings) == HookChange(settings, changed=True, backup=None)
+        assert files_below(tmp_path) == {"project/.claude/settings.json": NEW_FILE.encode()}
+        assert stat.S_IMODE(settings.stat().st_mode) == 0o644
+
+    @pytest.mark.parametrize("text", ["", "\n", "  \n\t\n"], ids=repr)
+    def test_fills_a_file_that_is_blank(self, settings: Path, text: str) -> None:
+        given(settings, text)
+        assert install_hook(settings) == HookChange(settings, changed=True, backup=backup_of(settings))
+        assert (settings.read_text(), backup_of(settings).read_text()) == (NEW_FILE, text)
+
+    @pytest.mark.parametrize(
+        ("text", "wanted"),
+        [
+            pytest.param("{}", NEW_FILE.removesuffix("\n"), id="an empty object"),
+            pytest.param("{}\n", NEW_FILE, id="an empty object and a newline"),
+            pytest.param(
+                '{"model": "opus"}', '{"model": "opus", "hooks": {"Stop": [' + ONE_LINE + "]}}", id="one line"
+            ),
+            pytest.param(
+                '{ "model": "opus" }\n', '{ "model": "opus", "hooks": {"Stop": [' + ONE_LINE + "]} }\n", id="airy"
+            ),
+            pytest.param(
+                '{\n  "model": "opus",\n  "permissions": { "allow": ["Bash(ls:*)"] }\n}\n',
+                '{\n  "model": "opus",\n  "permissions": { "allow": ["Bash(ls:*)"] },\n' + NEW_FILE.partition("\n")[2],
+                id="two spaces",
+            ),
+            pytest.param(
+                '{\n    "z": [1,2 , 3],\n    "a": {}\n}',
+                '{\n    "z": [1,2 , 3],\n    "a": {},\n'
+                + NEW_FILE.partition("\n")[2].replace("  ", "    ").removesuffix("\n"),
+                id="four spaces, no newline at the end, odd inner spacing",
+            ),
+            pytest.param(
+                '{\n\t"model": "opus"\n}\n',
+                '{\n\t"model": "opus",\n' + NEW_FILE.partition("\n")[2].replace("  ", "\t"),
+                id="tabs",
+            ),
+            pytest.param(
+                '{\r\n  "model": "opus"\r\n}\r\n',
+                '{\r\n  "model": "opus",\r\n' + NEW_FILE.partition("\n")[2].replace("\n", "\r\n"),
+                id="CRLF",
+            ),
+            pytest.param('{"hooks": {}}', '{"hooks": {"Stop": [' + ONE_LINE + "]}}", id="hooks without events"),
+            pytest.param('{"hooks": {"Stop": []}}', '{"hooks": {"Stop": [' + ONE_LINE + "]}}", id="an empty event"),
+            pytest.param(
+                '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}], "PreToolUse": []}, "a": 1}',
+                '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}, '
+                + ONE_LINE
+                + '], "PreToolUse": []}, "a": 1}',
+                id="other hooks in the event, other events, keys behind",
+            ),
+            pytest.param(
+                '{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]}}',
+                '{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}], "Stop": [' + ONE_LINE + "]}}",
+                id="other events only",
+            ),
+            pytest.param(
+                '{"ü": "\\u00e9☃"}', '{"ü": "\\u00e9☃", "hooks": {"Stop": [' + ONE_LINE + "]}}", id="not ASCII"
+            ),
+        ],
+    )
+    def test_keeps_every_other_byte(self, settings: Path, text: str, wanted: str) -> None:
+        given(settings, text)
+        install_hook(settings)
+        assert settings.read_bytes() == wanted.encode()
+        assert json.loads(wanted)["hooks"]["Stop"][-1] == json.loads(ONE_LINE)
+
+    @pytest.mark.parametrize(
+        "text", [None, "{}", '{ "a": 1 }', '{\r\n\t"hooks": {\r\n\t\t"Stop": [1]\r\n\t}\r\n}'], ids=repr
+    )
+    def test_twice_is_as_good_as_once(self, settings: Path, text: str | None) -> None:
+        if text is not None:
+            given(settings, text)
+        install_hook(settings)
+        before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in settings.parent.iterdir()}
+        assert install_hook(settings) == HookChange(settings, changed=False, backup=None)
+        assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in settings.parent.iterdir()} == before
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "da-score close-task",
+            "/usr/local/bin/da-score close-task",
+            "'/opt/my tools/da-score' close-task --json",
+            "da-score close-task --timeout 5 --strict",
+            "da-score --json close-task",
+            "DA_SCORE_RUBRIC=2.0.2 da-score close-task",
+            "cd /src && da-score   close-task || true",
+        ],
+    )
+    def test_is_done_already_by_a_command_of_ones_own(self, settings: Path, command: str) -> None:
+        text = json.dumps({"hooks": {"SubagentStop": [{"hooks": [{"type": "command", "command": command}]}]}})
+        given(settings, text)
+        assert install_hook(settings) == HookChange(settings, changed=False, backup=None)
+        assert (settings.read_text(), installed_in(settings)) == (text, ["SubagentStop"])
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "da-score run",
+            "da-score backfill close-task",
+            "close-task",
+            "my-da-score close-task",
+            "da-score-other close-task",
+            "da-score",
+            "da-score --json",
+            "",
+            None,
+            7,
+            ["da-score", "close-task"],
+        ],
+        ids=repr,
+    )
+    def test_is_not_done_by_another_command(self, settings: Path, command: Any) -> None:
+        given(settings, json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}))
+        assert installed_in(settings) == []
+        assert install_hook(settings).changed
+
+    @pytest.mark.parametrize(
+        "groups",
+        [[None], ["x"], [[]], [{}], [{"hooks": None}], [{"hooks": {}}], [{"hooks": ["x", None, {}]}]],
+        ids=repr,
+    )
+    def test_bears_groups_of_any_shape(self, settings: Path, groups: Any) -> None:
+        given(settings, json.dumps({"hooks": {"Stop": groups, "Other": 7, "Third": "x"}}))
+        install_hook(settings)
+        assert json.loads(settings.read_text())["hooks"] == {
+            "Stop": [*groups, json.loads(ONE_LINE)],
+            "Other": 7,
+            "Third": "x",
+        }
+
+
+class TestUninstall:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("{}", id="an empty object"),
+            pytest.param("{}\n", id="an empty object and a newline"),
+            pytest.param('{"model": "opus"}', id="one line"),
+            pytest.param('{ "model": "opus" }\n', id="one line with air"),
+            pytest.param('{\n  "a": [1,2 , 3],\n  "b": { "c": 1 }\n}\n', id="two spaces"),
+            pytest.param('{\n    "a": 1\n}', id="four spaces"),
+            pytest.param('{\n\t"a": 1\n}\n', id="tabs"),
+            pytest.param('{\r\n  "a": 1\r\n}\r\n', id="CRLF"),
+            pytest.param('{"hooks": {"Stop": [{"hooks": [1]}]}}', id="other hooks in the event"),
+            pytest.param('{"hooks": {"Start": [{"hooks": [1]}]}, "a": 1}', id="other events"),
+        ],
+    )
+    def test_gives_back_what_was_before_the_installation(self, settings: Path, text: str) -> None:
+        given(settings, text)
+        install_hook(settings)
+        installed = settings.read_bytes()
+        assert uninstall_hook(settings) == HookChange(settings, changed=True, backup=backup_of(settings))
+        assert (settings.read_bytes(), backup_of(settings).read_bytes()) == (text.encode(), installed)
+
+    def test_leaves_an_empty_object_in_a_file_of_its_own(self, settings: Path) -> None:
+        install_hook(settings)
+        uninstall_hook(settings)
+        assert settings.read_text() == "{}\n"
+
+    @pytest.mark.parametrize(
+        ("text", "wanted"),
+        [
+            pytest.param(
+                '{"hooks": {"Stop": [{"matcher": "*", "hooks": [{"command": "mine"}, {"command": "da-score close-task"}'
+                ', {"command": "yours"}]}]}}',
+                '{"hooks": {"Stop": [{"matcher": "*", "hooks": [{"command": "mine"}, {"command": "yours"}]}]}}',
+                id="between other commands",
+            ),
+            pytest.param(
+                '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": "yours"}]}]}}',
+                '{"hooks": {"Stop": [{"hooks": [ {"command": "yours"}]}]}}',
+                id="before another command",
+            ),
+            pytest.param(
+                '{"hooks": {"Stop": [{"hooks": [{"command": "mine"}, {"command": "da-score close-task"}]}]}}',
+                '{"hooks": {"Stop": [{"hooks": [{"command": "mine"}]}]}}',
+                id="behind another command",
+            ),
+            pytest.param(
+                '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": '
+                '"x/da-score close-task"}]}]}}',
+                "{}",
+                id="twice in a group",
+            ),
+            pytest.param(
+                '{"a": 1, "hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}, 7], '
+                '"SubagentStop": [{"hooks": [{"command": "da-score close-task --json"}]}]}, "b": 2}',
+                '{"a": 1, "hooks": {"Stop": [ 7]}, "b": 2}',
+                id="of two events",
+            ),
+        ],
+    )
+    def test_takes_the_hook_and_nothing_else(self, settings: Path, text: str, wanted: str) -> None:
+        given(settings, text)
+        uninstall_hook(settings)
+        assert settings.read_text() == wanted
+        assert installed_in(settings) == []
+
+    @pytest.mark.parametrize(
+        "text",
+        ["{}", '{"hooks": {}}', '{"hooks": []}', '{"hooks": {"Stop": "x"}}', "[]", "7", "", '{"hooks": {"Stop": [1]}}'],
+    )
+    def test_does_nothing_where_it_is_not(self, settings: Path, text: str, tmp_path: Path) -> None:
+        given(settings, text)
+        assert uninstall_hook(settings) == HookChange(settings, changed=False, backup=None)
+        assert files_below(tmp_path) == {"project/.claude/settings.json": text.encode()}
+
+    def test_does_nothing_where_there_is_no_file(self, settings: Path, tmp_path: Path) -> None:
+        assert uninstall_hook(settings) == HookChange(settings, changed=False, backup=None)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestBackup:
+    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664], ids=oct)
+    def test_is_the_former_file_and_both_keep_its_mode(self, settings: Path, mode: int) -> None:
+        given(settings, '{"a":1}\r\n', mode)
+        install_hook(settings)
+        assert backup_of(settings).read_bytes() == b'{"a":1}\r\n'
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [mode, mode]
+
+    def test_is_of_the_latest_change(self, settings: Path) -> None:
+        given(settings, '{"a": 1}')
+        install_hook(settings)
+        uninstall_hook(settings)
+        settings.write_text('{"a": 2}')
+        install_hook(settings)
+        assert backup_of(settings).read_text() == '{"a": 2}'
+
+    def test_does_not_follow_a_symlink_in_its_place(self, settings: Path, tmp_path: Path) -> None:
+        mine = given(tmp_path / "mine", "mine")
+        given(settings, "{}")
+        backup_of(settings).symlink_to(mine)
+        install_hook(settings)
+        assert (mine.read_text(), backup_of(settings).read_text()) == ("mine", "{}")
+        assert not backup_of(settings).is_symlink()
+
+    def test_that_cannot_be_made_keeps_the_file_as_it_is(self, settings: Path) -> None:
+        given(settings, "{}")
+        backup_of(settings).mkdir()
+        with pytest.raises(WriteError, match=r"settings\.json\.da-score-backup: cannot write: is a directory"):
+            install_hook(settings)
+        assert settings.read_text() == "{}"
+
+
+class TestSymlink:
+    def test_to_the_settings_is_kept_and_followed(self, settings: Path, tmp_path: Path) -> None:
+        real = given(tmp_path / "dotfiles/claude.json", '{"a": 1}', 0o600)
+        settings.parent.mkdir(parents=True)
+        settings.symlink_to("../../dotfiles/claude.json")
+        assert install_hook(settings) == HookChange(settings, changed=True, backup=backup_of(real))
+        assert os.readlink(settings) == "../../dotfiles/claude.json"
+        assert real.read_text() == '{"a": 1, "hooks": {"Stop": [' + ONE_LINE + "]}}"
+        assert (stat.S_IMODE(real.stat().st_mode), backup_of(real).read_text()) == (0o600, '{"a": 1}')
+        assert os.listdir(settings.parent) == ["settings.json"]
+        uninstall_hook(settings)
+        assert (settings.is_symlink(), real.read_text()) == (True, '{"a": 1}')
+
+    def test_to_nowhere_is_kept_and_its_target_made(self, settings: Path, tmp_path: Path) -> None:
+        settings.parent.mkdir(parents=True)
+        settings.symlink_to(tmp_path / "dotfiles/claude.json")
+        install_hook(settings)
+        assert (settings.is_symlink(), (tmp_path / "dotfiles/claude.json").read_text()) == (True, NEW_FILE)
+
+    def test_of_the_folder_is_kept(self, settings: Path, tmp_path: Path) -> None:
+        (tmp_path / "dotfiles").mkdir()
+        settings.parent.parent.mkdir()
+        settings.parent.symlink_to(tmp_path / "dotfiles")
+        install_hook(settings)
+        assert (settings.parent.is_symlink(), files_below(tmp_path / "dotfiles")) == (
+            True,
+            {"settings.json": NEW_FILE.encode()},
+        )
+
+
+INSTALLED_BUT = '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}]}'
+"""What a file begins with in which the hook could be found if its rest were not read."""
+
+NOT_JSON = {
+    "no JSON at all": ("hello", "not JSON: Expecting value"),
+    "cut off": (INSTALLED_BUT, "not JSON: Expecting ',' delimiter"),
+    "a comment": ('{\n  // mine\n  "a": 1\n}', "not JSON: Expecting property name"),
+    "a trailing comma": ('{"a": 1,}', "not JSON: "),
+    "a key given twice": ('{"hooks": {}, "hooks": {}}', "not JSON: a key is given twice"),
+    "two documents": ("{} {}", "not JSON: Extra data"),
+    "a byte-order mark": ("\ufeff{}", "not JSON: Unexpected UTF-8 BOM"),
+    "nesting without end": ("[" * 100_000, "not JSON: "),
+}
+WRONG_SHAPE = {
+    "a list": ("[]", "the file is not a JSON object"),
+    "a string": ('"hooks"', "the file is not a JSON object"),
+    "hooks a list": ('{"hooks": []}', "hooks is not a JSON object"),
+    "hooks null": ('{"hooks": null}', "hooks is not a JSON object"),
+    "Stop a string": ('{"hooks": {"Stop": "da-score close-task"}}', "hooks.Stop is not a list"),
+    "Stop an object": ('{"hooks": {"Stop": {"hooks": []}}}', "hooks.Stop is not a list"),
+}
+Job = Callable[[Path], object]
+
+
+class TestRefused:
+    """The message names the file and what is wrong with it, and the file is as it was."""
+
+    @staticmethod
+    def refused(job: Job, path: Path, reason: str) -> None:
+        before = path.read_bytes() if path.is_file() else None
+        names = sorted(os.listdir(path.parent))
+        with pytest.raises(InputError) as raised:
+            job(path)
+        assert str(raised.value).startswith(f"{path}: {reason}")
+        assert "\n" not in str(raised.value)
+        assert (path.read_bytes() if path.is_file() else None, sorted(os.listdir(path.parent))) == (before, names)
+
+    @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
+    @pytest.mark.parametrize(("text", "reason"), NOT_JSON.values(), ids=NOT_JSON)
+    def test_is_a_file_that_is_not_json(self, settings: Path, job: Job, text: str, reason: str) -> None:
+        given(settings, text)
+        self.refused(job, settings, reason)
+
+    @pytest.mark.parametrize(("text", "reason"), WRONG_SHAPE.values(), ids=WRONG_SHAPE)
+    def test_is_a_file_of_another_shape(self, settings: Path, text: str, reason: str) -> None:
+        given(settings, text)
+        self.refused(install_hook, settings, f"{reason}; mend it by hand, it was left alone")
+
+    @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
+    def test_is_a_file_that_is_not_utf_8(self, settings: Path, job: Job) -> None:
+        given(settings, b'{"a": "\xff"}')
+        self.refused(job, settings, "is not UTF-8; it was left alone")
+
+    @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
+    def test_is_a_directory(self, settings: Path, job: Job) -> None:
+        settings.mkdir(parents=True)
+        self.refused(job, settings, "is a directory")
+
+    @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
+    def test_is_a_fifo(self, settings: Path, job: Job) -> None:
+        make_fifo(settings)
+        ends(lambda: self.refused(job, settings, "is not a plain file"))
+
+    def test_is_a_file_that_is_far_too_large(self, settings: Path) -> None:
+        given(settings, "")
+        os.truncate(settings, (16 << 20) + 1)
+        self.refused(install_hook, settings, "larger than 16 MiB")
+
+    def test_is_a_folder_that_is_a_file(self, settings: Path) -> None:
+        given(settings.parent, "mine")
+        with pytest.raises(WriteError, match=r"settings\.json: cannot write: .*; the file is untouched$"):
+            install_hook(settings)
+        assert settings.parent.read_text() == "mine"
+
+
+@contextmanager
+def read_only(text: str) -> Iterator[Path]:
+    """A settings file of an ordinary user, in a folder in which that user cannot write."""
+    folder = Path(tempfile.mkdtemp(prefix="da-score-test-"))  # pytest's own lie where only their owner may look
+    try:
+        path = given(folder / "settings.json", text)
+        if os.geteuid() == 0:
+            for owned in (folder, path):
+                os.chown(owned, 65534, 65534)
+        folder.chmod(0o555)
+        yield path
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def no_privileges() -> Iterator[None]:
+    """Be an ordinary user; root writes everywhere."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+@pytest.mark.parametrize("job", [install_hook, uninstall_hook])
+def test_a_read_only_folder_is_a_clear_error(job: Job) -> None:
+    text = INSTALLED_BUT + "}" if job is uninstall_hook else "{}"
+    with read_only(text) as path:
+        with no_privileges(), pytest.raises(WriteError) as raised:
+            job(path)
+        assert "cannot write: permission denied; the " in str(raised.value)
+        assert str(raised.value).startswith(str(path))
+        assert (path.read_text(), os.listdir(path.parent)) == (text, ["settings.json"])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+
+DaScore = Callable[..., Outcome]
+
+
+@pytest.fixture
+def da_score(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
+    """Run a command line with a home and in a project of its own."""
+    for name in ("home", "project"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "project")
+
+    def run(*arguments: str) -> Outcome:
+        status = main(arguments)
+        out, err = capsysbinary.readouterr()
+        return Outcome(status, out.decode(), err.decode())
+
+    return run
+
+
+class TestCommand:
+    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids="-".join)
+    def test_installs_and_uninstalls_in_each_place(
+        self, da_score: DaScore, tmp_path: Path, harness: str, scope: str
+    ) -> None:
+        place = PLACES[harness, scope]
+        options = ("--harness", harness, "--scope", scope)
+        shown = f"{tmp_path}/{place}" if scope == "user" else place.removeprefix("project/")
+        assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: installed\n", "")
+        assert files_below(tmp_path) == {place: NEW_FILE.encode()}
+        assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: already installed\n", "")
+        assert da_score("hook", "uninstall", *options) == Outcome(
+            0, f"{shown}: removed (the former file is {tmp_path}/{place}{BACKUP})\n", ""
+        )
+        assert files_below(tmp_path) == {place: b"{}\n", place + BACKUP: NEW_FILE.encode()}
+        assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: not installed\n", "")
+
+    def test_is_for_claude_and_the_project_unless_told_otherwise(self, da_score: DaScore, tmp_path: Path) -> None:
+        da_score("hook", "install")
+        assert files_below(tmp_path) == {"project/.claude/settings.json": NEW_FILE.encode()}
+
+    def test_works_on_the_repository_that_is_named(self, da_score: DaScore, tmp_path: Path) -> None:
+        da_score("hook", "install", "--repo-dir", "../other", "--harness", "codex")
+        assert files_below(tmp_path) == {"other/.codex/hooks.json": NEW_FILE.encode()}
+
+    def test_shows_every_place(self, da_score: DaScore, tmp_path: Path) -> None:
+        da_score("hook", "install", "--scope", "user")
+        assert da_score("hook", "show") == Outcome(
+            0,
+            "claude  project  not installed  .claude/settings.json\n"
+            f"claude  user     Stop           {tmp_path}/home/.claude/settings.json\n"
+            "codex   project  not installed  .codex/hooks.json\n"
+            f"codex   user     not installed  {tmp_path}/home/.codex/hooks.json\n",
+            "",
+        )
+
+    def test_shows_every_event(self, da_score: DaScore) -> None:
+        groups = [{"hooks": [{"command": "da-score close-task"}]}]
+        given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": groups, "SubagentStop": groups}}))
+        assert da_score("hook", "show").out.splitlines()[::2] == [
+            "claude  project  not installed      .claude/settings.json",
+            "codex   project  Stop, SubagentStop .codex/hooks.json",
+        ]
+
+    def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
+        path = ".claude/settings.json"
+        given(Path(path), "{}")
+        backup = f"{tmp_path}/project/{path}{BACKUP}"
+        assert json.loads(da_score("hook", "install", "--json").out) == {
+            "path": path,
+            "changed": True,
+            "backup": backup,
+        }
+        assert json.loads(da_score("--json", "hook", "install").out) == {"path": path, "changed": False, "backup": None}
+        home = f"{tmp_path}/home"
+        assert json.loads(da_score("hook", "show", "--json").out) == [
+            {"harness": "claude", "scope": "project", "path": path, "events": ["Stop"]},
+            {"harness": "claude", "scope": "user", "path": f"{home}/{path}", "events": []},
+            {"harness": "codex", "scope": "project", "path": ".codex/hooks.json", "events": []},
+            {"harness": "codex", "scope": "user", "path": f"{home}/.codex/hooks.json", "events": []},
+        ]
+
+    @pytest.mark.parametrize("what", ["install", "uninstall", "show"])
+    def test_says_in_one_line_what_it_cannot_do(self, da_score: DaScore, tmp_path: Path, what: str) -> None:
+        given(Path(".claude/settings.json"), '{"a": 1,}')
+        found = da_score("hook", what)
+        assert (found.status, found.out) == (1, "")
+        assert found.err.startswith("da-score: error: .claude/settings.json: not JSON: ")
+        assert found.err.endswith("; mend it by hand, it was left alone\n")
+        assert found.err.count("\n") == 1
+        assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"a": 1,}'}
+
+    @pytest.mark.parametrize("options", [["--harness", "cursor"], ["--scope", "global"], ["--nonsense"]], ids=" ".join)
+    def test_takes_no_other_options(self, da_score: DaScore, tmp_path: Path, options: list[str]) -> None:
+        assert da_score("hook", "install", *options).status == 2
+        assert files_below(tmp_path) == {}
+
+    def test_installs_what_runs(self, da_score: DaScore) -> None:
+        """The command that a harness will run is one of ours, and takes what it is given."""
+        da_score("hook", "install")
+        text = Path(".claude/settings.json").read_text()
+        (group,) = json.loads(text)["hooks"]["Stop"]
+        (hook,) = group["hooks"]
+        program, *arguments = hook["command"].split()
+        assert (program, hook["type"], hook["timeout"]) == ("da-score", "command", 30)
+        assert da_score(*arguments, '{"stop_hook_active": true}') == Outcome(0, "", "")
