@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 START, REST = "Python's start and end", "the rest"
-IMPORTS = {"click": "import of click", "yaml": "import of yaml", "simdjson": "import of simdjson"}
+IMPORTS = {"click": "import of click", "yaml": "import of yaml", "msgspec": "import of msgspec"}
 OWN = "import of da-score and the standard library"
 TRANSCRIPTS, LOG, HOOKS, AROUND = "transcripts", "entries (YAML)", "hook outcomes (YAML)", "plans and artifacts (YAML)"
 GIT, SCORING, OUTPUT = "git", "signals and scores", "output and sidecars"

@@ -22,7 +22,7 @@ PUBLIC = {
     for alias in node.names
 }
 
-HEAVY = ("simdjson", "yaml", "rich", "click", "tomllib", "json", "subprocess", "hashlib", "tempfile")
+HEAVY = ("msgspec", "yaml", "rich", "click")
 
 
 def python(code: str) -> str:
@@ -94,7 +94,7 @@ class TestCost:
         code = """
 import sys, scoring
 scoring.SettingsError, scoring.present_signal
-print([name for name in ("simdjson", "rich", "click", "scoring.score") if name in sys.modules])
+print([name for name in ("msgspec", "rich", "click", "scoring.score") if name in sys.modules])
 scoring.score_log
 print([name for name in ("rich", "click", "scoring.score") if name in sys.modules])
 """

@@ -121,6 +121,15 @@ class TestEqualBytes:
         write_atomically(path, b"same")
         assert (path.read_bytes(), mode(path)) == (b"same", 0o600)
 
+    def test_that_cannot_be_read_do_not_count(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "a"
+        write_atomically(path, b"same")
+        before = self.identity(path)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "read", failing(errno.EIO))
+            write_atomically(path, b"same")
+        assert (path.read_bytes(), self.identity(path) != before) == (b"same", True)
+
     def test_need_no_permission_to_write(self) -> None:
         with read_only_directory({"a": b"same"}) as directory, no_privileges():
             write_atomically(directory / "a", b"same")

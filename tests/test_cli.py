@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import io
 import json
 import os
 import pty
@@ -236,9 +237,8 @@ class TestHelp:
         assert "error" not in shown
 
     def test_of_a_wrong_option_names_the_help_of_its_command(self, da_score: DaScore) -> None:
-        assert da_score("rubric", "show", "--nope").err == (
-            "da-score: error: No such option '--nope'. (see 'da-score rubric show --help')\n"
-        )
+        message = one_line(da_score("rubric", "show", "--nope"))
+        assert re.fullmatch(r"No such option:? '?--nope'?\.? \(see 'da-score rubric show --help'\)", message)
 
 
 class TestVersion:
@@ -471,6 +471,17 @@ class TestTerminal:
         assert (status, b"error" in b"".join(shown)) == (0, False)
         assert any(line.startswith("   3  redirect") for line in lines_of(shown))
 
+    @pytest.mark.usefixtures("project")
+    def test_shows_a_log_without_sessions_and_hooks(self, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
+        (tmp_path / "log").mkdir()
+        (tmp_path / "log" / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntask_id: only\n")
+        status, shown = on_a_terminal("run", "--iter-log-dir", tmp_path / "log")
+        lines = lines_of(shown)
+        assert (status, any(line.startswith("SESSION") for line in lines)) == (0, False)
+        assert "   1  only  1.000  excellent  1 of 7 signals, 13 % of the weight" in lines
+        status, shown = on_a_terminal("iteration", "1", "--iter-log-dir", tmp_path / "log")
+        assert (status, "Hook outcome sources" in lines_of(shown)) == (0, False)
+
     def test_a_log_cannot_write_to_it(self, project: Path, on_a_terminal: OnTerminal) -> None:
         entry = project / LOG / "iter-2.yaml"
         hostile = 'task_id: "\\e[31mred\\e]0;title\\a [bold]x[/]"'
@@ -512,6 +523,13 @@ class TestEncoding:
         found = da_score("records", "--iter-log-dir", tmp_path / os.fsdecode(b"\xff\n"))
         assert (found.status, found.out, found.err.count("\n")) == (1, "", 1)
         assert "\\xff" in found.err
+
+
+class TestOutput:
+    def test_may_be_text_without_bytes_below(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            assert main(["rubric", "show", "2.0.2"]) == 0
+        assert shown.getvalue().startswith("Rubric 2.0.2 ")
 
 
 class TestEmptyLog:
@@ -645,6 +663,33 @@ class TestWarnings:
         assert clean.err == ""
         assert (project / LOG / "iter-1.yaml").exists()
 
+    def test_tell_of_evidence_that_a_new_score_lost(
+        self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert da_score("run").err == ""
+        assert da_score("run").err == ""
+        monkeypatch.delenv("DA_SCORE_TRANSCRIPT_DIR")
+        (project / ".agents" / "da-score.toml").unlink()  # the demo's own settings name its transcripts
+        found = da_score("iteration", "3", "--recompute")
+        assert (found.status, found.err) == (
+            0,
+            "da-score: warning: iteration 3: the transcripts no longer cover its window; "
+            "correction_pressure and token_efficiency lost evidence that the old sidecar had\n",
+        )
+        lost = da_score("run").err.splitlines()
+        assert [line.split(":")[2] for line in lost] == [f" iteration {n}" for n in (4, 5, 8, 9)]
+        assert da_score("run").err == ""
+
+    def test_tell_of_a_sidecar_of_another_rubric(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run").status == 0
+        shown = da_score("iteration", "3")
+        assert da_score("iteration", "3", "--rubric", "2.1.0") == shown
+        found = da_score("iteration", "3", "--rubric", "2.0.2")
+        said = "this sidecar is of rubric 2.1.0; --recompute scores it under 2.0.2"
+        assert found == Outcome(0, shown.out, f"da-score: warning: {said}\n")
+        (project / "same.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
+        assert da_score("iteration", "3", "--rubric", "./same.yaml") == shown
+
     def test_tell_of_a_session_that_can_have_no_file(self, da_score: DaScore, project: Path) -> None:
         for n in (7, 8, 9):
             entry = project / LOG / f"iter-{n}.yaml"
@@ -776,8 +821,8 @@ ERRORS = {
 USAGE = {
     "an unknown command": (["score"], r"No such command 'score'\. .*\(see 'da-score --help'\)"),
     "an unknown inner command": (["rubric", "score"], r"No such command 'score'.*\(see 'da-score rubric --help'\)"),
-    "an unknown option": (["run", "--frobnicate"], r"No such option '?--frobnicate'?.*\(see 'da-score run --help'\)"),
-    "an unknown option before the command": (["--frobnicate", "run"], r"No such option '?--frobnicate'?"),
+    "an unknown option": (["run", "--frobnicate"], r"No such option:? '?--frobnicate'?.*\(see 'da-score run --help'\)"),
+    "an unknown option before the command": (["--frobnicate", "run"], r"No such option:? '?--frobnicate'?"),
     "an iteration that is no number": (["iteration", "three"], r"'three' is not a valid integer.* --help'\)"),
     "no iteration": (["iteration"], r"Missing argument 'ITERATION'.*\(see 'da-score iteration --help'\)"),
     "no session": (["session"], r"Missing argument 'ID'"),
@@ -877,6 +922,19 @@ class TestErrors:
         monkeypatch.setenv("DA_SCORE_TRACEBACK", "1")
         with pytest.raises(type(error)):
             da_score("records")
+
+    def test_of_click_are_one_line_too(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(click.ClickException("no\nway")))
+        assert da_score("records") == Outcome(1, "", "da-score: error: no way\n")
+
+    def test_are_silent_when_nobody_can_hear_them(self, tmp_path: Path) -> None:
+        script = f'"$0" -m scoring records --iter-log-dir "{tmp_path}/missing" 2>&-'
+        done = subprocess.run(["bash", "-c", script, sys.executable], stdout=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stdout) == (1, b"")
+
+    @pytest.mark.usefixtures("scored")
+    def test_of_a_session_name_those_that_are_known(self, da_score: DaScore) -> None:
+        assert da_score("session", "x").err.endswith(f"; known sessions: {CODEX_SESSION}, {CLAUDE_SESSION}\n")
 
     def test_an_interruption_is_130(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(KeyboardInterrupt()))

@@ -18,7 +18,7 @@ from helpers.repos import Repo
 
 from scoring.assemble import Evidence, git_signals
 from scoring.evidence.transcripts.scan import transcript_scan
-from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint
+from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.records.load import load_iteration_log
 
 ONE = Fingerprint("inputs", "window", "facts", "git", "sidecar")
@@ -97,7 +97,8 @@ class Project:
         with transcript_scan(self.transcripts) as scan:
             evidence = Evidence(records, self.repo.path, scan)
             git = git_signals(records[0], evidence.history, evidence.scopes)
-            return fingerprint(records[0], evidence, git, self.log, b"sidecar")
+            inputs = inputs_of(records[0], evidence, self.log)
+            return fingerprint(inputs, records[0], evidence, git, b"sidecar")
 
     def edit(self, path: Path, old: str, new: str) -> None:
         text = path.read_text()

@@ -73,7 +73,7 @@ def files_below(root: Path) -> dict[str, bytes]:
 
 
 class TestPlace:
-    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids="-".join)
+    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
     def test_of_each_harness_and_scope(self, tmp_path: Path, harness: str, scope: str) -> None:
         found = hook_settings(harness, scope, tmp_path / "project", tmp_path / "home")
         assert found == tmp_path / PLACES[harness, scope]
@@ -502,7 +502,7 @@ def da_score(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeyp
 
 
 class TestCommand:
-    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids="-".join)
+    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
     def test_installs_and_uninstalls_in_each_place(
         self, da_score: DaScore, tmp_path: Path, harness: str, scope: str
     ) -> None:

@@ -39,9 +39,27 @@ LARGEST = 2**63 - 1
 
 Read = Callable[[bytes], PlainEvent | None]
 
-both = pytest.mark.parametrize(
-    "read", [pytest.param(LineReader().read, id="short"), pytest.param(read_exactly, id="exact")]
-)
+_TAUGHT = LineReader()
+
+
+def read_short(given: bytes) -> PlainEvent | None:
+    """Read a line the short way, by a reader that has met the keys before and so has no reason to hesitate."""
+    other = '"x":1,"other":1,"toolUseResult":1'
+    usages = f'"usage":{{{other}}},"info":{{"last_token_usage":{{{other}}},{other}}}'
+    for known in (
+        f'{{"timestamp":"{STAMP}",{other},"message":{{{other},{usages},"content":[{{"input":{{{other}}},{other}}}]}}}}',
+        f'{{"timestamp":"{STAMP}","payload":{{"type":"token_count",{usages},{other}}}}}',
+    ):
+        assert _TAUGHT.read(known.encode()) is not None
+    first = _TAUGHT.read(given)
+    assert _TAUGHT.read(given) == first
+    if b"\n" not in given:
+        block = b"\n".join([line(type="x"), given, claude(usage=USAGE), b""])
+        assert _TAUGHT.read_block(block) == [event for event in (SEEN, first, TURN) if event is not None]
+    return first
+
+
+both = pytest.mark.parametrize("read", [pytest.param(read_short, id="short"), pytest.param(read_exactly, id="exact")])
 """Every line is read both ways: the short way must say what the exact one says."""
 
 
@@ -164,8 +182,13 @@ class TestTimes:
         assert timestamp_ns(text + zone) == (microseconds - offset * 60_000_000) * 1_000
 
 
+def compact(value: Any) -> bytes:
+    """Write JSON as transcripts are written: without a space, and letters as they are."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
 def line(**fields: Any) -> bytes:
-    return json.dumps({"timestamp": STAMP, **fields}).encode()
+    return compact({"timestamp": STAMP, **fields})
 
 
 def claude(**message: Any) -> bytes:
@@ -387,7 +410,7 @@ class TestLines:
             pytest.param(line(type="assistant", timestamp=5, message={"usage": USAGE}), id="timestamp-is-a-number"),
             pytest.param(line(type="assistant", timestamp=None, message={"usage": USAGE}), id="timestamp-is-null"),
             pytest.param(line(type="assistant", timestamp="yesterday", message={"usage": USAGE}), id="no-time"),
-            pytest.param(json.dumps({"type": "assistant", "message": {"usage": USAGE}}).encode(), id="no-timestamp"),
+            pytest.param(compact({"type": "assistant", "message": {"usage": USAGE}}), id="no-timestamp"),
         ],
     )
     def test_with_a_wrong_type_in_both_views_contribute_nothing(self, read: Read, given: bytes) -> None:
@@ -816,11 +839,34 @@ class TestText:
             reader.read(text)
             assert reader.read(claude(usage=USAGE)) == TURN
 
-    def test_a_reader_remembers_only_so_many_shapes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.evidence.transcripts.lines._Shapes._KEPT", 5)
-        reader = LineReader()
-        for n in range(20):
-            assert reader.read(line(type="assistant", message={"usage": USAGE}, **{f"key{n}": n})) == TURN
+    @pytest.mark.parametrize("count", [1, 300, 1_000, 20_000])
+    def test_a_reader_copes_with_any_number_of_other_keys(self, count: int) -> None:
+        reader, template = LineReader(), claude(usage=USAGE)[:-1].decode()
+        for first in (0, count, 0):  # keys that are new, further ones, and the first ones again
+            keys = ",".join(f'"key{n}":{n}' for n in range(first, first + count))
+            assert reader.read(f"{template},{keys}}}".encode()) == TURN
+
+    @both
+    @pytest.mark.parametrize(
+        "key",
+        [
+            pytest.param('\\"', id="quote"),
+            pytest.param("\\\\", id="backslash"),
+            pytest.param("\\t", id="tab"),
+            pytest.param("\\u0001", id="control"),
+            pytest.param("\\u0000", id="nul"),
+            pytest.param("\\ud800", id="half-a-character"),
+            pytest.param("", id="empty"),
+            pytest.param(" ", id="space"),
+            pytest.param("\u2028", id="line-separator"),
+            pytest.param("class", id="keyword"),
+            pytest.param("__init__", id="method"),
+            pytest.param("other_0", id="name-that-a-reader-may-use-itself"),
+            pytest.param("1", id="digit"),
+        ],
+    )
+    def test_any_other_key_is_of_no_matter(self, read: Read, key: str) -> None:
+        assert read(claude(usage=USAGE)[:-1] + f',"{key}":1}}'.encode()) == TURN
 
 
 # Lines as nobody writes them: names that matter in odd spellings, values that do not fit, and pieces of no JSON at all.
@@ -890,7 +936,16 @@ class _Writer:
         if not self.odd():
             return f'"{name}"'
         letters = {"s": "\u017f", "k": "\u212a", "i": "\u0131"}
-        spellings = [name, name.upper(), name.title(), f"{name} ", f"\u00e9{name}"]
+        spellings = [
+            name,
+            name.upper(),
+            name.title(),
+            f"{name} ",
+            f"\u00e9{name}",
+            f'{name}"',
+            f"{name}\\",
+            f"\t{name}",
+        ]
         spellings += [name.replace(plain, like) for plain, like in letters.items()]
         spelling = self.random.choice(spellings)
         if self.random.random() < 0.3:
@@ -924,7 +979,7 @@ class _Writer:
         pairs = [f"{self.key(name)}:{self.value(kind, name)}" for name in names]
         if self.random.random() < 0.2:
             pairs.insert(self.random.randrange(len(pairs) + 1), f'"other":{self.random.choice(_LITERALS)}')
-        return "{" + self.random.choice([",", " , ", ",\t"]).join(pairs) + "}"
+        return "{" + (self.random.choice([" , ", ",\t"]) if self.odd(0.5) else ",").join(pairs) + "}"
 
     def line(self) -> bytes:
         return self.object("line").encode("utf-8", "surrogatepass")
@@ -937,13 +992,12 @@ class _Writer:
 
 
 _seeds = st.integers(0, 2**64)
-_READER = LineReader()
 
 
-def _agree(given: bytes) -> PlainEvent | None:
+def _agree(given: bytes) -> None:
     exact = read_exactly(given)
-    assert _READER.read(given) == exact, given
-    return exact
+    assert read_short(given) == exact, given
+    assert LineReader().read(given) == exact, given
 
 
 class TestBothReadings:
@@ -975,9 +1029,8 @@ class TestBothReadings:
 def at(seconds: float, **fields: Any) -> bytes:
     """Return a Claude turn some seconds after the time of the other lines, with one cache read."""
     stamp = f"2026-04-12T14:{10 + int(seconds) // 60:02d}:{int(seconds) % 60:02d}.{round(seconds % 1 * NS):09d}Z"
-    return json.dumps(
-        {"type": "assistant", "timestamp": stamp, "message": {"usage": {"cache_read_input_tokens": 1}}, **fields}
-    ).encode()
+    message = {"usage": {"cache_read_input_tokens": 1}}
+    return compact({"type": "assistant", "timestamp": stamp, "message": message, **fields})
 
 
 def transcript(directory: Path, name: str, *lines: bytes, end: bytes = b"\n") -> Path:

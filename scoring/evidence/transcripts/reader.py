@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from scoring.evidence.files import READ_PLAIN, reason, refuse_special
 from scoring.evidence.transcripts.events import PlainEvent
@@ -13,8 +13,7 @@ from scoring.evidence.transcripts.lines import LineReader
 LINE_LIMIT = 16 << 20
 """The longest line, in bytes, that is read; a longer one is skipped with a warning."""
 
-_BUFFER = 256 << 10  # large enough to ask the system rarely, small enough to stay in the processor's cache
-_LINE_BREAK = 10
+_BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
 
 Warn = Callable[[str], None]
 """Takes one line of text for people."""
@@ -74,44 +73,43 @@ class Part(NamedTuple):
     tail: PlainEvent | None
 
 
-def read_part(fd: int, start: int, end: int, too_long: Callable[[int], None]) -> Part:
+def read_part(fd: int, start: int, end: int, reader: LineReader, too_long: Callable[[int], None]) -> Part:
     """Read the lines between two offsets.
 
     Args:
         fd: an open transcript.
         start: the offset where a line begins.
         end: the offset behind a line break, or the end of the file.
+        reader: reads the lines.
         too_long: is told the offset of a line over :data:`LINE_LIMIT`, which is skipped.
 
     Raises:
         OSError: the file cannot be read.
     """
     events: list[PlainEvent] = []
-    read = LineReader().read
-    at = start
-    with open(fd, "rb", buffering=_BUFFER, closefd=False) as f:
-        f.seek(start)
-        while at < end and (line := f.readline(LINE_LIMIT + 1)):
-            if line[-1] != _LINE_BREAK:
-                if len(line) <= LINE_LIMIT:
-                    return Part(events, at, read(line))
-                too_long(at)
-                rest = _skip_line(f)
-                if rest is None:  # the line is unterminated, and may end some day
-                    break
-                at += len(line) + rest
+    line_start, at, rest, skipping = start, start, b"", False
+    while at < end and (data := os.pread(fd, min(_BLOCK, end - at), at)):
+        at += len(data)
+        if not skipping and len(rest) + _first_line(data) > LINE_LIMIT:
+            rest, skipping = b"", True
+        if skipping:
+            _, found, data = data.partition(b"\n")
+            if not found:
                 continue
-            at += len(line)
-            if (event := read(line)) is not None:
-                events.append(event)
-    return Part(events, at, None)
+            too_long(line_start)
+            skipping, line_start = False, at - len(data)
+        whole, found, tail = data.rpartition(b"\n")
+        if found:
+            events += reader.read_block(rest + whole + found)
+            rest, line_start = tail, at - len(tail)
+        else:
+            rest += data
+    if skipping:
+        too_long(line_start)
+    return Part(events, line_start, reader.read(rest))
 
 
-def _skip_line(f: IO[bytes]) -> int | None:
-    """Read on to the end of a line, and return how many bytes that took; None when it has no end."""
-    taken = 0
-    while rest := f.readline(_BUFFER):
-        taken += len(rest)
-        if rest[-1] == _LINE_BREAK:
-            return taken
-    return None
+def _first_line(data: bytes) -> int:
+    """Return how many bytes there are before the first line break."""
+    place = data.find(b"\n")
+    return place if place >= 0 else len(data)

@@ -29,6 +29,7 @@ from scoring.evidence.transcripts.events import (
     WindowSums,
 )
 from scoring.evidence.transcripts.index import Indexed, Stamp, TranscriptIndex
+from scoring.evidence.transcripts.lines import LineReader
 from scoring.evidence.transcripts.reader import (
     Warn,
     open_transcript,
@@ -114,6 +115,7 @@ class TranscriptScan:
         self._queue: int | None = None
         self._workers: dict[int, IO[bytes]] = {}
         self._started = False
+        self._reader = LineReader()
 
     def __enter__(self) -> "TranscriptScan":
         return self
@@ -236,7 +238,7 @@ class TranscriptScan:
             return nothing
         try:
             with _no_collection():
-                part = read_part(fd, task.start, task.end, too_long)
+                part = read_part(fd, task.start, task.end, self._reader, too_long)
                 return _Result(FileEvents.of(part.events), part.behind, part.tail, warnings, whole=True)
         except OSError as e:
             warnings.append(f"transcript {path}: {reason(e)}; skipped")
@@ -292,7 +294,8 @@ class TranscriptScan:
             [*([source.known.events] if source.known else []), *(p.events for p in parts)] or [FileEvents.of([])]
         )
         tails = [FileEvents.of([part.tail]) for part in parts if part.tail is not None]
-        if parts and self._index and self._keeps:
+        # What was warned of is read again next time, to be warned of again.
+        if parts and self._index and self._keeps and not any(part.warnings for part in parts):
             self._keep(source, Indexed(source.stamp, parts[-1].behind, events))
         source.known = None
         return [events, *tails]
