@@ -61,8 +61,10 @@ def show(settings: Settings) -> None:
     if settings.json:
         write_json([{"harness": h, "scope": s, "path": str(p), "events": events} for h, s, p, events in rows])
         return
-    for harness, scope, path, events in rows:
-        write(f"{harness:<8}{scope:<9}{', '.join(events) or 'not installed':<15}{printable(str(path))}\n")
+    named = [", ".join(map(printable, events)) or "not installed" for _, _, _, events in rows]
+    width = max(15, *(len(name) + 1 for name in named))
+    for (harness, scope, path, _), name in zip(rows, named, strict=True):
+        write(f"{harness:<8}{scope:<9}{name:<{width}}{printable(str(path))}\n")
 
 
 def _report(change: HookChange, settings: Settings, done: str, not_done: str) -> None:

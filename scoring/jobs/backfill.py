@@ -19,7 +19,7 @@ from scoring.atomic import remove_litter
 from scoring.errors import DaScoreError, InputError, NotFoundError
 from scoring.evidence.files import read_file
 from scoring.evidence.transcripts.scan import transcript_scan
-from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint
+from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.jobs.loss import lost_signals
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
@@ -135,16 +135,17 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         if not records:
             return
         evidence = Evidence(records, job.repo_dir, scan)
+        inputs = [inputs_of(record, evidence, log) for record in records]
         sets = assembled(records, log, evidence)
     if not plan.dry_run:
         evidence.history.keep()
         remove_litter(log)
     standing: dict[int, PersistedScore] = {}
-    for record, signals in zip(records, sets, strict=True):
+    for record, signals, fed in zip(records, sets, inputs, strict=True):
         new = build_persisted_score(plan.rubric.score(signals), record)
         data = emit(new.as_dict())
         git = git_signals(record, evidence.history, evidence.scopes)
-        found = fingerprint(record, evidence, git, log, data)
+        found = fingerprint(fed, record, evidence, git, data)
         old, old_data = _on_disk(log, record.iteration)
         reason = _reason(record, plan, evidence, found, store.get(record.iteration), old, old_data, data, report)
         if reason and old and not plan.allow_evidence_loss and (lost := lost_signals(old, new)):

@@ -50,19 +50,28 @@ class Fingerprint:
         return self.git == other.git and self.window == other.window
 
 
-def fingerprint(
-    record: IterationRecord, evidence: Evidence, git: GitSignals, log_dir: Path, sidecar: bytes
-) -> Fingerprint:
-    """Take the fingerprint of one iteration."""
+def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path) -> str:
+    """Return the ``inputs`` of one iteration.
+
+    Taken before the files are read for the score: one that changes in between then shows as changed the next time,
+    and not as what the score came from.
+    """
     artifacts = [v.result_artifact for v in record.verifiers] + [record.review.decision_artifact]
     paths = [artifact_path(evidence.repo_dir, artifact) for artifact in artifacts]
+    return _digest(
+        record,
+        _bytes_of(hook_file(log_dir, record.iteration)),
+        [None if path is None else _bytes_of(path) for path in paths],
+        evidence.scopes.get(record.task_id),
+    )
+
+
+def fingerprint(
+    inputs: str, record: IterationRecord, evidence: Evidence, git: GitSignals, sidecar: bytes
+) -> Fingerprint:
+    """Take the fingerprint of one iteration whose ``inputs`` were taken before."""
     return Fingerprint(
-        inputs=_digest(
-            record,
-            _bytes_of(hook_file(log_dir, record.iteration)),
-            [None if path is None else _bytes_of(path) for path in paths],
-            evidence.scopes.get(record.task_id),
-        ),
+        inputs=inputs,
         window=_digest(evidence.window(record.iteration)),
         facts=_digest(evidence.facts(record.iteration)),
         git=_digest(git),
