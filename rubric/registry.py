@@ -54,7 +54,7 @@ def find_rubric(name: str) -> Rubric:
 
 def is_rubric_file(name: str) -> bool:
     """Tell whether a name that a user gives means a rubric file, and not a released version."""
-    return name.endswith((".yaml", ".yml")) or "/" in name
+    return name.endswith((".yaml", ".yml", ".json")) or "/" in name
 
 
 def load_rubric(path: Path) -> Rubric:

@@ -58,7 +58,11 @@ _NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
 OLD_BOOLEANS = _YES | _NO
 """Words that YAML 1.1 reads as booleans; a boolean field takes them, other fields take them as text."""
 
-_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))", re.ASCII)
+_INTEGER = re.compile(
+    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))"
+    r"|0(?:b([-+][01]+)|o([-+][0-7]+))",  # yaml.v3 takes a sign behind these two as well
+    re.ASCII,
+)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _DOT_FLOAT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII)
 _TIME = re.compile(
@@ -218,7 +222,7 @@ def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:
     found, value = _resolve_untagged(text, tag) if tag != STR else (STR, text)
     if tag in ("", found, STR):
         return found, value
-    if tag == FLOAT and found == INT:
+    if tag == FLOAT and found == INT and isinstance(value, int) and value <= INT_MAX:
         return FLOAT, float(value)
     raise YamlError(f"line {line}: cannot read {_shown(text)} as {tag}")
 
@@ -244,7 +248,7 @@ def _resolve_number(text: str, tag: str) -> tuple[str, Any]:
     plain = text.replace("_", "")
     if m := _INTEGER.fullmatch(plain):
         number = _integer(m)
-        if INT_MIN <= number <= (INT_MAX if m[1] else _UINT_MAX):  # beyond 63 bits only without a sign
+        if INT_MIN <= number <= (INT_MAX if m[1] or m[6] or m[7] else _UINT_MAX):  # beyond 63 bits only without a sign
             return INT, number
     if _FLOAT.fullmatch(plain) and abs(real := float(plain)) != float("inf"):
         return FLOAT, real
@@ -252,8 +256,9 @@ def _resolve_number(text: str, tag: str) -> tuple[str, Any]:
 
 
 def _integer(m: re.Match[str]) -> int:
-    sign, hexa, binary, octal, decimal = m.groups()
-    digits, base = next((d, b) for d, b in ((hexa, 16), (binary, 2), (octal, 8), (decimal, 10)) if d is not None)
+    sign, hexa, binary, octal, decimal, signed_binary, signed_octal = m.groups()
+    bases = ((hexa, 16), (binary or signed_binary, 2), (octal or signed_octal, 8), (decimal, 10))
+    digits, base = next((d, b) for d, b in bases if d is not None)
     if len(digits) > _LONGEST_INTEGER:
         return _UINT_MAX + 1
     return -int(digits, base) if sign == "-" else int(digits, base)
@@ -345,7 +350,7 @@ class Reader:
         try:
             if not isinstance(target, Scalar):
                 raise self._misfit(target, "a test flag")
-            if self.is_null(target):
+            if isinstance(target, Scalar) and self.is_null(target):
                 target.resolved()  # a null tag on text that is not null is an error
                 return None
             tag = target.tag or (STR if target.quoted else resolve(target.value)[0])
@@ -371,7 +376,8 @@ class Reader:
         try:
             if isinstance(target, Sequence):
                 return [take(self, item) for item in target.items if not self.is_null(item)]
-            if self.is_null(target):
+            if isinstance(target, Scalar) and self.is_null(target):
+                target.resolved()  # a null tag on text that is not null is an error
                 return []
             raise self._misfit(target, "a list")
         finally:
@@ -391,7 +397,8 @@ class Reader:
         target = self._enter(node)
         try:
             if not isinstance(target, MappingNode):
-                if self.is_null(target):
+                if isinstance(target, Scalar) and self.is_null(target):
+                    target.resolved()  # as for lists
                     return
                 raise self._misfit(target, "a mapping")
             self._refuse_duplicates(target)

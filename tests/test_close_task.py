@@ -1036,7 +1036,17 @@ class TestFailure:
         assert (found.err.count("\n"), found.err[-1]) == (1, "\n")
         assert any(part in found.err for part in said.split("|"))
 
-    @pytest.mark.parametrize("arguments", [["--bogus", "close-task"], ["--json=2", "close-task"]], ids=" ".join)
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["--bogus", "close-task"],
+            ["--json=2", "close-task"],
+            ["--repo-dir", ".", "close-task"],
+            ["--timeout", "5", "close-task", "9"],
+            ["9", "close-task"],
+        ],
+        ids=" ".join,
+    )
     def test_of_the_program_s_own_options_is_a_warning_too(
         self, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
     ) -> None:
@@ -1088,6 +1098,23 @@ class TestFailure:
         assert found.err.startswith(f"da-score: warning: {said}")
         strict = hook("--strict", "--repo-dir", project.repo)
         assert (strict.status, strict.err.startswith(f"da-score: error: {said}")) == (1, True)
+
+    def test_is_shown_in_full_to_those_who_want_to_see_it(
+        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise ZeroDivisionError("oh")
+
+        monkeypatch.setattr(scoring.jobs.close_task, "close_task", fail)
+        monkeypatch.setenv("DA_SCORE_TRACEBACK", "1")
+        found = hook("--repo-dir", project.repo)
+        assert (found.status, found.out, found.err.startswith("Traceback")) == (0, "", True)
+        assert found.err.endswith("ZeroDivisionError: oh\n")
+        assert hook("--strict", "--repo-dir", project.repo).status == 1
+
+    @pytest.mark.parametrize("arguments", [["session", "close-task"], ["iteration", "close-task"], ["clos-task"]])
+    def test_of_another_command_is_one_of_that(self, arguments: list[str]) -> None:
+        assert main(arguments) in (1, 2)
 
     def test_is_the_status_of_a_process_too(self, project: Project) -> None:
         for arguments in (["--bogus"], ["99"], ["--repo-dir"]):

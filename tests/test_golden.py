@@ -50,6 +50,12 @@ Import = Callable[[bytes, Path], None]
 """Makes a work tree of a history in a directory that is not there yet."""
 
 
+@pytest.fixture(autouse=True)
+def _unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: that files are flushed is tested elsewhere, and here thousands are written."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
 @pytest.fixture
 def run(capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
     def run(*arguments: str) -> Outcome:

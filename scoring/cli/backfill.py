@@ -58,7 +58,7 @@ def command(
     if only is not None and rubric.signal(only) is None:
         raise SettingsError(f"--only {only!r} is no signal of rubric {rubric.version}")
     found = find_logs([*roots, *(roots_from_file(from_file) if from_file else ())] or [settings.repo_dir])
-    wanted = min(at_once or len(os.sched_getaffinity(0)), len(found))
+    wanted = min(at_once or os.cpu_count() or 1, len(found))
     plan = BackfillPlan(
         rubric,
         since=_date(since),
@@ -72,7 +72,7 @@ def command(
     try:
         jobs, broken = _jobs(found, options)
         done = itertools.chain(broken, _reports(jobs, plan, wanted))
-        for report in _shown(done, len(found), settings.json):
+        for report in _shown(done, len(found), settings.json, plan.dry_run):
             reports.append(report)
             for text in report.warnings:
                 warn(text)
@@ -169,7 +169,7 @@ def _quiet_worker(parent: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, 1, 1)
 
 
-def _shown(reports: Iterator[LogReport], total: int, quiet: bool) -> Iterator[LogReport]:
+def _shown(reports: Iterator[LogReport], total: int, quiet: bool, dry_run: bool) -> Iterator[LogReport]:
     """Pass reports on: under a progress bar when standard error is a terminal, otherwise with a line for each."""
     import sys
 
@@ -181,5 +181,5 @@ def _shown(reports: Iterator[LogReport], total: int, quiet: bool) -> Iterator[Lo
         return
     for report in reports:
         if not quiet:
-            write(backfill_line(report))
+            write(backfill_line(report, dry_run))
         yield report

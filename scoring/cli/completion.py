@@ -1,6 +1,5 @@
 """``da-score completion SHELL``, and what completion offers for iterations and sessions."""
 
-import os
 import re
 from pathlib import Path
 
@@ -8,6 +7,8 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from scoring.cli.output import write
+from scoring.errors import InputError, LogError
+from scoring.evidence.files import list_names
 from scoring.settings import resolve_settings
 
 _ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
@@ -41,7 +42,11 @@ def session_ids(log_dir: Path) -> list[str]:
 
 
 def _found(log_dir: Path, pattern: "re.Pattern[str]") -> list[str]:
-    return [m[1] for name in sorted(os.listdir(log_dir)) if (m := pattern.fullmatch(name))]
+    try:
+        names = list_names(log_dir)
+    except InputError as e:
+        raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+    return [m[1] for name in names if (m := pattern.fullmatch(name))]
 
 
 def _names(ctx: click.Context, pattern: "re.Pattern[str]", incomplete: str) -> list[CompletionItem]:

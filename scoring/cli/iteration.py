@@ -30,10 +30,8 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     if not recompute:
         try:
             score = read_iteration_score(log_dir, iteration)
-            if options["rubric"] and options["rubric"] != score.rubric_version:
-                warn(
-                    f"this sidecar is of rubric {score.rubric_version}; --recompute scores it under {options['rubric']}"
-                )
+            if options["rubric"]:
+                _warn_of_another_rubric(score, settings.rubric)
         except NotFoundError:
             recompute = True
     if recompute:
@@ -78,3 +76,16 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     except HookFileError as e:
         warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {e}")
         return []
+
+
+def _warn_of_another_rubric(score: PersistedScore, wanted: str) -> None:
+    """Say that a sidecar is not of the rubric that was asked for.
+
+    Raises:
+        RubricError: there is no such rubric.
+    """
+    from rubric import find_rubric
+
+    version = find_rubric(wanted).version
+    if version != score.rubric_version:
+        warn(f"this sidecar is of rubric {score.rubric_version}; --recompute scores it under {version}")

@@ -9,12 +9,12 @@ from scoring.jobs.backfill import BackfillPlan, LogReport
 from scoring.text import printable
 
 
-def backfill_line(report: LogReport) -> str:
+def backfill_line(report: LogReport, dry_run: bool = False) -> str:
     """Return one log in one line."""
     place = printable(str(report.iter_log_dir))
     if report.error:
         return f"{place}: failed: {printable(report.error)}\n"
-    parts = [f"{len(report.scored)} scored", f"{report.up_to_date} up to date"]
+    parts = [f"{len(report.scored)} {'to score' if dry_run else 'scored'}", f"{report.up_to_date} up to date"]
     if report.kept:
         parts.append(f"{len(report.kept)} kept (evidence lost)")
     if report.git_changed:

@@ -15,11 +15,15 @@ import zlib
 from pathlib import Path
 
 from scoring.atomic import remove_litter, write_atomically
-from scoring.errors import WriteError
+from scoring.errors import InputError, WriteError
+from scoring.evidence.files import read_file
 from scoring.evidence.git import ShownCommit, TrunkCommit
 
 FORMAT = 1
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
+
+
+_SIZE_LIMIT = 1 << 30
 
 
 class GitCache:
@@ -40,8 +44,8 @@ class GitCache:
         """The order of the last walk, by its tip."""
         self.changed = False
         if self._place is not None:
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
-                self._load(self._place.read_bytes())
+            with contextlib.suppress(OSError, InputError, ValueError, TypeError, KeyError, IndexError, RecursionError):
+                self._load(read_file(self._place, _SIZE_LIMIT))
 
     def _load(self, data: bytes) -> None:
         checksum, _, rest = data.partition(b"\n")

@@ -106,7 +106,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
-        store = FingerprintStore(plan.cache_dir, job.iter_log_dir, plan.rubric.version)
+        store = FingerprintStore(plan.cache_dir, job.iter_log_dir, digest_of(repr(plan.rubric).encode()))
         if plan.dry_run:
             store.load()
             _bring_up_to_date(job, plan, store, report)
@@ -158,9 +158,10 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
                 store.put(record.iteration, found)
         elif old_data == data and not plan.dry_run:
             store.put(record.iteration, found)
-        stands = new if reason or old is None else old
-        standing[record.iteration] = stands
-        report.absent.update((row.signal, _general(row.detail)) for row in stands.breakdown if not row.present)
+        stands = new if reason else old
+        if stands is not None:
+            standing[record.iteration] = stands
+            report.absent.update((row.signal, _general(row.detail)) for row in stands.breakdown if not row.present)
     if not plan.dry_run:
         _write_sessions(log, plan.rubric, records, standing, report)
 
@@ -240,14 +241,15 @@ def _write_sessions(
     report: LogReport,
 ) -> None:
     """Write the sidecar of every session whose members all stand under the rubric."""
-    members: dict[str, list[PersistedScore]] = {}
+    members: dict[str, list[PersistedScore | None]] = {}
     for record in records:
         if record.agent.session_id:
-            members.setdefault(record.agent.session_id, []).append(standing[record.iteration])
-    for session_id, scores in members.items():
+            members.setdefault(record.agent.session_id, []).append(standing.get(record.iteration))
+    for session_id, standings in members.items():
+        scores = [score for score in standings if score is not None]
         if not is_plain_session_id(session_id):
             report.warnings.append(f"session id {session_id!r} is no plain file name; it gets no score file")
-        elif all(score.rubric_version == rubric.version for score in scores):
+        elif len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
             refs = [SessionIterRef(s.iteration, s.scored, s.value, s.band) for s in scores]
             write_session_score(log, session_score(rubric, session_id, refs))
 

@@ -75,4 +75,7 @@ def roots_from_file(path: Path) -> list[Path]:
     except FileNotFoundError as e:
         raise InputError(f"{path}: no such file") from e
     lines = (line.strip() for line in text.splitlines())
-    return [Path(line).expanduser() for line in lines if line and not line.startswith("#")]
+    try:
+        return [Path(line).expanduser() for line in lines if line and not line.startswith("#")]
+    except RuntimeError as e:  # the user that ~ names has no home
+        raise InputError(f"{path}: {e}") from e

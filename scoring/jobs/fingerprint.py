@@ -96,12 +96,12 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 class FingerprintStore:
-    """The fingerprints of one log under one rubric version."""
+    """The fingerprints of one log under one rubric."""
 
-    def __init__(self, cache_dir: Path | None, log_dir: Path, rubric_version: str) -> None:
-        """Read what is kept; ``cache_dir`` None keeps nothing."""
+    def __init__(self, cache_dir: Path | None, log_dir: Path, rubric: str) -> None:
+        """Prepare to read what is kept for one rubric; ``cache_dir`` None keeps nothing."""
         self._log = os.path.realpath(log_dir)
-        self._rubric = rubric_version
+        self._rubric = rubric
         name = blake2b(os.fsencode(self._log), digest_size=16).hexdigest()
         self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / f"{name}.json"
         self._kept: dict[str, dict[str, Any]] = {}
@@ -132,10 +132,10 @@ class FingerprintStore:
         if self._place is None:
             return
         try:
-            data = json.loads(self._place.read_bytes())
+            data = json.loads(read_file(self._place))
             same = data["format"] == FORMAT and data["log"] == self._log and data["rubric"] == self._rubric
             self._kept = dict(data["iterations"]) if same else {}
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        except (OSError, InputError, ValueError, TypeError, KeyError, RecursionError):
             self._kept = {}
 
     def get(self, iteration: int) -> Fingerprint | None:

@@ -95,7 +95,7 @@ def _item(item: Value, indent: int) -> Iterator[str]:
 
 def _line(written: str) -> str:
     """End a line, unless a block has ended it with a break of its own."""
-    return written if written[-1] in "\u2028\u2029" else written + "\n"
+    return written if written[-1] in "\n\u2028\u2029" else written + "\n"
 
 
 def _next_stop(indent: int) -> int:
@@ -207,7 +207,7 @@ def _literal(value: str, indent: int) -> str:
     stripped = value.rstrip(_BREAKS)
     trailing = len(value) - len(stripped)
     chomping = "-" if trailing == 0 else "" if trailing == 1 and stripped else "+"
-    return f"|{chomping}\n{' ' * indent}{_indented(value, indent).removesuffix(chr(10))}"
+    return f"|{chomping}\n{' ' * indent}{_indented(value, indent)}"
 
 
 def _indented(value: str, indent: int) -> str:

@@ -10,8 +10,7 @@ Two views of a line are typed differently, so each is decoded by itself: the tok
 """
 
 import json
-import sys
-import threading
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -24,7 +23,8 @@ from scoring.text import fold
 
 _DEEPEST = 10_000
 """How deep the reference lets JSON nest."""
-_DEEP_STACK = 64 << 20
+_LEVELS = 100
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 class WrongTypeError(Exception):
@@ -145,7 +145,7 @@ def read_exactly(line: bytes) -> Event | None:
     """Return what a line contributes, or None when it contributes nothing."""
     try:
         value = _loads(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     tokens, objective = _token_view(value), _objective_view(value)
     if tokens is None:
@@ -157,8 +157,7 @@ def _loads(line: bytes) -> Any:
     """Parse one JSON value; bytes that are not UTF-8 become replacement characters.
 
     Raises:
-        ValueError: it is not one JSON value.
-        RecursionError: it is nested deeper than the reference goes.
+        ValueError: it is not one JSON value, or is nested deeper than the reference goes.
     """
     if line.startswith(b"\xef\xbb\xbf"):
         raise ValueError("a byte-order mark is no JSON")
@@ -166,7 +165,7 @@ def _loads(line: bytes) -> Any:
     try:
         return _parse(text)
     except RecursionError:
-        return _parse_deep(text)
+        return _parse(_flattened(text))
 
 
 def _parse(text: str) -> Any:
@@ -179,28 +178,30 @@ def _parse(text: str) -> Any:
     )
 
 
-def _parse_deep(text: str) -> Any:
-    """Parse what is nested deeper than this thread may go, in one that may go as deep as the reference."""
-    found: list[Any] = []
-    limit, stack = sys.getrecursionlimit(), threading.stack_size(_DEEP_STACK)
-    sys.setrecursionlimit(_DEEPEST)
-    try:
-        deep = threading.Thread(target=lambda: found.append(_attempt(text)))
-        deep.start()
-        deep.join()
-    finally:
-        threading.stack_size(stack)
-        sys.setrecursionlimit(limit)
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
+def _flattened(text: str) -> str:
+    """Put 0 for what is nested more than 100 deep, where nobody looks, having parsed it 100 levels at a time.
 
-
-def _attempt(text: str) -> Any:
-    try:
-        return _parse(text)
-    except (ValueError, RecursionError) as e:
-        return e
+    Raises:
+        ValueError: what is cut out is no JSON, or is nested deeper than the reference goes.
+    """
+    kept: list[list[str]] = [[]]
+    at = depth = 0
+    for found in _STRUCTURE.finditer(text):
+        if found[0] in ("[", "{"):
+            depth += 1
+            if depth > _DEEPEST:
+                raise ValueError("nested too deep")
+            if depth % _LEVELS == 0:
+                kept[-1].append(text[at : found.start()])
+                kept.append([])
+                at = found.start()
+        elif found[0] in ("]", "}"):
+            if depth % _LEVELS == 0 and len(kept) > 1:
+                _parse("".join(kept.pop()) + text[at : found.end()])
+                kept[-1].append("0")
+                at = found.end()
+            depth -= 1
+    return "".join(kept[0]) + text[at:] if len(kept) == 1 else ""
 
 
 def _refuse_constant(name: str) -> Any:

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.atomic import remove_litter, write_atomically
-from scoring.errors import WriteError
+from scoring.errors import InputError, WriteError
+from scoring.evidence.files import read_file
 from scoring.evidence.transcripts.events import TYPECODES, FileEvents
 
 FORMAT = 1
@@ -32,6 +33,7 @@ _MAGIC = b"DASCORE" + bytes([sys.byteorder == "little"])
 _HEADER = struct.Struct("<8sII")  # magic, format, checksum of the rest
 _STAMP = struct.Struct("<QqQQIIQQI")  # size, mtime, inode, offset, two guards, events, turns, length of the path
 _GUARDED = 4096
+_SIZE_LIMIT = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,9 @@ class TranscriptIndex:
     def load(self, path: Path, fd: int, stamp: Stamp) -> Indexed | None:
         """Return what is known of an open transcript, if it may be trusted; its offset may lie before the end."""
         try:
-            data = self._place(path).read_bytes()
+            data = read_file(self._place(path), _SIZE_LIMIT)
             indexed = _unpack(data, os.fsencode(path.absolute()), fd)
-        except (OSError, ValueError, struct.error):
+        except (OSError, InputError, ValueError, struct.error):
             return None
         same_file = indexed.stamp.inode == stamp.inode and indexed.stamp.size <= stamp.size
         return indexed if same_file and (indexed.stamp == stamp or indexed.stamp.size < stamp.size) else None
