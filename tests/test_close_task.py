@@ -119,6 +119,14 @@ def scored(scored_template: Path, tmp_path: Path) -> Project:
     return Project(tmp_path / "scored")
 
 
+@pytest.fixture(scope="module")
+def shared(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The demo, for tests that may find sidecars of others, and leave only sidecars."""
+    root = tmp_path_factory.mktemp("shared") / "demo"
+    shutil.copytree(template, root, symlinks=True)
+    return Project(root)
+
+
 @dataclass(frozen=True)
 class Outcome:
     status: int
@@ -609,9 +617,9 @@ EVENTS: dict[str, dict[str, Any]] = {
 
 class TestHarness:
     @pytest.mark.parametrize("fields", EVENTS.values(), ids=EVENTS)
-    def test_names_the_repository(self, project: Project, hook: Hook, fields: dict[str, Any]) -> None:
-        found = hook(given=claude_stop(project, **fields))
-        assert found == Outcome(0, f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n", "")
+    def test_names_the_repository(self, shared: Project, hook: Hook, fields: dict[str, Any]) -> None:
+        found = hook(given=claude_stop(shared, **fields))
+        assert found == Outcome(0, f"iteration 9  score 0.704  good  → {shared.sidecar(9)}\n", "")
 
     @pytest.mark.parametrize(
         ("fields", "tokens"),
@@ -745,24 +753,20 @@ class TestStopHookActive:
     @pytest.mark.parametrize(
         "arguments", [[], ["--json"], ["--strict"], ["99"], ["--score-recompute", "x"]], ids=" ".join
     )
-    def test_does_nothing_at_all(self, project: Project, hook: Hook, arguments: list[str], tmp_path: Path) -> None:
-        before = snapshot(tmp_path)
-        assert hook(*arguments, given=claude_stop(project, stop_hook_active=True)) == Outcome(0, "", "")
-        assert snapshot(tmp_path) == before
+    def test_does_nothing_at_all(self, shared: Project, hook: Hook, arguments: list[str]) -> None:
+        before = snapshot(shared.root)
+        assert hook(*arguments, given=claude_stop(shared, stop_hook_active=True)) == Outcome(0, "", "")
+        assert snapshot(shared.root) == before
 
-    def test_holds_wherever_it_is_said(self, project: Project, hook: Hook) -> None:
-        assert hook(json.dumps(codex_notify(project, stop_hook_active=True))) == Outcome(0, "", "")
+    def test_holds_wherever_it_is_said(self, shared: Project, hook: Hook) -> None:
+        assert hook(json.dumps(codex_notify(shared, stop_hook_active=True))) == Outcome(0, "", "")
 
     def test_looks_at_nothing_else(self, hook: Hook) -> None:
         assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
 
     @pytest.mark.parametrize("value", [False, None, "true", 1, [True]], ids=repr)
-    def test_is_true_only_when_it_is_true(self, project: Project, hook: Hook, value: object) -> None:
-        assert hook(given=claude_stop(project, stop_hook_active=value)).out.startswith("iteration 9 ")
-
-
-def pipe() -> tuple[int, int]:
-    return os.pipe()
+    def test_is_true_only_when_it_is_true(self, shared: Project, hook: Hook, value: object) -> None:
+        assert hook(given=claude_stop(shared, stop_hook_active=value)).out.startswith("iteration 9 ")
 
 
 @contextlib.contextmanager
@@ -900,10 +904,10 @@ class TestFields:
     @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
     @pytest.mark.parametrize("name", ["transcript_path", "agent_transcript_path"])
     def test_of_transcripts_that_are_odd_are_as_if_they_were_not_there(
-        self, project: Project, hook: Hook, name: str, value: object
+        self, shared: Project, hook: Hook, name: str, value: object
     ) -> None:
-        found = hook("1", given=claude_stop(project, **{name: value}))
-        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {project.sidecar(1)}\n", "")
+        found = hook("1", given=claude_stop(shared, **{name: value}))
+        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {shared.sidecar(1)}\n", "")
 
     @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
     @pytest.mark.parametrize("name", ["session_id", "hook_event_name", "permission_mode", "type", "reason", "task_id"])
@@ -913,9 +917,9 @@ class TestFields:
 
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
     def test_of_the_place_that_are_odd_are_as_if_they_were_not_there(
-        self, project: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
+        self, shared: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.chdir(project.repo)
+        monkeypatch.chdir(shared.repo)
         found = hook("1", given={"cwd": value})
         assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {LOG}/iter-1.score.yaml\n", "")
 
@@ -1017,24 +1021,15 @@ class TestFailure:
     """Whatever happens: status 0, nothing but JSON on standard output, and one line on standard error."""
 
     @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
-    @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
-    def test_is_a_warning(
-        self, project: Project, hook: Hook, make: Broken, said: str, options: tuple[str, ...]
-    ) -> None:
-        found = hook(*options, *make(project))
-        assert (found.status, found.out) == (0, "")
-        assert found.err.startswith("da-score: warning: ")
-        assert (found.err.count("\n"), found.err[-1]) == (1, "\n")
-        assert any(part in found.err for part in said.split("|"))
-        assert list(project.log.glob(".da-score-*")) == []
-
-    @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
-    def test_is_an_error_with_strict(self, project: Project, hook: Hook, make: Broken, said: str) -> None:
-        found = hook("--strict", *make(project))
-        assert (found.status, found.out) == (1, "")
-        assert found.err.startswith("da-score: error: ")
-        assert (found.err.count("\n"), found.err[-1]) == (1, "\n")
-        assert any(part in found.err for part in said.split("|"))
+    def test_is_a_warning_and_with_strict_an_error(self, project: Project, hook: Hook, make: Broken, said: str) -> None:
+        arguments = make(project)
+        for options, status, kind in (([], 0, "warning"), (["--json"], 0, "warning"), (["--strict"], 1, "error")):
+            found = hook(*options, *arguments)
+            assert (found.status, found.out) == (status, "")
+            assert found.err.startswith(f"da-score: {kind}: ")
+            assert (found.err.count("\n"), found.err[-1]) == (1, "\n")
+            assert any(part in found.err for part in said.split("|"))
+        assert list(project.root.rglob(".da-score-*")) == []
 
     @pytest.mark.parametrize(
         "arguments",

@@ -86,7 +86,7 @@ class TranscriptIndex:
                 self._ready = True
             data = _pack(indexed, os.fsencode(path.absolute()), fd)
             write_atomically(self._place(path), data, durable=False)
-        except (OSError, WriteError):
+        except (OSError, WriteError, struct.error):  # the last: a time stamp beyond the year 2262
             return
 
     def _place(self, path: Path) -> Path:
