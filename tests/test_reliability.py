@@ -290,15 +290,19 @@ class TestKilled:
         duration = time.monotonic() - began
         chance = random.Random(20260412)
         killed = 0
-        for n in range(RANDOM_KILLS):
+        for n in range(10 * RANDOM_KILLS):
             before = {} if n % 4 == 3 and command != "close-task" else states.old
             log.restore(before)
             process = zygote.start(log.arguments(command))
             time.sleep(chance.uniform(0.2, 1.1) * duration)
             os.kill(process, signal.SIGKILL)
-            killed += zygote.wait(process) == -signal.SIGKILL
+            late = zygote.wait(process) == 0
             check_whole(log, before, states.new)
-        assert killed > RANDOM_KILLS / 4
+            duration *= 0.9 if late else 1.03  # follows the machine, which others use too
+            killed += not late
+            if killed == RANDOM_KILLS:
+                break
+        assert killed == RANDOM_KILLS
         check_recovery(log, command, zygote, states.new)
 
     @pytest.mark.parametrize("command", COMMANDS)
@@ -409,13 +413,14 @@ class TestInterrupted:
             ) as process,
         ):
             assert hang.begun()
-            assert becomes(lambda: all(set(log.sidecars()) == NAMES for log in done))
+            assert process.stdout is not None
+            said = [process.stdout.readline().decode() for _ in done]
+            assert sorted(said) == [f"{log.log}: 3 scored, 0 up to date\n" for log in done]
             process.send_signal(number)
             out, err = process.communicate(timeout=20)
             assert becomes(lambda: not alive_in_group(process.pid))
         if number != signal.SIGKILL:
-            assert (process.returncode, err.strip()) == (130, b"da-score: error: interrupted")
-            assert sorted(out.decode().splitlines()) == [f"{log.log}: 3 scored, 0 up to date" for log in done]
+            assert (process.returncode, out, err.strip()) == (130, b"", b"da-score: error: interrupted")
         assert stuck.sidecars() == {}
 
         before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for log in done for path in log.log.iterdir()}

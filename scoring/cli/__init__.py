@@ -8,12 +8,13 @@ import contextlib
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 
 import click
 
 from rubric import DaScoreError
-from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.app import COMMANDS, COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import complain, warn, write
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -28,11 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     The hook returns 0 whatever happens, and 1 instead of any failure with ``--strict``.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    command = next((argument for argument in arguments if not argument.startswith("-")), None)
-    if command != HOOK:
+    if next((argument for argument in arguments if argument in COMMANDS), None) != HOOK:
         return _run(arguments, complain)
     strict = "--strict" in arguments
-    status = _run(arguments, complain if strict else warn)
+    try:
+        status = _run(arguments, complain if strict else warn)
+    except Exception:  # somebody asked for the traceback, and the harness must still not fail
+        traceback.print_exc()
+        status = EXIT_ERROR
     return EXIT_ERROR if status and strict else EXIT_OK
 
 
