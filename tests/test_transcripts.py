@@ -1507,3 +1507,32 @@ class TestIndex:
             with transcript_scan(tmp_path / "t", cache_dir=cache, warn=warnings.append) as scan:
                 assert scan.facts([ALWAYS])[0].turns == 1
             assert warnings == [f"transcript {path}: the line at byte 0 is over 16 MiB; skipped"]
+
+    @pytest.fixture
+    def holds_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_EVENTS", 0)
+
+    @pytest.mark.usefixtures("holds_nothing")
+    def test_beyond_what_is_held_is_fetched_when_it_is_needed(
+        self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
+        assert self.counted(tmp_path / "t", cache) == 2
+        with path.open("ab") as f:
+            f.write(at(3) + b"\n")
+        assert self.counted(tmp_path / "t", cache) == 3
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.read_part", self.untold)
+        assert self.counted(tmp_path / "t", cache) == 3
+
+    @pytest.mark.usefixtures("holds_nothing")
+    @pytest.mark.parametrize("grows", [False, True])
+    def test_that_vanishes_before_it_is_needed_is_made_up_for(self, tmp_path: Path, cache: Path, grows: bool) -> None:
+        path = transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
+        assert self.counted(tmp_path / "t", cache) == 2
+        with path.open("ab") as f:
+            f.write(grows * (at(3) + b"\n"))
+        with transcript_scan(tmp_path / "t", cache_dir=cache) as scan:
+            scan.start()
+            for kept in cache.rglob("*.idx"):
+                kept.unlink()
+            assert scan.facts([ALWAYS])[0].turns == 2 + grows

@@ -46,6 +46,9 @@ WORTH_A_PROCESS = 8 << 20
 
 MOST_PROCESSES = 8
 
+HELD_EVENTS = 100_000
+"""How many events that the index knows are held until they are summed up; further ones are read from it twice."""
+
 _NUMBER = struct.Struct("<I")
 
 
@@ -71,11 +74,16 @@ class _Result:
 
 @dataclass(slots=True)
 class _Source:
-    """One transcript: its state when the scan began, what the index knew, and what its tasks found."""
+    """One transcript: its state when the scan began, what the index knew, and what its tasks found.
+
+    ``recall`` is true when the index knows the transcript up to ``start`` and its events must be fetched once more.
+    """
 
     path: Path
     stamp: Stamp
+    start: int
     known: Indexed | None
+    recall: bool
     tasks: int = 0
     parts: dict[int, _Result] = field(default_factory=dict)
 
@@ -115,6 +123,7 @@ class TranscriptScan:
         self._queue: int | None = None
         self._workers: dict[int, IO[bytes]] = {}
         self._started = False
+        self._held = 0
         self._reader = LineReader()
 
     def __enter__(self) -> "TranscriptScan":
@@ -175,7 +184,9 @@ class TranscriptScan:
             return
         finally:
             os.close(fd)
-        source = _Source(path, stamp, known)
+        self._held += len(known.events.times) if known else 0
+        recall = known is not None and self._held > HELD_EVENTS
+        source = _Source(path, stamp, start, None if recall else known, recall)
         number = len(self._sources)
         self._sources.append(source)
         ranges = [(a, b) for a, b in pairwise(bounds) if a < b]
@@ -283,6 +294,8 @@ class TranscriptScan:
 
     def _events_of(self, source: _Source) -> list[FileEvents]:
         """Return the events of a transcript that was read, and keep them in the index."""
+        if source.recall:
+            self._recall(source)
         parts = [source.parts[start] for start in sorted(source.parts)]
         source.parts = {}
         for part in parts:
@@ -299,6 +312,19 @@ class TranscriptScan:
             self._keep(source, Indexed(source.stamp, parts[-1].behind, events))
         source.known = None
         return [events, *tails]
+
+    def _recall(self, source: _Source) -> None:
+        """Fetch what the index knew when the scan began; read the transcript when it knows it no more."""
+        assert self._index is not None
+        fd = open_transcript(source.path, silent)
+        if fd is not None:
+            try:
+                source.known = self._index.load(source.path, fd, Stamp.of(fd))
+            finally:
+                os.close(fd)
+        if source.known is None or source.known.offset != source.start:
+            source.known = None
+            source.parts[0] = self._do(_Task(self._sources.index(source), 0, source.start))
 
     def _keep(self, source: _Source, indexed: Indexed) -> None:
         """Put a transcript into the index, unless it changed under the reading in another way than by growing."""
