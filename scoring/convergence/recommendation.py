@@ -81,7 +81,7 @@ def _more_to_come(s: Situation) -> str:
 
 
 def _blocked(s: Situation) -> str:
-    return f"Blocked: {quote(cut(s.readiness.blocker or '', _QUOTED))}. More rounds do not remove a blocker."
+    return f"Blocked, by {quote(cut(s.readiness.blocker or '', _QUOTED))}: more rounds do not remove that."
 
 
 def _not_ready(_: Situation) -> str:

@@ -42,7 +42,7 @@ def _null_is_empty(value: Any) -> Any:
 
 
 Texts = Annotated[tuple[StrictStr, ...], AfterValidator(_without_blank)]
-OptionalTexts = Annotated[Texts, BeforeValidator(_null_is_empty)]
+OptionalTexts = Annotated[Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
 
 
 class _Model(BaseModel):
