@@ -9,12 +9,14 @@ import click
 
 from scoring.cli.app import settings_options
 from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.reading import cache_dir
 from scoring.settings import Settings, tables_of
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
     from scoring.convergence.meter import DRResult
     from scoring.convergence.transcript import Transcript
 
+METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_INTERRUPTED = 130
 STANDARD_INPUT = "-"
 
@@ -63,7 +65,7 @@ def meter_of(
     if semantic:
         from scoring.convergence.semantic import open_embedder
 
-        embed = open_embedder()
+        embed = open_embedder(cache_dir(settings))
     rounds = tuning.k if k is None else k
     return lambda transcript: score_transcript(
         transcript, k=rounds, embed=embed, words=tuning.words, thresholds=tuning.thresholds
@@ -89,7 +91,7 @@ def _standard_input() -> int:
 @_FILE
 @meter_options
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the rounds as well.")
-@settings_options("repo-dir")
+@settings_options(*METER_SETTINGS)
 def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     meter = meter_of(settings, **tuning)
@@ -106,7 +108,7 @@ def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> N
 @command.command("stop", epilog="Example:  da-score dr stop deliberation.jsonl --k 1")
 @_FILE
 @meter_options
-@settings_options("repo-dir")
+@settings_options(*METER_SETTINGS)
 def stop(file: Path, settings: Settings, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
     from scoring.convergence.advice import advice_text, advise
@@ -132,7 +134,7 @@ def stop(file: Path, settings: Settings, **tuning: Any) -> None:
 @click.option(
     "--interval", type=click.FloatRange(0.01, 3600), default=0.5, show_default=True, help="Seconds between two looks."
 )
-@settings_options("repo-dir")
+@settings_options(*METER_SETTINGS)
 def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval: float, **tuning: Any) -> None:
     """Score a growing JSONL file whenever a round arrives, and print a line for each; - reads standard input.
 
