@@ -211,7 +211,8 @@ class TestTotals:
         assert totals.mean_move == pytest.approx((0.2 - 0.3) / 2)
         assert totals.band_changes == {("bad", "good"): 1, ("good", "bad"): 1}
         assert list(totals.signals) == ["b"]
-        assert totals.signals["b"] == (2, pytest.approx(-0.05))
+        assert totals.signals["b"][0] == 2
+        assert totals.signals["b"][1] == pytest.approx(-0.05)
 
     def test_of_nothing_are_none(self) -> None:
         totals = LogDiff(()).totals()
@@ -280,6 +281,15 @@ class TestCommand:
         assert "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n" in text
         assert text.endswith(f"There is no iteration log at {LOG}; --iter-log-dir compares the scores of one.\n")
         data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--json"))
+        assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
+
+    @pytest.mark.usefixtures("log")
+    @pytest.mark.parametrize("shown_on", ["pipe", "terminal"])
+    def test_shows_weights_alone_when_asked_to(self, run: Run, monkeypatch: pytest.MonkeyPatch, shown_on: str) -> None:
+        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: shown_on == "terminal")
+        text = run("rubric", "diff", "2.1.0", "2.2.0", "--no-log")
+        assert text.endswith("\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n")
+        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--no-log", "--json"))
         assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
 
     def test_of_a_removed_signal_and_of_rubrics_that_name_bands_otherwise(self, run: Run, tmp_path: Path) -> None:
