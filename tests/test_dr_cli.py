@@ -135,14 +135,14 @@ class TestStop:
     def test_says_the_signal_three_reasons_the_next_action_and_what_it_does_not_claim(
         self, dr: DaScore, tmp_path: Path
     ) -> None:
-        rounds = [outputs(claims, OWNED) for claims in new_claims(3, 3, *[0] * 7)]
+        rounds = [outputs(["it is so"], OWNED)] * 8
         found = dr("stop", write_json(tmp_path / "t.json", document(*rounds)))
         assert (found.status, found.err) == (0, "")
         head, *lines = found.out.splitlines()
-        assert head == "SHIP  as of round 9"
+        assert head == "SHIP  as of round 8"
         assert [line[:7].strip() for line in lines] == ["1", "2", "3", "Next", "Flags", "Note"]
         assert lines[3] == f'Next   Converged. Ship the decision and verify. First: "{OWNED[0]}"'
-        assert lines[4] == "Flags  premature_readiness in round 1; claim_inflation in rounds 3, 4, 5, 6, 7 and 2 more"
+        assert lines[4] == "Flags  premature_readiness in round 1; claim_inflation in rounds 2, 3, 4, 5, 6 and 2 more"
         assert "does not say that anything is correct" in lines[5]
 
     def test_is_data_with_json(self, dr: DaScore, tmp_path: Path) -> None:
@@ -314,10 +314,8 @@ class TestTuning:
     def test_of_the_settings_is_checked(self, dr: DaScore, tmp_path: Path, meeting: Path) -> None:
         (tmp_path / ".agents").mkdir()
         (tmp_path / ".agents/da-score.toml").write_text("[dr]\nk = 'two'\n")
-        assert (
-            said(dr("stop", meeting))
-            == ".agents/da-score.toml: [dr]: k is the text 'two', not a number of rounds from 1"
-        )
+        where = ".agents/da-score.toml: [dr]: "
+        assert said(dr("stop", meeting)) == f"{where}k is the text 'two', not a number of rounds from 1"
         (tmp_path / ".agents/da-score.toml").write_text("dr = 1\n")
         assert said(dr("stop", meeting)) == f"{where}1 where a table belongs"
 
