@@ -475,6 +475,8 @@ class TestWatching:
             return ends(lambda: [out.readline().split()[1] for _ in range(count)], 60)
 
         with self.process(path) as watching:
+            assert watching.stderr is not None
+            waiting = ends(watching.stderr.readline, 60)
             path.write_text(round_line(1, "a"))
             assert rounds(watching, 1) == ["1"]
             with path.open("a") as f:
@@ -489,7 +491,10 @@ class TestWatching:
             watching.send_signal(signal.SIGINT)
             out, err = watching.communicate(timeout=60)
         assert (watching.returncode, out) == (130, "")
-        assert err == f"da-score: warning: {path}: shrank or was replaced; reading it anew\n"
+        assert (waiting + err).splitlines() == [
+            f"da-score: warning: {path}: no such file yet; waiting for it",
+            f"da-score: warning: {path}: shrank or was replaced; reading it anew",
+        ]
 
     def test_follows_standard_input_to_its_end(self) -> None:
         with self.process("-", given=subprocess.PIPE) as watching:
