@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.cli import main
-from scoring.convergence import Embed, semantic
+from scoring.convergence import Embed, score_transcript, semantic
 from scoring.convergence.calibrate import Agreement, Calibration, Setting, calibrate, wilson
 from scoring.convergence.labels import Label, read_collection
 from scoring.convergence.recommendation import RULES
@@ -116,6 +116,14 @@ class TestPublicSet:
         for o in lagging.values():
             assert (o.found.signal, o.found.novelty, o.expected.novelty) == ("CONTINUE", "MEDIUM", "LOW")
             assert o.why.endswith("has been so for 1 round only and counts from 2.")
+
+    @pytest.mark.parametrize("file", ONE_LOW_ROUND)
+    def test_gets_the_labelled_signal_one_repetition_later(self, file: str) -> None:
+        (item,) = (item for item in read_collection(PUBLIC).labelled if item.file == file)
+        rounds = item.transcript.rounds
+        again = rounds[-1].model_copy(update={"round": rounds[-1].round + 1})
+        longer = item.transcript.model_copy(update={"rounds": (*rounds, again)})
+        assert score_transcript(longer, k=2).signal == item.label.signal
 
     @pytest.mark.parametrize("setting", [K_1, K_2], ids=str)
     def test_has_paraphrases_that_share_too_few_words(self, setting: Setting) -> None:
