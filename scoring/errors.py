@@ -6,7 +6,8 @@
     ├── RubricError              a rubric that cannot be read or is not valid (rubric.errors)
     ├── InputError               a file that is not what it should be
     │   ├── YamlError            text that is not YAML, or not the YAML a field takes
-    │   └── LogError             an iteration log that cannot be loaded
+    │   ├── LogError             an iteration log that cannot be loaded
+    │   └── MeetingError         a judge's records or a meeting's config; ``faults`` lists what is wrong
     ├── GitError                 git is missing, too old, or failed
     │   └── NotARepositoryError  a repository directory that is no git work tree
     ├── NotFoundError            an iteration or session that is not there
@@ -25,6 +26,7 @@ __all__ = [
     "GitError",
     "InputError",
     "LogError",
+    "MeetingError",
     "NotARepositoryError",
     "NotFoundError",
     "RubricError",
@@ -44,6 +46,17 @@ class YamlError(InputError):
 
 class LogError(InputError):
     """An iteration log that cannot be loaded; the text names the file at fault (contract section 1.1)."""
+
+
+class MeetingError(InputError):
+    """A judge's records or a meeting's config that are not what they should be (contract section 7).
+
+    ``faults`` holds one line of text for each thing that is wrong, with its round, field and reason.
+    """
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
 
 
 class GitError(DaScoreError):
