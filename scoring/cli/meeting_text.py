@@ -8,6 +8,7 @@ from typing import Any
 from scoring.cli.tables import _row
 from scoring.convergence.deliberation.config import MeetingConfig
 from scoring.convergence.deliberation.records import JudgeRecord
+from scoring.convergence.deliberation.rules import words
 from scoring.convergence.deliberation.simulate import Ending, Knobs
 from scoring.convergence.deliberation.verdict import Verdict
 from scoring.convergence.thresholds import PLACES, rounded
@@ -64,7 +65,7 @@ def _labelled(label: str, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _value(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{rounded(value):g}"
+    return value if isinstance(value, str) else words(value)
 
 
 def _pressure(verdict: Verdict) -> str:
@@ -73,7 +74,7 @@ def _pressure(verdict: Verdict) -> str:
     if used.time_used is not None:
         parts.append(f"{used.time_used * 100:.0f} % of the time")
     if used.cost_total is not None:
-        parts.append(f"cost {rounded(used.cost_total):g}")
+        parts.append(f"cost {words(used.cost_total)}")
     return ", ".join(parts)
 
 

@@ -35,6 +35,10 @@ def _wrong(reason: str) -> PydanticCustomError:
     return PydanticCustomError("nonsense", "{reason}", {"reason": reason})
 
 
+def _above(name: str, least: float, good: float) -> PydanticCustomError:
+    return _wrong(f"{name} {least:g} is above target_good {good:g}")
+
+
 class Weights(Block):
     """What each score counts in the completeness index."""
 
@@ -80,15 +84,13 @@ class FocusThresholds(Block):
 
 def _good_is_no_less(thresholds: ScoreThresholds) -> ScoreThresholds:
     if thresholds.min_to_allow_end > thresholds.target_good:
-        raise _wrong(
-            f"min_to_allow_end {thresholds.min_to_allow_end:g} is above target_good {thresholds.target_good:g}"
-        )
+        raise _above("min_to_allow_end", thresholds.min_to_allow_end, thresholds.target_good)
     return thresholds
 
 
 def _good_focus_is_no_less(thresholds: FocusThresholds) -> FocusThresholds:
     if thresholds.min_acceptable > thresholds.target_good:
-        raise _wrong(f"min_acceptable {thresholds.min_acceptable:g} is above target_good {thresholds.target_good:g}")
+        raise _above("min_acceptable", thresholds.min_acceptable, thresholds.target_good)
     return thresholds
 
 
@@ -256,8 +258,10 @@ def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     filled = dict(base)
     for key, value in own.items():
         inherited = base.get(key)
-        both = isinstance(inherited, Mapping) and isinstance(value, Mapping)
-        filled[key] = _filled(inherited, value) if both else value
+        if isinstance(inherited, Mapping) and isinstance(value, Mapping):
+            filled[key] = _filled(inherited, value)
+        else:
+            filled[key] = value
     return filled
 
 

@@ -60,18 +60,18 @@ Rule: TypeAlias = Callable[[Situation], Decision | None]
 
 
 def too_few_rounds(s: Situation) -> str | None:
-    """Fewer rounds than the least."""
+    """Refuse an end before the least number of rounds."""
     least = s.config.round_limits.min_rounds
     return f"round {s.record.round_index} of at least {least}" if s.record.round_index < least else None
 
 
 def too_little_explored(s: Situation) -> str | None:
-    """Exploration below its minimum."""
+    """Refuse an end with exploration below its minimum."""
     return _too_low("exploration", s.scores.exploration, s.config.thresholds.exploration.min_to_allow_end)
 
 
 def coverage_unmet(s: Situation) -> str | None:
-    """A required aspect is not deep, or too few of all are; a rule that is switched off is met."""
+    """Refuse an end while a required aspect is not deep or too few of all are, unless that is switched off."""
     rule = s.config.rules.require_exploration_coverage
     if not rule.enabled:
         return None
@@ -86,12 +86,12 @@ def coverage_unmet(s: Situation) -> str | None:
 
 
 def too_little_agreed(s: Situation) -> str | None:
-    """Convergence below its minimum."""
+    """Refuse an end with convergence below its minimum."""
     return _too_low("convergence", s.scores.convergence, s.config.thresholds.convergence.min_to_allow_end)
 
 
 def off_topic(s: Situation) -> str | None:
-    """Focus below its minimum."""
+    """Refuse an end with focus below its minimum."""
     return _too_low("focus", s.scores.focus, s.config.thresholds.focus.min_acceptable)
 
 
@@ -116,7 +116,7 @@ def ending_allowed(s: Situation) -> bool:
 
 
 def round_limit(s: Situation) -> Decision | None:
-    """The last round, or one beyond it: decide if that is allowed, else record that there is no decision."""
+    """Close the last round: decide if that is allowed, else record that there is no decision."""
     most = s.config.round_limits.max_rounds
     if s.record.round_index < most:
         return None
@@ -124,13 +124,12 @@ def round_limit(s: Situation) -> Decision | None:
     if ending_allowed(s):
         return Decision("ready_to_decide", (last, "ending is allowed"), f"This was the last round: {_choice(s)}.")
     missing = held(OBSTACLES, s)
-    return Decision(
-        "park_or_abort", (last, *missing), f'The rounds are used up: record "no decision", {_lacking(missing)}.'
-    )
+    prompt = f'The rounds are used up: record "no decision", {_lacking(missing)}.'
+    return Decision("park_or_abort", (last, *missing), prompt)
 
 
 def early_consensus(s: Situation) -> Decision | None:
-    """Early agreement on what has not been explored: another round, on what is commonly forgotten."""
+    """Answer early agreement without exploration with another round, on what is commonly forgotten."""
     rule = s.config.rules.early_consensus_requires_extra_check
     if not rule.enabled or s.record.round_index > rule.early_round_cutoff:
         return None
@@ -150,7 +149,7 @@ def early_consensus(s: Situation) -> Decision | None:
 
 
 def must_go_on(s: Situation) -> Decision | None:
-    """Too few rounds, too little explored, or aspects that are not covered."""
+    """Go on after too few rounds, with too little explored, or with aspects that are not covered."""
     reasons = held(MUST_GO_ON, s)
     if not reasons:
         return None
@@ -160,7 +159,7 @@ def must_go_on(s: Situation) -> Decision | None:
 
 
 def doubted(s: Situation) -> Decision | None:
-    """Ready again, after the user did not confirm the decision of the round before."""
+    """Ask for doubts when a meeting is ready again after the user did not confirm its decision."""
     if not (s.unconfirmed and _recommended(s)):
         return None
     reason = "the round before was ready to decide and the user did not confirm"
@@ -168,7 +167,7 @@ def doubted(s: Situation) -> Decision | None:
 
 
 def ready(s: Situation) -> Decision | None:
-    """The meeting may end, says little that is new, and is complete or good in both exploration and convergence."""
+    """Decide when an end is allowed, little is new, and the index or both exploration and convergence are good."""
     why = _recommended(s)
     if not why:
         return None
@@ -178,7 +177,7 @@ def ready(s: Situation) -> Decision | None:
 
 
 def stalled(s: Situation) -> Decision | None:
-    """A debate that repeats itself and does not converge."""
+    """End a debate that repeats itself and does not converge."""
     rule = s.config.rules.stalled_debate_detection
     least = rule.min_delta_convergence_over_2_rounds
     if not rule.enabled or s.record.round_index < rule.rounds_before_check or s.convergence_gain is None:
@@ -193,7 +192,7 @@ def stalled(s: Situation) -> Decision | None:
 
 
 def late_round(s: Situation) -> Decision | None:
-    """A late round that gained too little to be worth another."""
+    """End with a late round that gained too little to be worth another."""
     rule, least = s.config.rules.late_rounds, s.config.thresholds.progress
     if not rule.enabled or s.record.round_index < rule.from_round:
         return None
@@ -212,7 +211,7 @@ def late_round(s: Situation) -> Decision | None:
 
 
 def go_on(s: Situation) -> Decision:
-    """None of the others: another round, on what is missing."""
+    """Go on, on what is missing: no other rule applies."""
     missing = held(OBSTACLES, s)
     reasons = missing or ("ending is allowed", *_not_recommended(s))
     open_aspects = missing_aspects(s)

@@ -91,7 +91,7 @@ def deep_share(levels: Mapping[str, CoverageLevel]) -> float:
 
 
 def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
-    """Return the option with most experts, then with the highest mean confidence, then named first; None without any."""
+    """Return the option with most experts, then the highest mean confidence, then named first; None without any."""
     confidences: dict[str, list[float]] = {}
     for position in positions:
         confidences.setdefault(position.preferred_option, []).append(position.confidence)

@@ -29,8 +29,8 @@ class Knobs:
     """What a made deliberation is like.
 
     ``rounds`` and ``experts`` are counts from 1 to 100. The others are shares from 0 to 1: ``agreement``, how likely
-    somebody who disagrees comes over in a round, and how far doubts shrink; ``exploration``, how likely an aspect goes a
-    level deeper in a round; ``novelty_decay``, the part of what is new that each round lacks of the one before;
+    somebody who disagrees comes over in a round, and how far doubts shrink; ``exploration``, how likely an aspect goes
+    a level deeper in a round; ``novelty_decay``, the part of what is new that each round lacks of the one before;
     ``drift``, the part of the messages that are off topic.
     """
 

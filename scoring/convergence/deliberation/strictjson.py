@@ -11,13 +11,14 @@ from typing import Any
 
 from scoring.convergence.deliberation.faults import mapping
 from scoring.errors import MeetingError
-from scoring.text import cut, quote
+from scoring.text import cell
 
 _SPACE = " \t\n\r"
 _EXCERPT = 40
 _LONGEST_INTEGER = 400
 """A whole number of more digits is beyond every float, and slow to read."""
 
+_FENCE = "```"
 _ALONE = "have the judge answer with the JSON alone"
 
 
@@ -104,21 +105,21 @@ class _Text:
         except json.JSONDecodeError as e:
             raise self._error(*_diagnosis(self.text, start, e)) from e
         except RecursionError as e:
-            raise self._error(start, "nested too deep") from e
+            raise self._error(start, "nested too deep", "a judge's record is four deep") from e
         return value, end
 
     def end(self, position: int) -> None:
         """Refuse anything but white space from here on."""
         rest = _skip(self.text, position)
         if rest < len(self.text):
-            raise self._error(rest, _after(self.text, rest))
+            raise self._error(rest, *_after(self.text, rest))
 
-    def _error(self, position: int, reason: str) -> MeetingError:
+    def _error(self, position: int, what: str, remedy: str) -> MeetingError:
         line = self.line + self.text.count("\n", 0, position)
         begin = self.text.rfind("\n", 0, position) + 1
         excerpt = self.text[position : position + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
-        near = f" at {quote(cut(excerpt, _EXCERPT))}" if excerpt else ""
-        return MeetingError(f"{self.source}: line {line}, column {position - begin + 1}: {reason}{near}")
+        near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
+        return MeetingError(f"{self.source}: line {line}, column {position - begin + 1}: {what}{near}; {remedy}")
 
 
 def _skip(text: str, position: int) -> int:
@@ -128,29 +129,30 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _diagnosis(text: str, start: int, error: json.JSONDecodeError) -> tuple[int, str]:
-    """Return where the fault is and what it is, with what to do about it."""
+def _diagnosis(text: str, start: int, error: json.JSONDecodeError) -> tuple[int, str, str]:
+    """Return where the fault is, what it is, and what to do about it."""
     here = _skip(text, error.pos)
-    if text.startswith("```", start):
-        return start, f"a code fence around the JSON; {_ALONE}"
+    if text.startswith(_FENCE, start):
+        return start, "a code fence around the JSON", _ALONE
     if error.pos == start and text[here] not in "{[":
-        return start, f"text that is no JSON; {_ALONE}"
+        return start, "text that is no JSON", _ALONE
     comma = error.pos if text[error.pos : error.pos + 1] == "," else len(text[:here].rstrip(_SPACE)) - 1
     closer = _skip(text, comma + 1)
     if text[comma] == "," and text[closer : closer + 1] in ("}", "]"):
-        return comma, f"a comma before the closing {text[closer]}; JSON has none there"
+        return comma, f"a comma before the closing {text[closer]}", "JSON has none there, take it out"
     if text.startswith(("//", "/*", "#"), here):
-        return here, "a comment; JSON has none"
+        return here, "a comment", "JSON has none, take it out"
     if text.startswith("'", here):
-        return here, 'text in single quotes; JSON has double quotes (")'
+        return here, "text in single quotes", 'JSON has double quotes (")'
     if here >= len(text) or error.msg.startswith("Unterminated"):
-        return min(error.pos, len(text)), "the text ends within the JSON; the answer was cut off"
-    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        return min(error.pos, len(text)), "the text ends within the JSON", "the answer was cut off, ask for it again"
+    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", _ALONE
 
 
-def _after(text: str, position: int) -> str:
-    if text.startswith("```", position):
-        return f"a code fence after the JSON; {_ALONE}"
+def _after(text: str, position: int) -> tuple[str, str]:
+    """Return what stands after the JSON, and what to do about it."""
+    if text.startswith(_FENCE, position):
+        return "a code fence after the JSON", _ALONE
     if text[position] in "{[":
-        return "a second value; put the records into a list, or each on a line of its own"
-    return f"text after the JSON; {_ALONE}"
+        return "a second value", "put the records into a list, or each on a line of its own"
+    return "text after the JSON", _ALONE
