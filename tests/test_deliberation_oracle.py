@@ -79,10 +79,7 @@ def read_statuses(meeting: list[dict[str, Any]], kind: str) -> list[dict[str, An
         untouched = any(s["levels"][name] == "none" for name in REQUIRED)
         both = s["E"] >= e_good and s["C"] >= c_good
         stalled = (
-            earlier is not None
-            and n >= 5
-            and s["R"] <= Fraction(3, 10)
-            and s["C"] - earlier["C"] < Fraction(5, 100)
+            earlier is not None and n >= 5 and s["R"] <= Fraction(3, 10) and s["C"] - earlier["C"] < Fraction(5, 100)
         )
         late = (
             earlier is not None
@@ -173,11 +170,15 @@ def random_meeting(seed: int) -> list[dict[str, Any]]:
 MEETINGS = range(200)
 
 
-@pytest.mark.parametrize("kind", TABLE)
 @pytest.mark.parametrize("seed", MEETINGS)
-def test_a_random_meeting_is_read_as_the_contract_says(seed: int, kind: str) -> None:
+def test_a_random_meeting_is_read_as_the_contract_says(seed: int) -> None:
     meeting = random_meeting(seed)
-    shuffled = random.Random(seed).sample(meeting, len(meeting))
+    for kind in TABLE:
+        agrees(meeting, random.Random(seed).sample(meeting, len(meeting)), kind)
+
+
+def agrees(meeting: list[dict[str, Any]], shuffled: list[dict[str, Any]], kind: str) -> None:
+    """Compare the meter with the oracle, round by round."""
     found = score_meeting(shuffled, kind)
     wanted = read_statuses(meeting, kind)
     assert [(v.status, v.strength, v.ending_allowed) for v in found] == [

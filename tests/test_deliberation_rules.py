@@ -1,6 +1,7 @@
 """The rules of the deliberation meter: each one firing and not, each boundary, and their order."""
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -126,7 +127,8 @@ def test_the_last_round_parks_with_what_is_missing() -> None:
     assert verdict.reasons == (
         "round 10 of at most 10",
         "exploration 0.5 is below its minimum of 0.6",
-        "problem_clarity, objectives, risks_failure_modes must be deep; 0 of all aspects are deep, at least 0.6 must be",
+        "problem_clarity, objectives, risks_failure_modes must be deep; "
+        "0 of all aspects are deep, at least 0.6 must be",
         "convergence 0.5333 is below its minimum of 0.6",
         "focus 0.1 is below its minimum of 0.6",
     )
@@ -400,7 +402,7 @@ def test_a_round_that_no_other_rule_decides_goes_on(given: Mapping[str, Any], re
 
 
 def test_low_focus_adds_a_reason_and_a_prompt_to_any_round() -> None:
-    drift = {"messages": (1, 0, 9), "focus__focus_drift_notes": "hiring"}
+    drift: dict[str, Any] = {"messages": (1, 0, 9), "focus__focus_drift_notes": "hiring"}
     for given in (record(1, levels=ALL_NONE, **drift), record(2, **drift), record(3, **drift), record(10, **drift)):
         verdict = last([given])
         assert verdict.reasons.count("focus 0.1 is below its minimum of 0.6") == 1
@@ -481,7 +483,7 @@ def test_a_verdict_does_not_depend_on_later_rounds() -> None:
 def test_records_are_sorted_by_round() -> None:
     records = [record(number, points=(number, 9)) for number in (4, 1, 3)]
     assert [verdict.round_index for verdict in score_meeting(records)] == [1, 3, 4]
-    assert score_meeting(records) == score_meeting(sorted(records, key=lambda r: int(r["round_index"])))
+    assert score_meeting(records) == score_meeting(sorted(records, key=itemgetter("round_index")))
 
 
 def test_pressure_says_what_is_used() -> None:

@@ -109,14 +109,14 @@ def test_recent_novelty_without_points_is_0() -> None:
 
 
 def test_recent_novelty_of_the_first_record_is_what_it_states() -> None:
-    stated = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
+    stated: dict[str, Any] = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
     assert recent(record(4, **stated)) == [0.3]
     assert recent(record(4, points=(1, 1), novelty__novelty_score_recent=None)) == [0.5]
     assert recent(record(4, points=(1, 1), novelty__novelty_score_recent=0)) == [0.0]
 
 
 def test_recent_novelty_after_a_gap_is_that_of_the_round_whatever_is_stated() -> None:
-    stated = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
+    stated: dict[str, Any] = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
     assert recent(record(1, points=(3, 1)), record(3, **stated)) == [0.75, 0.5]
     assert recent(record(1, points=(3, 1)), record(2, **stated)) == [0.75, 4 / 6]
 
@@ -128,7 +128,7 @@ def test_completeness_is_the_weighted_index() -> None:
 
 def test_every_score_is_within_0_and_1_at_the_ends() -> None:
     best = scores(experts=(("A", 1.0),) * 3, messages=(1, 0, 0), points=(0, 1))
-    assert best == Scores(1.0, 1.0, 1.0, 0.0, 0.0, pytest.approx(1.0, abs=1e-12), 0.0)
+    assert best == Scores(1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0)
     worst = scores(levels=ALL_NONE, experts=(), messages=(0, 0, 1), points=(1, 0))
     assert worst == Scores(0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
 
@@ -208,7 +208,7 @@ def test_a_number_that_is_far_from_a_score_is_a_difference_and_no_error() -> Non
 
 
 def test_experts_that_are_stated_without_any_differ_from_none() -> None:
-    stated = {"convergence__leading_option_support_fraction": 0.5, "convergence__leading_option_avg_confidence": 0.6}
+    stated: dict[str, Any] = {"convergence__leading_option_support_fraction": 0.5, "convergence__leading_option_avg_confidence": 0.6}
     found = {d.field: d.computed for d in last([record(experts=(), **stated)]).stated_differences}
     assert found == {f"convergence.{name.partition('__')[2]}": 0.0 for name in stated}
 

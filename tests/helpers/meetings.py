@@ -24,7 +24,7 @@ ALL_NONE = dict.fromkeys(CHECKLIST, "none")
 
 
 def record(
-    number: int = 3,
+    number: Any = 3,
     levels: Mapping[str, str] = ALL_DEEP,
     experts: Sequence[tuple[str, float]] = (("A", 0.8),) * 5,
     messages: tuple[int, int, int] = (8, 0, 2),

@@ -4,6 +4,7 @@ A field that the contract marks with ``?`` may be missing or null. Keys that nob
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -21,7 +22,18 @@ STDIN = "-"
 
 _LARGEST = 10**9
 
-Name: TypeAlias = Annotated[str, Field(pattern=r"\S")]
+
+def _utf8(text: str) -> str:
+    """Refuse half of a surrogate pair, which a JSON escape can spell and no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("string_unicode", "not UTF-8") from None
+    return text
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(_utf8)]
+Name: TypeAlias = Annotated[Text, Field(pattern=r"\S")]
 Count: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
 RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=_LARGEST)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -40,8 +52,8 @@ class Block(BaseModel):
 class Summary(Block):
     """What the round said, in short."""
 
-    round_brief: str
-    key_new_points: list[str]
+    round_brief: Text
+    key_new_points: list[Text]
 
 
 class Aspect(Block):
@@ -49,23 +61,28 @@ class Aspect(Block):
 
     name: Name
     coverage_level: CoverageLevel
-    notes: str | None = None
+    notes: Text | None = None
 
 
-def _once(aspects: list[Aspect]) -> list[Aspect]:
-    names = [aspect.name for aspect in aspects]
-    for name in dict.fromkeys(names):
-        if names.count(name) > 1:
-            raise PydanticCustomError("twice", "{name} is named twice", {"name": shown(name)})
+def _refuse_repeated(names: list[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise PydanticCustomError(
+                "repeated", "{name} is named {count} times", {"name": shown(name), "count": count}
+            )
+
+
+def _aspects_once(aspects: list[Aspect]) -> list[Aspect]:
+    _refuse_repeated([aspect.name for aspect in aspects])
     return aspects
 
 
 class Exploration(Block):
     """The aspects that the meeting has explored so far; no name stands here twice."""
 
-    aspects: Annotated[list[Aspect], AfterValidator(_once)]
+    aspects: Annotated[list[Aspect], AfterValidator(_aspects_once)]
     exploration_score: float | None = None
-    missing_critical_aspects: list[str] | None = None
+    missing_critical_aspects: list[Text] | None = None
 
 
 class ExpertPosition(Block):
@@ -74,28 +91,33 @@ class ExpertPosition(Block):
     expert_id: Name
     preferred_option: Name
     confidence: Share
-    notes: str | None = None
+    notes: Text | None = None
+
+
+def _experts_once(positions: list[ExpertPosition]) -> list[ExpertPosition]:
+    _refuse_repeated([position.expert_id for position in positions])
+    return positions
 
 
 class Convergence(Block):
-    """Where the experts stand."""
+    """Where the experts stand, each of them once."""
 
-    options_considered: list[str] | None = None
-    expert_positions: list[ExpertPosition]
-    leading_option: str | None = None
+    options_considered: list[Text] | None = None
+    expert_positions: Annotated[list[ExpertPosition], AfterValidator(_experts_once)]
+    leading_option: Text | None = None
     leading_option_support_fraction: float | None = None
     leading_option_avg_confidence: float | None = None
     convergence_score: float | None = None
-    disagreement_notes: str | None = None
+    disagreement_notes: Text | None = None
 
 
 class Annotation(Block):
     """How much one message had to do with the decision."""
 
-    message_id: str
-    speaker_id: str
+    message_id: Text
+    speaker_id: Text
     topic_relevance: Relevance
-    notes: str | None = None
+    notes: Text | None = None
 
 
 class Focus(Block):
@@ -106,7 +128,7 @@ class Focus(Block):
     context_count: Count
     off_topic_count: Count
     focus_score: float | None = None
-    focus_drift_notes: str | None = None
+    focus_drift_notes: Text | None = None
 
 
 class Novelty(Block):
@@ -116,8 +138,8 @@ class Novelty(Block):
     repeated_points_count: Count
     novelty_score_overall: float | None = None
     novelty_score_recent: Share | None = None
-    examples_novel_points: list[str] | None = None
-    examples_repeated_points: list[str] | None = None
+    examples_novel_points: list[Text] | None = None
+    examples_repeated_points: list[Text] | None = None
 
 
 class CostTime(Block):
@@ -146,14 +168,14 @@ class Recommendation(Block):
     """The judge's own recommendation; its status is compared, its prompts are handed on."""
 
     status: Status
-    rationale: list[str]
-    next_round_focus_prompts: list[str]
+    rationale: list[Text]
+    next_round_focus_prompts: list[Text]
 
 
 class JudgeRecord(Block):
     """One judge's record of one round of a deliberation."""
 
-    meeting_id: str | None = None
+    meeting_id: Text | None = None
     round_index: RoundNumber
     summary: Summary | None = None
     exploration: Exploration

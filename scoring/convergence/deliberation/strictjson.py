@@ -146,7 +146,7 @@ def _diagnosis(text: str, start: int, error: json.JSONDecodeError) -> tuple[int,
         return here, "text in single quotes", 'JSON has double quotes (")'
     if here >= len(text) or error.msg.startswith("Unterminated"):
         return min(error.pos, len(text)), "the text ends within the JSON", "the answer was cut off, ask for it again"
-    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", _ALONE
+    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", "mend it there or ask the judge again"
 
 
 def _after(text: str, position: int) -> tuple[str, str]:
