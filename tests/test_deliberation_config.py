@@ -11,7 +11,7 @@ import pytest
 from helpers.doors import ends, make_fifo
 
 import scoring.convergence.deliberation.config as module
-from scoring.convergence.deliberation.config import PRESETS, find_config, meeting_config, preset, unknown_keys
+from scoring.convergence.deliberation.config import PRESETS, find_meeting_config, meeting_config, preset, unknown_keys
 from scoring.convergence.deliberation.schema import config_schema
 from scoring.errors import InputError, MeetingError
 
@@ -214,13 +214,13 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_a_config_is_read_from_a_file(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(FILES[name], "utf-8")
-    found = find_config(tmp_path / name)
+    found = find_meeting_config(tmp_path / name)
     assert (found.round_limits.min_rounds, found.round_limits.max_rounds) == (2, 5)
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_config_is_found_by_name(name: str) -> None:
-    assert find_config(name) == preset(name)
+    assert find_meeting_config(name) == preset(name)
 
 
 @pytest.mark.parametrize(
@@ -250,22 +250,22 @@ def test_a_config_is_found_by_name(name: str) -> None:
 def test_a_file_that_is_no_config_is_refused_with_its_place(name: str, text: str, fault: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     with pytest.raises(MeetingError, match=re.escape(f"{tmp_path / name}: {fault}")):
-        find_config(tmp_path / name)
+        find_meeting_config(tmp_path / name)
 
 
 def test_a_file_that_is_not_there_or_none_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file; --config takes default, tactical, strategic or a file"):
-        find_config(tmp_path / "a.toml")
+        find_meeting_config(tmp_path / "a.toml")
     with pytest.raises(InputError, match=r"^tactcal: no such config; name one of default, tactical, strategic, or"):
-        find_config("tactcal")
+        find_meeting_config("tactcal")
     with pytest.raises(InputError, match="is not a plain file"):
-        ends(lambda: find_config(make_fifo(tmp_path / "fifo.yaml")))
+        ends(lambda: find_meeting_config(make_fifo(tmp_path / "fifo.yaml")))
     (tmp_path / "d.json").mkdir()
     with pytest.raises(InputError, match="is a directory"):
-        find_config(tmp_path / "d.json")
+        find_meeting_config(tmp_path / "d.json")
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
     with pytest.raises(MeetingError, match="byte 1: not UTF-8"):
-        find_config(tmp_path / "bytes.toml")
+        find_meeting_config(tmp_path / "bytes.toml")
 
 
 # The schema

@@ -12,7 +12,7 @@ from helpers.doors import ends, make_fifo
 from helpers.meetings import record
 
 from scoring.convergence.deliberation.meter import score_meeting
-from scoring.convergence.deliberation.records import JudgeRecord, check_records, read_records
+from scoring.convergence.deliberation.records import JudgeRecord, check_records, read_meeting_records
 from scoring.convergence.deliberation.schema import record_schema
 from scoring.errors import InputError, MeetingError
 
@@ -29,7 +29,7 @@ def faults(*records: Any) -> tuple[str, ...]:
 def read(tmp_path: Path, text: str | bytes) -> list[JudgeRecord]:
     path = tmp_path / "rounds.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_records(path)
+    return read_meeting_records(path)
 
 
 def refused(tmp_path: Path, text: str | bytes) -> tuple[str, ...]:
@@ -71,13 +71,13 @@ def test_lines_may_hold_any_separator_of_unicode(tmp_path: Path) -> None:
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode())))
-    assert [r.round_index for r in read_records("-")] == [3]
+    assert [r.round_index for r in read_meeting_records("-")] == [3]
 
 
 def test_standard_input_that_is_closed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match=r"^standard input: is closed$"):
-        read_records("-")
+        read_meeting_records("-")
 
 
 def test_models_and_plain_data_may_be_mixed() -> None:
@@ -351,11 +351,11 @@ def test_many_lines_are_read_in_good_time(tmp_path: Path) -> None:
 
 def test_a_file_that_is_none_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere: no such file; name a judge's records, or - for standard input$"):
-        read_records(tmp_path / "nowhere")
+        read_meeting_records(tmp_path / "nowhere")
     with pytest.raises(InputError, match="is a directory"):
-        read_records(tmp_path)
+        read_meeting_records(tmp_path)
     with pytest.raises(InputError, match="is not a plain file"):
-        ends(lambda: read_records(make_fifo(tmp_path / "fifo")))
+        ends(lambda: read_meeting_records(make_fifo(tmp_path / "fifo")))
 
 
 # The schema

@@ -1,7 +1,6 @@
 """The rules of the deliberation meter: each one firing and not, each boundary, and their order."""
 
 from collections.abc import Mapping
-from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, CHECKLIST, REQUIRE
 from scoring.convergence.deliberation.config import PRESETS
 from scoring.convergence.deliberation.meter import score_meeting
 from scoring.convergence.deliberation.rules import DOUBTS, OBSTACLES, RULES
-from scoring.convergence.deliberation.verdict import Verdict
+from scoring.convergence.deliberation.verdict import MeetingVerdict
 
 EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
 """How far above a score its threshold may be and still be reached."""
@@ -39,7 +38,7 @@ LATE = "rules.late_rounds"
 Setting = tuple[str, Any]
 
 
-def decided(verdict: Verdict) -> tuple[str, str]:
+def decided(verdict: MeetingVerdict) -> tuple[str, str]:
     return verdict.rule, verdict.status
 
 
@@ -483,7 +482,7 @@ def test_a_verdict_does_not_depend_on_later_rounds() -> None:
 def test_records_are_sorted_by_round() -> None:
     records = [record(number, points=(number, 9)) for number in (4, 1, 3)]
     assert [verdict.round_index for verdict in score_meeting(records)] == [1, 3, 4]
-    assert score_meeting(records) == score_meeting(sorted(records, key=itemgetter("round_index")))
+    assert score_meeting(records) == score_meeting([records[1], records[2], records[0]])
 
 
 def test_pressure_says_what_is_used() -> None:

@@ -208,7 +208,10 @@ def test_a_number_that_is_far_from_a_score_is_a_difference_and_no_error() -> Non
 
 
 def test_experts_that_are_stated_without_any_differ_from_none() -> None:
-    stated: dict[str, Any] = {"convergence__leading_option_support_fraction": 0.5, "convergence__leading_option_avg_confidence": 0.6}
+    stated: dict[str, Any] = {
+        "convergence__leading_option_support_fraction": 0.5,
+        "convergence__leading_option_avg_confidence": 0.6,
+    }
     found = {d.field: d.computed for d in last([record(experts=(), **stated)]).stated_differences}
     assert found == {f"convergence.{name.partition('__')[2]}": 0.0 for name in stated}
 

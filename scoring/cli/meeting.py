@@ -65,14 +65,14 @@ def command() -> None:
 def score(file: str, config: str, plot: Path | None, options: dict[str, Any]) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
     from scoring.convergence.deliberation.meter import score_meeting
-    from scoring.convergence.deliberation.records import read_records
+    from scoring.convergence.deliberation.records import read_meeting_records
 
     if plot is not None:
         from scoring.convergence.deliberation.plot import check_plot, draw_meeting
 
         check_plot(plot)
     settings = _config(config)
-    records = read_records(file)
+    records = read_meeting_records(file)
     verdicts = score_meeting(records, settings)
     if options["json"]:
         write_json([verdict.as_dict() for verdict in verdicts])
@@ -96,9 +96,9 @@ def _title(records: "Sequence[JudgeRecord]", file: str) -> str:
 
 def _config(name: str) -> "MeetingConfig":
     """Find a config, and warn of keys in it that mean nothing."""
-    from scoring.convergence.deliberation.config import find_config, unknown_keys
+    from scoring.convergence.deliberation.config import find_meeting_config, unknown_keys
 
-    found = find_config(name)
+    found = find_meeting_config(name)
     for key in unknown_keys(found):
         warn(f"{name}: {key} is no key of a config and is ignored")
     return found
@@ -118,7 +118,7 @@ _SHARE = click.FloatRange(0, 1)
 
 
 @command.command("simulate", epilog="Example:  da-score meeting simulate --seed 7 --agreement 0.5 --out made.jsonl")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed is another meeting.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed is another meeting.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=10, show_default=True, help="How many rounds it has.")
 @click.option("--experts", type=click.IntRange(1, 100), default=5, show_default=True, help="How many take part.")
 @click.option(

@@ -10,7 +10,7 @@ from scoring.cli import meeting_text
 from scoring.cli.screen import _console, _plain, _table
 from scoring.convergence.deliberation.config import MeetingConfig
 from scoring.convergence.deliberation.simulate import Ending, Knobs
-from scoring.convergence.deliberation.verdict import Verdict
+from scoring.convergence.deliberation.verdict import MeetingVerdict
 from scoring.text import printable
 
 _STATUS_STYLES = {
@@ -25,7 +25,7 @@ def _status(name: str) -> Text:
     return Text(name, _STATUS_STYLES[name])
 
 
-def show_meeting(verdicts: Sequence[Verdict], config: MeetingConfig, name: str, config_name: str) -> None:
+def show_meeting(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name: str, config_name: str) -> None:
     """Show the rounds of a meeting as a table, and the reasons of each in words."""
     console = _console()
     console.print(Text(meeting_text.title(name, config_name, config) + "\n", "bold"))

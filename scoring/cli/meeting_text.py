@@ -10,7 +10,7 @@ from scoring.convergence.deliberation.config import MeetingConfig
 from scoring.convergence.deliberation.records import JudgeRecord
 from scoring.convergence.deliberation.rules import words
 from scoring.convergence.deliberation.simulate import Ending, Knobs
-from scoring.convergence.deliberation.verdict import Verdict
+from scoring.convergence.deliberation.verdict import MeetingVerdict
 from scoring.convergence.thresholds import PLACES, rounded
 from scoring.text import printable
 
@@ -38,7 +38,7 @@ def title(name: str, config_name: str, config: MeetingConfig) -> str:
     )
 
 
-def score_cells(verdict: Verdict) -> tuple[str, ...]:
+def score_cells(verdict: MeetingVerdict) -> tuple[str, ...]:
     """Return the cells of one round."""
     s = verdict.scores
     shown = (s.exploration, s.convergence, s.focus, s.novelty, s.novelty_recent, s.completeness, s.disagreement)
@@ -46,7 +46,7 @@ def score_cells(verdict: Verdict) -> tuple[str, ...]:
     return (str(verdict.round_index), verdict.status, verdict.strength or "-", may_end, *map(number, shown))
 
 
-def round_lines(verdict: Verdict) -> Iterator[tuple[str, str]]:
+def round_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
     """Yield what there is to say of a round, with a label on the first line of each kind."""
     yield from _labelled("why", [*verdict.reasons, f"(rule {verdict.rule})"])
     yield from _labelled("to say", [verdict.facilitator_prompt])
@@ -68,7 +68,7 @@ def _value(value: float | str) -> str:
     return value if isinstance(value, str) else words(value)
 
 
-def _pressure(verdict: Verdict) -> str:
+def _pressure(verdict: MeetingVerdict) -> str:
     used = verdict.pressure
     parts = [f"{used.rounds_used * 100:.0f} % of the rounds"]
     if used.time_used is not None:
@@ -78,7 +78,7 @@ def _pressure(verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-def meeting_text(verdicts: Sequence[Verdict], config: MeetingConfig, name: str, config_name: str) -> str:
+def meeting_text(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name: str, config_name: str) -> str:
     """Return the rounds of a meeting as a table, and the reasons of each in words."""
     lines = [title(name, config_name, config) + "\n\n", _row(_SCORE_WIDTHS, SCORE_HEAD)]
     lines += [_row(_SCORE_WIDTHS, score_cells(verdict)) for verdict in verdicts]

@@ -5,7 +5,7 @@ from typing import Any
 
 from scoring.convergence.deliberation.config import MeetingConfig, meeting_config
 from scoring.convergence.deliberation.meter import score_meeting
-from scoring.convergence.deliberation.verdict import Verdict
+from scoring.convergence.deliberation.verdict import MeetingVerdict
 
 CHECKLIST = (
     "problem_clarity",
@@ -65,6 +65,6 @@ def config(*settings: tuple[str, Any], kind: str = "default") -> MeetingConfig:
     return meeting_config(data)
 
 
-def last(records: Sequence[Mapping[str, Any]], *settings: tuple[str, Any], kind: str = "default") -> Verdict:
+def last(records: Sequence[Mapping[str, Any]], *settings: tuple[str, Any], kind: str = "default") -> MeetingVerdict:
     """Return the verdict of the last round of a meeting."""
     return score_meeting(records, config(*settings, kind=kind))[-1]

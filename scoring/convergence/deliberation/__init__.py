@@ -2,5 +2,5 @@
 
 A judge writes one record per round. The way through: :mod:`records` and :mod:`config` say what is read,
 :mod:`scores` computes each round's scores from the record's own evidence, :mod:`rules` holds the rules in their order,
-and :mod:`meter` puts them together into one :class:`~scoring.convergence.deliberation.verdict.Verdict` per round.
+and :mod:`meter` puts them together into one verdict per round.
 """

@@ -183,7 +183,7 @@ class MeetingConfig(Block):
     rules: Rules
 
 
-def find_config(name: str | Path) -> MeetingConfig:
+def find_meeting_config(name: str | Path) -> MeetingConfig:
     """Return the config a user means: a preset by name, or a file (.json, .yaml, .toml), whole or partial.
 
     Raises:

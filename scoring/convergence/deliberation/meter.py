@@ -15,13 +15,13 @@ from scoring.convergence.deliberation.rules import (
     off_topic,
 )
 from scoring.convergence.deliberation.scores import Scores, coverage, leading, score_round
-from scoring.convergence.deliberation.verdict import Pressure, Verdict
+from scoring.convergence.deliberation.verdict import MeetingVerdict, Pressure
 
 
 def score_meeting(
     records: Iterable[JudgeRecord | Mapping[str, Any]],
     config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
-) -> list[Verdict]:
+) -> list[MeetingVerdict]:
     """Score every round of a deliberation and say whether it may end (contract section 7).
 
     Args:
@@ -46,10 +46,10 @@ def _config(config: MeetingConfig | Mapping[str, Any] | str) -> MeetingConfig:
     return preset(config) if isinstance(config, str) else meeting_config(config)
 
 
-def _verdicts(records: list[JudgeRecord], config: MeetingConfig) -> list[Verdict]:
+def _verdicts(records: list[JudgeRecord], config: MeetingConfig) -> list[MeetingVerdict]:
     by_round = {record.round_index: record for record in records}
     scores: dict[int, Scores] = {}
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[int, MeetingVerdict] = {}
     for record in records:
         number = record.round_index
         scores[number] = score_round(record, by_round.get(number - 1), record is records[0], config.weights)
@@ -61,7 +61,7 @@ def _verdicts(records: list[JudgeRecord], config: MeetingConfig) -> list[Verdict
 def _situation(
     record: JudgeRecord,
     before: JudgeRecord | None,
-    verdict_before: Verdict | None,
+    verdict_before: MeetingVerdict | None,
     scores: Mapping[int, Scores],
     config: MeetingConfig,
 ) -> Situation:
@@ -79,14 +79,14 @@ def _situation(
     )
 
 
-def _verdict(s: Situation) -> Verdict:
+def _verdict(s: Situation) -> MeetingVerdict:
     rule, decision = decide(s)
     drift = off_topic(s)
     missing = missing_aspects(s)
     refocus = (_refocus(s),) if drift else ()
     own = s.record.stop_continue_recommendation
     prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
-    return Verdict(
+    return MeetingVerdict(
         round_index=s.record.round_index,
         scores=s.scores,
         status=decision.status,

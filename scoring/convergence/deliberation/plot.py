@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.atomic import write_atomically
 from scoring.convergence.deliberation.config import MeetingConfig
-from scoring.convergence.deliberation.verdict import Verdict
+from scoring.convergence.deliberation.verdict import MeetingVerdict
 from scoring.errors import InputError
 
 _STATUS_COLOURS = {
@@ -39,7 +39,7 @@ def check_plot(path: Path) -> None:
         raise InputError("--plot needs matplotlib, which is not installed: pip install 'da-score[plot]'")
 
 
-def draw_meeting(path: Path, verdicts: Sequence[Verdict], config: MeetingConfig) -> None:
+def draw_meeting(path: Path, verdicts: Sequence[MeetingVerdict], config: MeetingConfig) -> None:
     """Draw scores over rounds; a dashed line of a score's colour is the threshold that an end needs.
 
     Raises:

@@ -188,20 +188,29 @@ class JudgeRecord(Block):
     user_confirmed: bool | None = None
 
 
-def read_records(source: Path | str) -> list[JudgeRecord]:
+def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
     """Read the records of a meeting from a JSON object, a JSON list or JSONL, sorted by round; ``-`` is standard input.
 
     Raises:
         InputError: there is no such file, or it is no plain file of a sane size.
         MeetingError: it holds something else; every fault names the round, the field and the reason.
     """
-    name = "standard input" if str(source) == STDIN else str(source)
-    data = _standard_input() if str(source) == STDIN else _file(source)
-    values = read_values(decode(data, name), name)
+    if str(source) == STDIN:
+        return parse_meeting_records(_standard_input(), "standard input")
+    return parse_meeting_records(_file(source), str(source))
+
+
+def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
+    """Read the records of a meeting from a judge's answer: JSON or JSONL and nothing else, sorted by round.
+
+    Raises:
+        MeetingError: it is anything else; every fault names ``source``, the place or round, the field and the reason.
+    """
+    values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
     try:
         return check_records(values)
     except MeetingError as e:
-        raise MeetingError(*(f"{name}: {fault}" for fault in e.faults)) from e
+        raise MeetingError(*(f"{source}: {fault}" for fault in e.faults)) from e
 
 
 def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:

@@ -14,7 +14,7 @@ from scoring.convergence.deliberation.config import MeetingConfig
 from scoring.convergence.deliberation.meter import score_meeting
 from scoring.convergence.deliberation.records import JudgeRecord, check_records
 from scoring.convergence.deliberation.scores import CHECKLIST
-from scoring.convergence.deliberation.verdict import Verdict
+from scoring.convergence.deliberation.verdict import MeetingVerdict
 from scoring.errors import MeetingError
 
 OPTIONS = ("option_a", "option_b", "option_c")
@@ -28,10 +28,10 @@ MOST_ROUNDS, MOST_EXPERTS = 100, 100
 class Knobs:
     """What a made deliberation is like.
 
-    ``rounds`` and ``experts`` are counts from 1 to 100. The others are shares from 0 to 1: ``agreement``, how likely
-    somebody who disagrees comes over in a round, and how far doubts shrink; ``exploration``, how likely an aspect goes
-    a level deeper in a round; ``novelty_decay``, the part of what is new that each round lacks of the one before;
-    ``drift``, the part of the messages that are off topic.
+    ``seed`` is 0 or more; ``rounds`` and ``experts`` are counts from 1 to 100. The others are shares from 0 to 1:
+    ``agreement``, how likely somebody who disagrees comes over in a round, and how far doubts shrink; ``exploration``,
+    how likely an aspect goes a level deeper in a round; ``novelty_decay``, the part of what is new that each round
+    lacks of the one before; ``drift``, the part of the messages that are off topic.
     """
 
     seed: int = 0
@@ -44,6 +44,8 @@ class Knobs:
 
     def __post_init__(self) -> None:
         """Refuse what no meeting is like."""
+        if self.seed < 0:
+            raise MeetingError(f"seed is {self.seed}, below 0")
         for name, most in (("rounds", MOST_ROUNDS), ("experts", MOST_EXPERTS)):
             if not 1 <= getattr(self, name) <= most:
                 raise MeetingError(f"{name} is {getattr(self, name)}, not 1 to {most}")
@@ -57,10 +59,10 @@ class Ending:
     """When a config would end a meeting: its verdicts up to there, or all of them when it would not."""
 
     config: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[MeetingVerdict, ...]
 
     @property
-    def last(self) -> Verdict | None:
+    def last(self) -> MeetingVerdict | None:
         """The verdict that ends the meeting, None when none does."""
         return self.verdicts[-1] if self.verdicts[-1].ends else None
 
@@ -101,7 +103,7 @@ def endings(records: Sequence[JudgeRecord], configs: Mapping[str, MeetingConfig]
     return [Ending(name, _until_the_end(score_meeting(records, config))) for name, config in configs.items()]
 
 
-def _until_the_end(verdicts: list[Verdict]) -> tuple[Verdict, ...]:
+def _until_the_end(verdicts: list[MeetingVerdict]) -> tuple[MeetingVerdict, ...]:
     end = next((n for n, verdict in enumerate(verdicts, start=1) if verdict.ends), len(verdicts))
     return tuple(verdicts[:end])
 

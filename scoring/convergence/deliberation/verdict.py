@@ -32,7 +32,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MeetingVerdict:
     """What the meter says of one round (contract section 7). ``as_dict`` rounds its numbers to 4 places."""
 
     round_index: int
