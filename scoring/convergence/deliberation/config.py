@@ -16,7 +16,6 @@ from pydantic_core import PydanticCustomError
 from scoring.convergence.deliberation.faults import checked, dotted, shown
 from scoring.convergence.deliberation.records import Block, Name, RoundNumber, Share
 from scoring.convergence.deliberation.strictjson import decode, read_json
-from scoring.convergence.deliberation.yamldata import read_yaml
 from scoring.convergence.thresholds import TOLERANCE
 from scoring.errors import InputError, MeetingError
 from scoring.evidence.files import read_file
@@ -278,4 +277,6 @@ def _read(path: Path) -> Any:
             return tomllib.loads(decode(data, str(path)))
         except (ValueError, RecursionError) as e:
             raise MeetingError(f"{path}: not TOML: {e}") from e
+    from scoring.convergence.deliberation.yamldata import read_yaml  # other formats do not pay for it
+
     return read_yaml(data, str(path))

@@ -46,7 +46,7 @@ Status: TypeAlias = Literal["must_continue", "continue_targeted", "ready_to_deci
 class Block(BaseModel):
     """Part of a record or config: a number is a number and text is text, and unknown keys are kept."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow", allow_inf_nan=False)
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow", allow_inf_nan=False, defer_build=True)
 
 
 class Summary(Block):
