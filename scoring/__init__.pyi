@@ -26,7 +26,7 @@ from scoring.convergence.deliberation.meter import score_meeting as score_meetin
 from scoring.convergence.deliberation.records import JudgeRecord as JudgeRecord
 from scoring.convergence.deliberation.records import parse_meeting_records as parse_meeting_records
 from scoring.convergence.deliberation.records import read_meeting_records as read_meeting_records
-from scoring.convergence.deliberation.simulate import Knobs as Knobs
+from scoring.convergence.deliberation.simulate import MeetingKnobs as MeetingKnobs
 from scoring.convergence.deliberation.simulate import simulate_meeting as simulate_meeting
 from scoring.convergence.deliberation.verdict import MeetingVerdict as MeetingVerdict
 from scoring.demo import build_demo as build_demo

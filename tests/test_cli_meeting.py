@@ -18,7 +18,7 @@ from scoring import score_meeting
 from scoring.cli import main
 from scoring.convergence.deliberation.config import preset
 from scoring.convergence.deliberation.schema import config_schema, record_schema
-from scoring.convergence.deliberation.simulate import Knobs, simulate_meeting
+from scoring.convergence.deliberation.simulate import MeetingKnobs, simulate_meeting
 
 DaScore = Callable[..., Outcome]
 ROUNDS = [record(1, levels=ALL_NONE), record(2), record(3)]
@@ -84,6 +84,27 @@ def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore,
         *("round_index", "scores", "status", "rule", "strength", "ending_allowed", "reasons", "facilitator_prompt"),
         *("next_round_focus_prompts", "missing_aspects", "pressure", "stated_differences"),
     ]
+
+
+def test_json_may_be_a_setting(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DA_SCORE_JSON", "1")
+    assert len(da_score("meeting", write(tmp_path / "r")).json) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("da-score meeting s", {"plain,score", "plain,schema", "plain,simulate", "file,s"}),
+        ("da-score meeting rounds.jsonl --pl", {"plain,--plot"}),
+        ("da-score meeting schema ", {"plain,record", "plain,config"}),
+    ],
+)
+def test_shells_complete_commands_files_and_options(words: str, wanted: set[str]) -> None:
+    variables = {"_DA_SCORE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    code = "from scoring.cli import run; run()"
+    environment = os.environ | variables
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert set(done.stdout.split()) == wanted
 
 
 def test_numbers_of_data_have_4_places(da_score: DaScore, tmp_path: Path) -> None:
@@ -276,7 +297,7 @@ def test_the_records_can_be_kept_and_scored(name: str, lines: int | None, da_sco
     assert done.out.endswith(f"Wrote the records to {out}\n")
     assert lines is None or out.read_text().count("\n") == lines
     found = da_score("meeting", out, "--json").json
-    assert found == [v.as_dict() for v in score_meeting(simulate_meeting(Knobs(seed=3, rounds=4)))]
+    assert found == [v.as_dict() for v in score_meeting(simulate_meeting(MeetingKnobs(seed=3, rounds=4)))]
 
 
 def test_data_of_a_made_meeting_has_everything(da_score: DaScore) -> None:

@@ -145,7 +145,8 @@ def with_expert(**fields: Any) -> dict[str, Any]:
         (record(True), "record 1: round_index: true is not a whole number"),
         (record(3.0), "record 1: round_index: 3.0 is not a whole number"),
         (record(None), "record 1: round_index: null is not a whole number"),
-        (record(10**9 + 1), "round 1000000001: round_index: 1000000001 is above 1e+09"),
+        (record(10**9 + 1), "record 1: round_index: 1000000001 is above 1e+09"),
+        (record(10**5000), "record 1: round_index: a number of too many digits is above 1e+09"),
         (record(3, meeting_id=7), "round 3: meeting_id: 7 is not text"),
         (record(3, user_confirmed="no"), 'round 3: user_confirmed: "no" is not true or false'),
         (record(3, user_confirmed=0), "round 3: user_confirmed: 0 is not true or false"),
@@ -336,6 +337,15 @@ def test_records_without_a_meeting_go_with_those_of_one() -> None:
 )
 def test_what_is_no_record_is_shown_with_its_place(text: str | bytes, fault: str, tmp_path: Path) -> None:
     assert refused(tmp_path, text)[0].startswith(fault)
+
+
+def test_unknown_keys_may_nest_as_deep_as_json_can_be_read(tmp_path: Path) -> None:
+    depth = 900
+    text = GOOD[:-1] + ', "x": ' + '{"y": [' * (depth // 2) + "1" + "]}" * (depth // 2) + "}"
+    try:
+        assert len(read(tmp_path, text)) == 1
+    except MeetingError as e:
+        assert "nested too deep" in str(e)
 
 
 def test_every_line_that_is_not_json_is_listed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, CHECKLIST, REQUIRE
 
 from scoring.convergence.deliberation.config import PRESETS
 from scoring.convergence.deliberation.meter import score_meeting
-from scoring.convergence.deliberation.rules import DOUBTS, OBSTACLES, RULES
+from scoring.convergence.deliberation.rules import DOUBTS, OBSTACLES, RULES, words
 from scoring.convergence.deliberation.verdict import MeetingVerdict
 
 EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
@@ -544,3 +544,20 @@ def test_the_checklist_is_that_of_the_contract() -> None:
 
 def test_config_helper_takes_paths() -> None:
     assert config((E_GOOD, 0.9)).thresholds.exploration.target_good == 0.9
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (0.6, "0.6"),
+        (1 / 3, "0.3333"),
+        (1.0, "1"),
+        (100.0, "100"),
+        (-0.05, "-0.05"),
+        (1e300, "1e+300"),
+    ],
+)
+def test_numbers_in_words(number: float, text: str) -> None:
+    assert words(number) == text

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from scoring.cli.app import shared_options
+from scoring.cli.app import settings_options
 from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.settings import Settings
 
 if TYPE_CHECKING:  # the models take longer to load than the help to print
     from scoring.convergence.deliberation.config import MeetingConfig
@@ -32,6 +34,9 @@ class _FileOrCommand(click.Group):
             args = [SCORE, *args]
         return super().parse_args(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return [*super().shell_complete(ctx, incomplete), CompletionItem(incomplete, type="file")]
+
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "[OPTIONS] FILE")
         for name in self.list_commands(ctx):
@@ -53,7 +58,7 @@ def command() -> None:
 
 
 @command.command(SCORE, epilog="Example:  da-score meeting score rounds.jsonl --json")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
 @click.option(
     "--plot",
@@ -61,8 +66,8 @@ def command() -> None:
     metavar="FILE.svg",
     help="Draw the scores over the rounds, with thresholds and statuses.",
 )
-@shared_options()
-def score(file: str, config: str, plot: Path | None, options: dict[str, Any]) -> None:
+@settings_options()
+def score(file: str, config: str, plot: Path | None, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
     from scoring.convergence.deliberation.meter import score_meeting
     from scoring.convergence.deliberation.records import read_meeting_records
@@ -71,21 +76,21 @@ def score(file: str, config: str, plot: Path | None, options: dict[str, Any]) ->
         from scoring.convergence.deliberation.plot import check_plot, draw_meeting
 
         check_plot(plot)
-    settings = _config(config)
+    judged_by = _config(config)
     records = read_meeting_records(file)
-    verdicts = score_meeting(records, settings)
-    if options["json"]:
+    verdicts = score_meeting(records, judged_by)
+    if settings.json:
         write_json([verdict.as_dict() for verdict in verdicts])
     elif on_terminal():
         from scoring.cli.meeting_screen import show_meeting
 
-        show_meeting(verdicts, settings, _title(records, file), config)
+        show_meeting(verdicts, judged_by, _title(records, file), config)
     else:
         from scoring.cli.meeting_text import meeting_text
 
-        write(meeting_text(verdicts, settings, _title(records, file), config))
+        write(meeting_text(verdicts, judged_by, _title(records, file), config))
     if plot is not None:
-        draw_meeting(plot, verdicts, settings)
+        draw_meeting(plot, verdicts, judged_by)
 
 
 def _title(records: "Sequence[JudgeRecord]", file: str) -> str:
@@ -106,8 +111,8 @@ def _config(name: str) -> "MeetingConfig":
 
 @command.command("schema", epilog="Example:  da-score meeting schema record > record.schema.json")
 @click.argument("kind", type=click.Choice(["record", "config"]))
-@shared_options()
-def schema(kind: str, options: dict[str, Any]) -> None:  # noqa: ARG001 - a schema is JSON anyway
+@settings_options()
+def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON anyway
     """Print the JSON schema of a judge's record or of a config."""
     from scoring.convergence.deliberation.schema import config_schema, record_schema
 
@@ -138,33 +143,33 @@ _SHARE = click.FloatRange(0, 1)
     metavar="FILE",
     help="Write the records: one a line if the name ends with .jsonl, else as a JSON list.",
 )
-@shared_options()
-def simulate(configs: tuple[str, ...], out: Path | None, options: dict[str, Any], **knobs: Any) -> None:
+@settings_options()
+def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **knobs: Any) -> None:
     """Make up a deliberation from a seed, and show when each preset would end it and by which rule.
 
     The same seed and knobs give the same meeting on every machine.
     """
     from scoring.convergence.deliberation.config import PRESETS, preset
-    from scoring.convergence.deliberation.simulate import Knobs, endings, simulate_meeting
+    from scoring.convergence.deliberation.simulate import MeetingKnobs, endings, simulate_meeting
 
     tried = {name: preset(name) for name in PRESETS} | {name: _config(name) for name in configs}
-    settings = Knobs(**knobs)
-    records = simulate_meeting(settings)
+    meeting = MeetingKnobs(**knobs)
+    records = simulate_meeting(meeting)
     found = endings(records, tried)
     if out is not None:
         _write_records(out, records)
-    if options["json"]:
+    if settings.json:
         from scoring.cli.meeting_text import simulation_payload
 
-        write_json(simulation_payload(settings, records, found))
+        write_json(simulation_payload(meeting, records, found))
     elif on_terminal():
         from scoring.cli.meeting_screen import show_simulation
 
-        show_simulation(settings, found, out)
+        show_simulation(meeting, found, out)
     else:
         from scoring.cli.meeting_text import simulation_text
 
-        write(simulation_text(settings, found, out))
+        write(simulation_text(meeting, found, out))
 
 
 def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:

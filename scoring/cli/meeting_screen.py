@@ -9,7 +9,7 @@ from rich.text import Text
 from scoring.cli import meeting_text
 from scoring.cli.screen import _console, _plain, _table
 from scoring.convergence.deliberation.config import MeetingConfig
-from scoring.convergence.deliberation.simulate import Ending, Knobs
+from scoring.convergence.deliberation.simulate import Ending, MeetingKnobs
 from scoring.convergence.deliberation.verdict import MeetingVerdict
 from scoring.text import printable
 
@@ -47,7 +47,7 @@ def show_meeting(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name
         console.print(lines)
 
 
-def show_simulation(knobs: Knobs, found: Sequence[Ending], out: Path | None) -> None:
+def show_simulation(knobs: MeetingKnobs, found: Sequence[Ending], out: Path | None) -> None:
     """Show when each config would end a made meeting, by which rule and why."""
     console = _console()
     console.print(Text(meeting_text.knobs_line(knobs) + "\n", "bold"))

@@ -9,7 +9,7 @@ from scoring.cli.tables import _row
 from scoring.convergence.deliberation.config import MeetingConfig
 from scoring.convergence.deliberation.records import JudgeRecord
 from scoring.convergence.deliberation.rules import words
-from scoring.convergence.deliberation.simulate import Ending, Knobs
+from scoring.convergence.deliberation.simulate import Ending, MeetingKnobs
 from scoring.convergence.deliberation.verdict import MeetingVerdict
 from scoring.convergence.thresholds import PLACES, rounded
 from scoring.text import printable
@@ -89,7 +89,7 @@ def meeting_text(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name
     return "".join(lines)
 
 
-def knobs_line(knobs: Knobs) -> str:
+def knobs_line(knobs: MeetingKnobs) -> str:
     """Return the knobs of a made meeting in one line."""
     return "Made deliberation — " + ", ".join(
         f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(knobs).items()
@@ -111,7 +111,7 @@ def reason_lines(found: Sequence[Ending]) -> Iterator[tuple[str, str]]:
         yield printable(ending.config), printable("; ".join(ending.verdicts[-1].reasons))
 
 
-def simulation_text(knobs: Knobs, found: Sequence[Ending], out: Path | None) -> str:
+def simulation_text(knobs: MeetingKnobs, found: Sequence[Ending], out: Path | None) -> str:
     """Return when each config would end a made meeting, by which rule and why."""
     width = max(9, *(len(printable(ending.config)) for ending in found))
     widths = (width, 8, 17, 8, 15, 6, 6, 6, 6)
@@ -124,7 +124,7 @@ def simulation_text(knobs: Knobs, found: Sequence[Ending], out: Path | None) -> 
     return "".join(lines)
 
 
-def simulation_payload(knobs: Knobs, records: Sequence[JudgeRecord], found: Sequence[Ending]) -> dict[str, Any]:
+def simulation_payload(knobs: MeetingKnobs, records: Sequence[JudgeRecord], found: Sequence[Ending]) -> dict[str, Any]:
     """Return a made meeting as data: its knobs, when each config ends it, and its records."""
     return {
         "knobs": asdict(knobs),

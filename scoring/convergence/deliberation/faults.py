@@ -13,6 +13,9 @@ from scoring.text import cut, printable
 _WIDTH = 40
 """Characters of a value that a message shows."""
 
+_MOST_BITS = 4000
+"""Python writes no whole number that is much longer."""
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -68,18 +71,19 @@ def dotted(path: Iterable[str | int]) -> str:
     return printable(text)
 
 
-def _unreadable(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the fields that are given twice or hold a number without a value, unknown ones included."""
-    if isinstance(data, Mapping):
-        for key in data.repeated if isinstance(data, Repeating) else ():
-            yield dotted((*path, key)), "is given twice"
-        for key, value in data.items():
-            yield from _unreadable(value, (*path, str(key)))
-    elif isinstance(data, list):
-        for n, value in enumerate(data):
-            yield from _unreadable(value, (*path, n))
-    elif isinstance(data, float) and not math.isfinite(data):
-        yield dotted(path), "is not a finite number"
+def _unreadable(data: Any) -> Iterator[tuple[str, str]]:
+    """Yield the fields that are given twice or hold a number without a value, unknown ones included, however deep."""
+    left: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, Mapping):
+            for key in value.repeated if isinstance(value, Repeating) else ():
+                yield dotted((*path, key)), "is given twice"
+            left += reversed([((*path, str(key)), item) for key, item in value.items()])
+        elif isinstance(value, list):
+            left += reversed([((*path, n), item) for n, item in enumerate(value)])
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield dotted(path), "is not a finite number"
 
 
 _REASONS = {
@@ -115,6 +119,8 @@ def shown(value: Any) -> str:
     """Return a value as JSON, cut to a width that a line can hold."""
     if isinstance(value, Mapping | list):
         return "an object" if isinstance(value, Mapping) else "a list"
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "a number of too many digits"
     try:
         return cut(printable(json.dumps(value, ensure_ascii=False)), _WIDTH)
     except (TypeError, ValueError):

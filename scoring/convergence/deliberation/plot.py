@@ -40,7 +40,7 @@ def check_plot(path: Path) -> None:
 
 
 def draw_meeting(path: Path, verdicts: Sequence[MeetingVerdict], config: MeetingConfig) -> None:
-    """Draw scores over rounds; a dashed line of a score's colour is the threshold that an end needs.
+    """Draw scores over rounds, with a dashed line at each threshold of an end that says whose it is.
 
     Raises:
         InputError: see :func:`check_plot`.
@@ -62,11 +62,14 @@ def draw_meeting(path: Path, verdicts: Sequence[MeetingVerdict], config: Meeting
     with matplotlib.rc_context(_SETTINGS):
         figure = figures.Figure(figsize=(8, 4.5), layout="constrained")
         axes = figure.add_subplot()
-        for name, colour, marker, limit in lines:
+        for name, colour, marker, _ in lines:
             heights = [getattr(verdict.scores, name) for verdict in verdicts]
             label = name.replace("_", " ")
             axes.plot(rounds, heights, color=colour, marker=marker, label=label, gid=name)
-            axes.axhline(limit, color=colour, linestyle="--", linewidth=0.8, alpha=0.6, gid=f"{name}-threshold")
+        for limit in sorted({limit for *_, limit in lines}):
+            whose = ", ".join(name.replace("_", " ") for name, *_, own in lines if own == limit)
+            axes.axhline(limit, color="#8a8a8a", linestyle="--", linewidth=0.8, gid=f"threshold-{limit:g}")
+            axes.text(rounds[0] - 0.45, limit + 0.008, f"{whose}: {limit:g}", color="#6a6a6a", fontsize=7)
         seen = dict.fromkeys(verdict.status for verdict in verdicts)
         for status in seen:
             at = [verdict.round_index for verdict in verdicts if verdict.status == status]

@@ -270,7 +270,8 @@ def _field(item: Any, name: str) -> Any:
 
 def _round(item: Any) -> int | None:
     number = _field(item, "round_index")
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
+    known = isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LARGEST
+    return number if known else None
 
 
 def _where(item: Any, number: int) -> str:

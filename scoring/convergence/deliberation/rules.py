@@ -19,6 +19,8 @@ Strength: TypeAlias = Literal["strong", "normal"]
 DOUBTS = "any remaining doubts or risks?"
 """What is asked when the user did not confirm a decision that was ready."""
 
+_BEYOND_WORDS = 1e15
+
 LATE_FACTOR = 2
 """How many times its progress minimum a late round must have gained."""
 
@@ -263,7 +265,9 @@ def missing_aspects(s: Situation) -> list[str]:
 
 
 def words(number: float) -> str:
-    """Return a number as reasons say it, with up to 4 places."""
+    """Return a number as reasons say it: with up to 4 places, and briefly when it is beyond all measure."""
+    if abs(number) >= _BEYOND_WORDS:
+        return f"{number:g}"
     return f"{rounded(number):.4f}".rstrip("0").rstrip(".")
 
 

@@ -25,7 +25,7 @@ MOST_ROUNDS, MOST_EXPERTS = 100, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class MeetingKnobs:
     """What a made deliberation is like.
 
     ``seed`` is 0 or more; ``rounds`` and ``experts`` are counts from 1 to 100. The others are shares from 0 to 1:
@@ -67,13 +67,13 @@ class Ending:
         return self.verdicts[-1] if self.verdicts[-1].ends else None
 
 
-def simulate_meeting(knobs: Knobs | None = None) -> list[JudgeRecord]:
+def simulate_meeting(knobs: MeetingKnobs | None = None) -> list[JudgeRecord]:
     """Make up the records of a deliberation, one for each round; the same ones for the same knobs.
 
     Raises:
         MeetingError: a knob is out of its range.
     """
-    knobs = knobs or Knobs()
+    knobs = knobs or MeetingKnobs()
     draw = random.Random(knobs.seed).random  # noqa: S311 - nothing to guess
     levels = dict.fromkeys(CHECKLIST, 0)
     choices = [_pick(OPTIONS, draw()) for _ in range(knobs.experts)]
@@ -117,7 +117,7 @@ def _whole(number: float) -> int:
 
 
 def _record(
-    knobs: Knobs,
+    knobs: MeetingKnobs,
     number: int,
     levels: Mapping[str, int],
     choices: Sequence[str],
