@@ -328,3 +328,13 @@ def test_other_commands_do_not_load_the_models(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.endswith("[]\n")
+
+
+def test_the_meter_knows_nothing_of_logs() -> None:
+    code = (
+        "import sys, scoring.convergence.deliberation.simulate, scoring.convergence.deliberation.plot\n"
+        "print([name for name in sys.modules if name.split('.')[:2] in "
+        "(['scoring', 'records'], ['scoring', 'signals'], ['scoring', 'score'], ['scoring', 'cli'])])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
