@@ -7,7 +7,8 @@
     ├── InputError               a file that is not what it should be
     │   ├── YamlError            text that is not YAML, or not the YAML a field takes
     │   ├── LogError             an iteration log that cannot be loaded
-    │   └── TranscriptError      a transcript of a deliberation that cannot be read
+    │   ├── TranscriptError      a transcript of a deliberation that cannot be read
+    │   └── MeetingError         a judge's records or a meeting's config; ``faults`` lists what is wrong
     ├── GitError                 git is missing, too old, or failed
     │   └── NotARepositoryError  a repository directory that is no git work tree
     ├── NotFoundError            an iteration or session that is not there
@@ -26,6 +27,7 @@ __all__ = [
     "GitError",
     "InputError",
     "LogError",
+    "MeetingError",
     "NotARepositoryError",
     "NotFoundError",
     "RubricError",
@@ -50,6 +52,17 @@ class LogError(InputError):
 
 class TranscriptError(InputError):
     """A transcript that cannot be read; the text names the file, the line or round, and the field (section 6)."""
+
+
+class MeetingError(InputError):
+    """A judge's records or a meeting's config that are not what they should be (contract section 7).
+
+    ``faults`` holds one line of text for each thing that is wrong, with its round, field and reason.
+    """
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
 
 
 class GitError(DaScoreError):

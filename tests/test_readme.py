@@ -187,7 +187,15 @@ def test_the_example_works(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CHANGELOG.md", "docs/PARITY.md", "docs/DEPENDENCIES.md", "docs/DIMINISHING_RETURNS.md"]
+    "page",
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "docs/DELIBERATION.md",
+        "docs/DIMINISHING_RETURNS.md",
+        "docs/PARITY.md",
+        "docs/DEPENDENCIES.md",
+    ],
 )
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")

@@ -16,6 +16,7 @@ import click
 from rubric import DaScoreError
 from scoring.cli.app import COMMANDS, COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import complain, warn, write
+from scoring.errors import MeetingError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
@@ -58,6 +59,10 @@ def _run(arguments: Sequence[str], say: Callable[[str], None]) -> int:
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
         return EXIT_INTERRUPTED
+    except MeetingError as e:
+        for fault in e.faults:
+            say(fault)
+        return EXIT_ERROR
     except DaScoreError as e:
         say(str(e))
         return EXIT_ERROR

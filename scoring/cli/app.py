@@ -25,6 +25,7 @@ COMMANDS = {
     "hook": "scoring.cli.hook",
     "rubric": "scoring.cli.rubric",
     "dr": "scoring.cli.dr",
+    "meeting": "scoring.cli.meeting",
     "demo": "scoring.cli.demo",
     "completion": "scoring.cli.completion",
 }
