@@ -824,7 +824,8 @@ ERRORS = {
 }
 
 USAGE = {
-    "an unknown command": (["score"], r"No such command 'score'\. .*\(see 'da-score --help'\)"),
+    "an unknown command": (["zzz"], r"No such command 'zzz'\. \(see 'da-score --help'\)"),
+    "a misspelled command": (["itration"], r"No such command 'itration'\. Did you mean 'iteration'\? \(see .*\)"),
     "an unknown inner command": (["rubric", "score"], r"No such command 'score'.*\(see 'da-score rubric --help'\)"),
     "an unknown option": (["run", "--frobnicate"], r"No such option:? '?--frobnicate'?.*\(see 'da-score run --help'\)"),
     "an unknown option before the command": (["--frobnicate", "run"], r"No such option:? '?--frobnicate'?"),
