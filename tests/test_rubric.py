@@ -593,7 +593,7 @@ def test_label_description_and_two_way_may_be_left_out() -> None:
         pytest.param(
             "version: 1.0.0\n",
             "version: 1.0.0\nauthor: x\n",
-            "the rubric has an unknown field 'author'; known: version, combination, signals, bands",
+            "the rubric has an unknown field 'author'; known: version, combination, evidence, signals, bands",
             id="unknown field",
         ),
         pytest.param(

@@ -1,23 +1,17 @@
 """Reads many transcripts at once: in several processes, while the caller does something else.
 
-The work is cut into tasks, ranges of whole lines of about 32 MB, largest first. Tasks are numbers in a file that all
-processes read from at one shared offset, so each task is taken once, by whoever is free. A worker process is a fork of
-this one; it leaves its results in a temporary file of its own. The caller takes part once it needs the results, and
-does what a worker that died left undone.
+The work is cut into tasks, ranges of whole lines of about 32 MB, largest first, which a pool of processes shares.
 """
 
 import contextlib
 import gc
-import marshal
 import os
-import signal
-import struct
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, TypedDict, Unpack
+from typing import IO, TYPE_CHECKING, Any, TypedDict, Unpack
 
 from scoring.evidence.files import reason
 from scoring.evidence.transcripts.events import (
@@ -30,6 +24,7 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.index import Indexed, Stamp, TranscriptIndex
 from scoring.evidence.transcripts.lines import LineReader
+from scoring.evidence.transcripts.pool import WorkerPool
 from scoring.evidence.transcripts.reader import (
     Warn,
     open_transcript,
@@ -38,18 +33,14 @@ from scoring.evidence.transcripts.reader import (
     transcript_files,
 )
 
+if TYPE_CHECKING:
+    from scoring.evidence.observed import TranscriptSurvey
+
 TASK_SIZE = 32 << 20
 """About how many bytes one task reads."""
 
-WORTH_A_PROCESS = 8 << 20
-"""How many bytes there must be to read for each further process."""
-
-MOST_PROCESSES = 8
-
 HELD_EVENTS = 100_000
 """How many events that the index knows are held until they are summed up; further ones are read from it twice."""
-
-_NUMBER = struct.Struct("<I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +111,7 @@ class TranscriptScan:
         self._keeps = keep
         self._sources: list[_Source] = []
         self._tasks: list[_Task] = []
-        self._queue: int | None = None
-        self._workers: dict[int, IO[bytes]] = {}
+        self._pool = WorkerPool(lambda number: self._do(self._tasks[number]), _packed, _unpacked)
         self._started = False
         self._held = 0
         self._reader = LineReader()
@@ -140,11 +130,7 @@ class TranscriptScan:
         for path in transcript_files(self._directories, self._warn):
             self._plan(path)
         self._tasks.sort(key=lambda task: task.start - task.end)
-        workers = self._worker_count() if self._tasks else 0
-        if workers:
-            self._queue = _number_file(len(self._tasks))
-            for _ in range(workers):
-                self._fork()
+        self._pool.start(len(self._tasks), sum(task.end - task.start for task in self._tasks), self._processes)
         return self
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[WindowFacts]:
@@ -156,18 +142,21 @@ class TranscriptScan:
                 sums.add(events)
         return sums.facts()
 
+    def survey(self) -> "TranscriptSurvey":
+        """Return which folders and files were read; lines are not told apart here."""
+        from scoring.evidence.observed import FileFound, RootFound, TranscriptSurvey  # for those who ask
+
+        paths = [source.path for source in self._sources]
+        roots = []
+        for directory in map(Path, self._directories):
+            count = sum(path.parent == directory for path in paths)
+            problem = "" if count else "no *.jsonl file directly inside" if directory.is_dir() else "no such directory"
+            roots.append(RootFound(directory, "--transcript-dir", files=count, problem=problem))
+        return TranscriptSurvey(tuple(roots), tuple(FileFound(path) for path in paths))
+
     def close(self) -> None:
         """Stop the worker processes, if they still run, and let go of everything."""
-        for process, results in self._workers.items():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(process, 0)
-            results.close()
-        self._workers.clear()
-        if self._queue is not None:
-            os.close(self._queue)
-            self._queue = None
+        self._pool.close()
 
     def _plan(self, path: Path) -> None:
         """Note a transcript, and the tasks that read what the index does not know of it."""
@@ -192,49 +181,6 @@ class TranscriptScan:
         ranges = [(a, b) for a, b in pairwise(bounds) if a < b]
         source.tasks = len(ranges)
         self._tasks += [_Task(number, a, b) for a, b in ranges]
-
-    def _worker_count(self) -> int:
-        """Return how many processes beside this one are worth their start."""
-        if not _may_fork():
-            return 0
-        if self._processes is not None:
-            return min(self._processes, MOST_PROCESSES) - 1
-        size = sum(task.end - task.start for task in self._tasks)
-        return (
-            min(len(os.sched_getaffinity(0)), MOST_PROCESSES, size // WORTH_A_PROCESS) - 1
-            if size >= WORTH_A_PROCESS
-            else 0
-        )
-
-    def _fork(self) -> None:
-        import tempfile  # a scan without workers does not pay for it
-
-        # Results wait in a file, not in a pipe: nobody reads them until the worker has ended.
-        results = tempfile.TemporaryFile(prefix="da-score-")  # noqa: SIM115 - closed with the scan
-        parent = os.getpid()
-        process = os.fork()
-        if process:
-            self._workers[process] = results
-            return
-        status = 1
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            for number in self._taken():
-                marshal.dump(_packed(number, self._do(self._tasks[number])), results)
-                if os.getppid() != parent:  # nobody will read the results
-                    break
-            results.flush()
-            status = 0
-        finally:
-            os._exit(status)
-
-    def _taken(self) -> Iterator[int]:
-        """Take tasks until there are none left."""
-        if self._queue is None:
-            yield from range(len(self._tasks))
-            return
-        while number := os.read(self._queue, _NUMBER.size):
-            yield _NUMBER.unpack(number)[0]
 
     def _do(self, task: _Task) -> _Result:
         path = self._sources[task.source].path
@@ -262,35 +208,11 @@ class TranscriptScan:
         for source in self._sources:
             if not source.tasks:
                 yield source
-        done: set[int] = set()
-        for number, part in self._results():
-            done.add(number)
+        for number, part in self._pool.results():
             source = self._sources[self._tasks[number].source]
             source.parts[self._tasks[number].start] = part
             if len(source.parts) == source.tasks:
                 yield source
-        for number in range(len(self._tasks)):
-            if number not in done:  # its worker died
-                task = self._tasks[number]
-                source = self._sources[task.source]
-                source.parts[task.start] = self._do(task)
-                if len(source.parts) == source.tasks:
-                    yield source
-
-    def _results(self) -> Iterator[tuple[int, _Result]]:
-        for number in self._taken():
-            yield number, self._do(self._tasks[number])
-        while self._workers:
-            process, results = self._workers.popitem()
-            os.waitpid(process, 0)
-            with results:
-                results.seek(0)
-                while True:
-                    try:
-                        packed = marshal.load(results)  # noqa: S302 - what our own fork wrote
-                    except (EOFError, ValueError, TypeError):
-                        break
-                    yield _unpacked(packed)
 
     def _events_of(self, source: _Source) -> list[FileEvents]:
         """Return the events of a transcript that was read, and keep them in the index."""
@@ -389,33 +311,13 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _number_file(count: int) -> int:
-    """Return a descriptor from which processes read the numbers below ``count``, each number once."""
-    import tempfile
-
-    with tempfile.TemporaryFile(prefix="da-score-") as f:
-        f.write(b"".join(map(_NUMBER.pack, range(count))))
-        f.seek(0)
-        return os.dup(f.fileno())
-
-
-def _may_fork() -> bool:
-    """Tell whether this process can be forked safely: a fork in a process with threads may never wake up."""
-    if not hasattr(os, "fork") or not hasattr(os, "sched_getaffinity"):
-        return False
-    try:
-        return len(os.listdir("/proc/self/task")) == 1
-    except OSError:
-        return False
-
-
-def _packed(number: int, part: _Result) -> tuple[Any, ...]:
+def _packed(part: _Result) -> tuple[Any, ...]:
     columns = [column.tobytes() for column in part.events.columns()]
     tail = None if part.tail is None else tuple(part.tail)
-    return number, columns, part.behind, tail, part.warnings, part.whole
+    return columns, part.behind, tail, part.warnings, part.whole
 
 
-def _unpacked(packed: tuple[Any, ...]) -> tuple[int, _Result]:
-    number, columns, behind, tail, warnings, whole = packed
+def _unpacked(packed: tuple[Any, ...]) -> _Result:
+    columns, behind, tail, warnings, whole = packed
     events = FileEvents.of_columns([array(code, data) for code, data in zip(TYPECODES, columns, strict=True)])
-    return number, _Result(events, behind, tail, warnings, whole)
+    return _Result(events, behind, tail, warnings, whole)
