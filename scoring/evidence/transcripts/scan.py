@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from scoring.evidence.files import reason
 from scoring.evidence.transcripts.events import (
@@ -22,7 +22,7 @@ from scoring.evidence.transcripts.events import (
     WindowFacts,
     WindowSums,
 )
-from scoring.evidence.transcripts.index import Indexed, Stamp, TranscriptIndex
+from scoring.evidence.transcripts.index import Indexed, Stamp, TranscriptIndex, event_index
 from scoring.evidence.transcripts.lines import LineReader
 from scoring.evidence.transcripts.pool import WorkerPool
 from scoring.evidence.transcripts.reader import (
@@ -73,7 +73,7 @@ class _Source:
     path: Path
     stamp: Stamp
     start: int
-    known: Indexed | None
+    known: Indexed[FileEvents] | None
     recall: bool
     tasks: int = 0
     parts: dict[int, _Result] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class TranscriptScan:
         self._directories = directories
         self._warn = warn
         self.cache_dir = cache_dir
-        self._index = TranscriptIndex(cache_dir) if cache_dir else None
+        self._index: TranscriptIndex[FileEvents] | None = event_index(cache_dir) if cache_dir else None
         self._processes = processes
         self._keeps = keep
         self._sources: list[_Source] = []
@@ -248,7 +248,7 @@ class TranscriptScan:
             source.known = None
             source.parts[0] = self._do(_Task(self._sources.index(source), 0, source.start))
 
-    def _keep(self, source: _Source, indexed: Indexed) -> None:
+    def _keep(self, source: _Source, indexed: Indexed[FileEvents]) -> None:
         """Put a transcript into the index, unless it changed under the reading in another way than by growing."""
         assert self._index is not None
         if source.known and source.known.stamp == indexed.stamp and source.known.offset == indexed.offset:
