@@ -28,6 +28,7 @@ from scoring.errors import NotARepositoryError as NotARepositoryError
 from scoring.errors import NotFoundError as NotFoundError
 from scoring.errors import RubricError as RubricError
 from scoring.errors import SettingsError as SettingsError
+from scoring.errors import TranscriptError as TranscriptError
 from scoring.errors import WriteError as WriteError
 from scoring.errors import YamlError as YamlError
 from scoring.evidence.transcripts.events import IterationWindow as IterationWindow

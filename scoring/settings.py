@@ -66,7 +66,10 @@ _KINDS = {
 _PERSONAL = {"cache-dir"}
 """What a repository must not choose: a cache is trusted, and a checkout is not."""
 
-_SHARED = _KINDS.keys() - _PERSONAL
+_TABLES = {"dr"}
+"""Tables of a settings file that belong to one command, which reads them by :func:`tables_of`."""
+
+_SHARED = (_KINDS.keys() - _PERSONAL) | _TABLES
 _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
 
@@ -152,13 +155,35 @@ def _check(key: str, value: Any, where: str, what: str) -> None:
         raise SettingsError(f"{where}: {what} not {kind}")
 
 
+def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
+    """Return one table of a repository's settings files, with where it stands; the one that wins comes last.
+
+    Raises:
+        SettingsError: a settings file cannot be read.
+    """
+    shared, own = _file_tables(repository)
+    places = {
+        f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}.{name}]": shared,
+        f"{repository / SETTINGS_FILE}: [{name}]": own,
+    }
+    return [(where, table[name]) for where, table in places.items() if isinstance(table, dict) and name in table]
+
+
 def _from_files(repository: Path) -> list[tuple[str, dict[str, Any]]]:
     """Return what the files of a repository set, the stronger one last, each with how errors name it."""
+    shared, own = _file_tables(repository)
+    places = (
+        (f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]", shared),
+        (str(repository / SETTINGS_FILE), own),
+    )
+    return [(where, _checked(given, repository, where)) for where, given in places]
+
+
+def _file_tables(repository: Path) -> tuple[Any, dict[str, Any]]:
+    """Return the settings of ``pyproject.toml`` and those of da-score's own file."""
     own = _toml(repository / SETTINGS_FILE)
     shared = _toml(repository / PYPROJECT_FILE, only_if=PYPROJECT_TABLE).get("tool", {})
-    table = shared.get(PYPROJECT_TABLE, {}) if isinstance(shared, dict) else {}
-    places = (f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]", table), (str(repository / SETTINGS_FILE), own)
-    return [(where, _checked(given, repository, where)) for where, given in places]
+    return (shared.get(PYPROJECT_TABLE, {}) if isinstance(shared, dict) else {}), own
 
 
 def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
@@ -192,6 +217,8 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
         raise SettingsError(f"{where}: not a table")
     found: dict[str, Any] = {}
     for key, value in table.items():
+        if key in _TABLES:
+            continue
         if key in _PERSONAL:
             raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
         if key not in _KINDS:
