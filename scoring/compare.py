@@ -11,10 +11,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from rubric import Rubric, Score, SignalContribution, SignalSpec
-from scoring.errors import DaScoreError
 from scoring.score import ScoredLog
 
 EQUAL_WITHIN = 1e-9
@@ -62,6 +61,13 @@ class RubricDiff:
     def same_bands(self) -> bool:
         """Whether both name values alike."""
         return self.before.bands == self.after.bands
+
+    @property
+    def same_proportions(self) -> bool:
+        """Whether the signals of both rubrics weigh the same in proportion to each other."""
+        pairs = [(s.before.weight, s.after.weight) for s in self.signals if s.before and s.after]
+        ratios = [after / before for before, after in pairs]
+        return not ratios or max(ratios) - min(ratios) <= EQUAL_WITHIN
 
     @property
     def same_combination(self) -> bool:
@@ -138,7 +144,8 @@ class Totals:
     """What the step does to a whole log.
 
     ``mean_change`` is over the iterations that are scored on both sides, ``mean_move`` over those of them that moved;
-    both are None where there is no such iteration. ``band_changes`` counts pairs of bands that differ.
+    both are None where there is no such iteration. ``band_changes`` counts pairs of bands that differ. ``signals`` has,
+    for each signal that moved a value, how many it moved and its mean effect on them.
     """
 
     iterations: int
@@ -146,6 +153,7 @@ class Totals:
     mean_change: float | None
     mean_move: float | None
     band_changes: Mapping[tuple[str, str], int]
+    signals: Mapping[str, tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +167,16 @@ class LogDiff:
         changes = [diff.change for diff in self.iterations if diff.change is not None]
         moves = [change for change in changes if abs(change) > EQUAL_WITHIN]
         bands = Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed)
+        effects: dict[str, list[float]] = {}
+        for move in (move for diff in self.iterations for move in diff.signals if move.moved):
+            effects.setdefault(move.signal, []).append(move.effect)
         return Totals(
-            len(self.iterations), sum(diff.moved for diff in self.iterations), _mean(changes), _mean(moves), bands
+            iterations=len(self.iterations),
+            moved=sum(diff.moved for diff in self.iterations),
+            mean_change=_mean(changes),
+            mean_move=_mean(moves),
+            band_changes=bands,
+            signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
         )
 
 
@@ -187,8 +203,61 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
     if before.iteration != after.iteration:
         raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
     first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
-    names = dict.fromkeys((*second, *first))
     effects = _effects(first, second) if before.scored and after.scored else {}
-    return IterationDiff(
-        before, after, tuple(_move(name, first.get(name), second.get(name), effects) for name in names)
-    )
+    scale = _scale(first, second)
+    names = dict.fromkeys((*second, *first))
+    moves = tuple(_move(name, first, second, scale, effects.get(name, 0.0)) for name in names)
+    return IterationDiff(before, after, moves)
+
+
+def _effects(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> dict[str, float]:
+    """Return what each signal adds to the change of the value, as the head of this module says."""
+    both = _voting_in_both(first, second)
+    value = sum(row.contribution for row in first.values())
+    shifts = {name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score) for name in both}
+    value += sum(shifts.values())
+    scale = _scale(first, second)
+    effects = {}
+    for name in first.keys() | second.keys():
+        before, after = _weight(first.get(name)), _weight(second.get(name))
+        sub_score = second[name].sub_score if after else first[name].sub_score if before else 0.0
+        effects[name] = shifts.get(name, 0.0) + (after - before / scale) * (sub_score - value)
+    return effects
+
+
+def _voting_in_both(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> list[str]:
+    return [name for name, row in first.items() if row.present and name in second and second[name].present]
+
+
+def _weight(row: SignalContribution | None) -> float:
+    return row.effective_weight if row is not None and row.present else 0.0
+
+
+def _scale(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> float:
+    """Return how much the signals that vote on both sides weigh together before, for each that they weigh after."""
+    both = _voting_in_both(first, second)
+    after = sum(_weight(second[name]) for name in both)
+    return sum(_weight(first[name]) for name in both) / after if after else 1.0
+
+
+def _move(
+    name: str,
+    first: Mapping[str, SignalContribution],
+    second: Mapping[str, SignalContribution],
+    scale: float,
+    effect: float,
+) -> SignalMove:
+    before, after = first.get(name), second.get(name)
+    causes: list[Cause] = []
+    if _votes(before) != _votes(after):
+        causes.append("presence")
+    elif before is not None and after is not None and before.present:
+        if abs(after.sub_score - before.sub_score) > EQUAL_WITHIN:
+            causes.append("sub-score")
+        if abs(after.effective_weight * scale - before.effective_weight) > EQUAL_WITHIN:
+            causes.append("weight")
+    return SignalMove(name, before, after, effect, tuple(causes))
+
+
+def _votes(row: SignalContribution | None) -> bool:
+    return row is not None and row.present

@@ -17,3 +17,14 @@ def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
         if os.path.exists(path):
             return path
     return None
+
+
+def read_deliberation(path: Path) -> "Transcript":
+    """Read a DR transcript.
+
+    Raises:
+        TranscriptError: it is not there any more, cannot be read, or is no transcript.
+    """
+    from scoring.convergence.transcript import read_transcript
+
+    return read_transcript(path)

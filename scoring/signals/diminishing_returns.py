@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rubric import Rubric
-from scoring.errors import InputError
+from scoring.errors import TranscriptError
 from scoring.evidence.deliberations import deliberation_file, read_deliberation
 from scoring.signals.findings import Findings
 from scoring.text import cut, printable
@@ -50,9 +50,7 @@ def observe(log_dir: Path | str, iteration: int) -> Deliberation | None:
         return None
     try:
         transcript = read_deliberation(path)
-    except FileNotFoundError:  # gone since it was found
-        return None
-    except InputError as e:
+    except TranscriptError as e:
         return Deliberation(path, absent_signal(f"cannot read DR transcript for iter-{iteration}: {_reason(path, e)}"))
     from scoring.convergence.meter import score_transcript
 
@@ -61,13 +59,19 @@ def observe(log_dir: Path | str, iteration: int) -> Deliberation | None:
 
 
 def _value(iteration: int, result: "DRResult") -> SignalValue:
-    name, rounds = f"DR transcript for iter-{iteration}", len(result.novelty_by_round)
-    if rounds < LEAST_ROUNDS:
-        return absent_signal(f"{name} has {rounds} round; at least {LEAST_ROUNDS} needed")
-    raise NotImplementedError
+    name = f"DR transcript for iter-{iteration}"
+    if result.round_count < LEAST_ROUNDS:
+        return absent_signal(f"{name} has {result.round_count} round; at least {LEAST_ROUNDS} needed")
+    if not result.has_claims:
+        return absent_signal(f"{name} has no claims")
+    return present_signal(
+        0.0 if result.signal == "ESCALATE" else result.score,
+        f"{result.signal}: novelty {result.novelty_rate:.3f} {result.novelty_classification}, "
+        f"readiness {result.action_readiness:.2f} {result.readiness_classification}, {result.round_count} rounds",
+    )
 
 
-def _reason(path: Path, error: InputError) -> str:
+def _reason(path: Path, error: TranscriptError) -> str:
     """Return why a transcript cannot be read, in one short line that does not depend on where the log lies."""
     text = " ".join(str(error).replace(str(path), path.name).split())
     return cut(printable(text), REASON_WIDTH)
