@@ -212,13 +212,13 @@ class Scan(ABC, Generic[E]):
         try:
             with _no_collection():
                 found = self._read(fd, path, task.start, task.end, too_long)
-            found.warnings[:0] = warnings
-            return found
         except OSError as e:
             warnings.append(f"transcript {path}: {reason(e)}; skipped")
             return nothing
         finally:
             os.close(fd)
+        found.warnings[:0] = warnings
+        return found
 
     def _finished_sources(self) -> Iterator[Source[E]]:
         """Yield every transcript as soon as all of it has been read; nothing is held longer than that."""
