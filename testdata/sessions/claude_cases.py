@@ -23,7 +23,7 @@ def plain(root: Path, seed: int = 0, *, turns: int = 5) -> Truth:
 
 
 def streaming(root: Path, seed: int = 0, *, blocks: int = 4, outputs: str = "same") -> Truth:
-    """Responses of several lines; the output counts are the ``same``, ``rising`` or ``falling``: the largest is true."""
+    """Responses of several lines; output counts are the ``same``, ``rising`` or ``falling``: the largest is true."""
     world = World(root, seed)
     session = ClaudeSession(world)
     for _ in range(4):

@@ -321,6 +321,8 @@ class CodexRollout:
             begun=False,
         )
         child.meta(**({} if spawned else {"forked_from_id": self.id}))
+        self.world.book.deeds.pop()
+        self.world.book.echo(self.world.now_ms)
         if replay:
             for line in self.lines[:end]:
                 stamp = self.world.tick(0, 1)

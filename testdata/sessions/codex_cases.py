@@ -246,8 +246,11 @@ def exit_forms(root: Path, seed: int = 0) -> Truth:
     return world.truth()
 
 
-def without_verdicts(root: Path, seed: int = 0) -> Truth:
-    """Calls that nothing on disk says anything about: they are no part of the rate, whatever their output says."""
+def without_verdicts(root: Path, seed: int = 0, *, marked: bool = False) -> Truth:
+    """Calls that nothing on disk says anything about: they are no part of the rate, whatever their output says.
+
+    ``marked``: a file that was read has a line ``Output:``, before which stands what could be a verdict elsewhere.
+    """
     world = World(root, seed)
     thread = CodexRollout(world)
     thread.turn()
@@ -256,7 +259,8 @@ def without_verdicts(root: Path, seed: int = 0) -> Truth:
     thread.call(script("running"), None, tool="exec")
     thread.call("Plan updated", None, tool="update_plan")
     thread.call("Wall time: 0.3 seconds\nOutput:\nExit code: 1\nScript failed", None, tool="shell_command")
-    thread.call(f"L1: # Notes\n{OUTPUT}", None, tool="read_file")
+    notes = OUTPUT if marked else OUTPUT.replace("Output:", "")
+    thread.call(f"L1: # Notes\n{notes}", None, tool="read_file")
     thread.call(json_output := '{"output":"Exit code: 1","metadata":{"duration_seconds":0.1}}', None, tool="shell")
     thread.call(listed(json_output), None, tool="shell")
     thread.call([{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}], None, tool="view_image")
