@@ -1,15 +1,26 @@
 """The generated sessions: what they state is true, and the evidence policies find it or, where they must, do not."""
 
 import hashlib
-from collections.abc import Callable
+import json
+import shutil
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 from helpers.session_oracle import observe, summed
 from sessions import claude_cases, codex_cases, place_cases
-from sessions.mixed import mixed
-from sessions.world import CLAUDE, CODEX, Totals, Truth, Window
+from sessions.mixed import mixed, stages
+from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
+
+from scoring.evidence.observed import HarnessFacts, ObservedFacts, TranscriptPlaces
+from scoring.evidence.transcripts.events import BASH, COVERED, IterationWindow, WindowFacts
+from scoring.evidence.transcripts.events import LOOP_STATE as READ_LOOP_STATE
+from scoring.evidence.transcripts.events import TESTS as RAN_TESTS
+from scoring.evidence.transcripts.scan import Reading
+from scoring.policies import CORRECTED, REFERENCE
+from scoring.policies.door import EvidencePolicy
 
 Scenario = Callable[[Path, int], Truth]
 
@@ -109,11 +120,68 @@ def by_the_oracle(truth: Truth, *, here: bool) -> list[str]:
     return differences(truth, found, here=here)
 
 
+def read(
+    policy: EvidencePolicy, places: TranscriptPlaces, truth: Truth, **reading: Unpack[Reading]
+) -> Sequence[WindowFacts]:
+    """Read transcripts under a policy; the last of the facts are those of all windows together."""
+    windows = [IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])]
+    with policy.transcripts(places, **reading) as transcripts:
+        return transcripts.start().facts(windows)
+
+
+def read_leaves(policy: EvidencePolicy, truth: Truth) -> Sequence[WindowFacts]:
+    """Read every folder that holds transcripts, named one by one."""
+    below = {path.parent for folder in truth.folders for path in folder.rglob("*.jsonl*")}
+    return read(policy, TranscriptPlaces(truth.repository, tuple(sorted(below))), truth)
+
+
+def by_the_policy(truth: Truth, places: TranscriptPlaces, *, here: bool, **reading: Unpack[Reading]) -> list[str]:
+    """Return where the corrected policy does not find the truth."""
+    windows = [*truth.windows, truth.everything]
+    facts = dict(zip(windows, read(CORRECTED, places, truth, **reading), strict=True))
+
+    def found(window: Window, harness: str) -> tuple[Totals, bool]:
+        observed = facts[window]
+        assert isinstance(observed, ObservedFacts)
+        shares = [share for share in observed.by_harness() if share.name == harness]
+        return (_totals(shares[0]) if shares else Totals()), bool(observed.flags & COVERED)
+
+    wrong = differences(truth, found, here=here)
+    for n, window in enumerate(windows):
+        observed = facts[window]
+        assert isinstance(observed, ObservedFacts)
+        dropped = sum(share.duplicates_dropped for share in observed.by_harness() if share.name == CLAUDE)
+        true = truth.duplicates(window, here=here)
+        if dropped != true:
+            wrong.append(f"window {n}: {dropped} duplicates, truth {true}")
+    return wrong
+
+
+def _totals(share: HarnessFacts) -> Totals:
+    bits = ((BASH, CLI), (RAN_TESTS, TESTS), (READ_LOOP_STATE, LOOP_STATE))
+    return Totals(
+        share.turns,
+        share.input_tokens,
+        share.output_tokens,
+        share.cache_read_tokens,
+        share.cache_creation_tokens,
+        share.tool_calls,
+        share.tool_errors,
+        sum(here for bit, here in bits if share.flags & bit),
+    )
+
+
+def only_transcript(truth: Truth) -> Path:
+    """Return the one transcript of a home."""
+    (found,) = truth.home.rglob("*.jsonl")
+    return found
+
+
 def digest(root: Path) -> str:
-    """Return a digest of all transcripts below a folder, whatever the folder's name."""
+    """Return a digest of all transcripts below a folder."""
     whole = hashlib.sha256()
     for path in sorted(root.rglob("*.json*")):
-        whole.update(path.read_bytes().replace(str(root).encode(), b"ROOT"))
+        whole.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return whole.hexdigest()
 
 
@@ -129,3 +197,225 @@ class TestGenerators:
         truth = mixed(tmp_path / "world", seed)
         assert by_the_oracle(truth, here=False) == []
         assert by_the_oracle(truth, here=True) == []
+
+    def test_the_slow_reading_finds_the_truth_of_every_stage_of_a_home(self, tmp_path: Path) -> None:
+        for truth in stages(tmp_path / "world", 5, size=15):
+            assert by_the_oracle(truth, here=True) == []
+
+    def test_the_same_seed_writes_the_same_bytes(self, tmp_path: Path) -> None:
+        one = mixed(tmp_path / "world", 7)
+        before = digest(one.home)
+        shutil.rmtree(tmp_path / "world")
+        assert mixed(tmp_path / "world", 7) == one
+        assert digest(one.home) == before
+
+    def test_another_seed_writes_others(self, tmp_path: Path) -> None:
+        one, two = mixed(tmp_path / "one", 7), mixed(tmp_path / "two", 8)
+        assert digest(one.home) != digest(two.home)
+
+    @every
+    def test_every_line_is_a_json_object_but_for_the_damage(
+        self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
+    ) -> None:
+        if any(name in request.node.callspec.id for name in ("damaged", "mixed")):
+            pytest.skip("what is damaged is no JSON")
+        scenario(tmp_path / "world", 2)
+        files = list((tmp_path / "world" / "home").rglob("*.jsonl"))
+        assert files
+        for path in files:
+            data = path.read_bytes()
+            assert data.endswith(b"\n") or not data
+            assert all(isinstance(json.loads(line), dict) for line in data.splitlines())
+
+    def test_a_plain_claude_session_is_the_sum_of_its_lines(self, tmp_path: Path) -> None:
+        truth = claude_cases.plain(tmp_path / "world", 3)
+        usages, results = [], []
+        for line in map(json.loads, only_transcript(truth).read_text().splitlines()):
+            usages += [line["message"]["usage"]] if line["type"] == "assistant" else []
+            content = line["message"]["content"]
+            results += [item for item in content if isinstance(item, dict) and item["type"] == "tool_result"]
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        sums = [sum(usage[name] for usage in usages) for name in names]
+        failed = sum(item.get("is_error", False) for item in results)
+        assert failed
+        assert truth.totals(truth.everything) == (len(usages), *sums, len(results), failed, 1 | 2)
+
+    def test_a_plain_codex_thread_is_its_last_total(self, tmp_path: Path) -> None:
+        truth = codex_cases.plain(tmp_path / "world", 3)
+        payloads = [json.loads(line)["payload"] for line in only_transcript(truth).read_text().splitlines()]
+        totals = [payload["info"]["total_token_usage"] for payload in payloads if payload.get("type") == "token_count"]
+        assert len(totals) > 5
+        found = truth.totals(truth.everything)
+        cached = totals[-1]["cached_input_tokens"]
+        assert found.input_tokens == totals[-1]["input_tokens"] == cached + found.cache_creation_tokens
+        assert (found.output_tokens, found.cache_read_tokens) == (totals[-1]["output_tokens"], cached)
+        outputs = [payload for payload in payloads if payload.get("type", "").endswith("call_output")]
+        assert found.tool_calls == len(outputs)
+
+    def test_truth_is_summed_by_window_harness_and_place(self, tmp_path: Path) -> None:
+        truth = mixed(tmp_path / "world", 4, size=60)
+        parts = Totals()
+        for window in truth.windows:
+            for harness in HARNESSES:
+                parts = parts.plus(truth.totals(window, harness, here=False))
+        assert parts == truth.totals(truth.everything, here=False)
+        assert truth.totals(truth.everything).turns < parts.turns
+
+    def test_what_is_repeated_is_never_entered_again(self, tmp_path: Path) -> None:
+        once = claude_cases.resumed(tmp_path / "once", 9, times=0)
+        more = claude_cases.resumed(tmp_path / "more", 9, times=1)
+        first = once.windows[0]
+        assert once.totals(first) == more.totals(more.windows[0])
+        again = once.totals(first).turns + once.duplicates(first)
+        assert more.duplicates(more.windows[0]) == once.duplicates(first) + again
+
+
+class TestCorrected:
+    @every
+    def test_named_folders_count_whole(self, scenario: Scenario, tmp_path: Path) -> None:
+        truth = scenario(tmp_path / "world", 1)
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+
+    @every
+    def test_the_harnesses_places_count_for_the_repository(
+        self, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        truth = scenario(tmp_path / "world", 1)
+        monkeypatch.setenv("HOME", str(truth.home))
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+
+    @seeds
+    def test_a_whole_home(self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        truth = mixed(tmp_path / "world", seed)
+        monkeypatch.setenv("HOME", str(truth.home))
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+
+    @pytest.mark.parametrize("name", ["repo/src/deep", "linked", "linked/src", "through", "repo/.worktrees/feature"])
+    def test_whichever_folder_of_the_repository_is_named(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        truth = mixed(tmp_path / "world", 2)
+        monkeypatch.setenv("HOME", str(truth.home))
+        places = TranscriptPlaces(truth.repository.parent / name, auto=True)
+        assert by_the_policy(truth, places, here=True) == []
+
+    def test_places_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        truth = mixed(tmp_path / "world", 3)
+        claude = [truth.home / ".claude", truth.home / ".config" / "claude"]
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", ",".join(map(str, claude)))
+        monkeypatch.setenv("CODEX_HOME", str(truth.home / ".codex"))
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+
+    @pytest.mark.parametrize("seed", range(20, 24))
+    def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
+        self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cache = tmp_path / "cache"
+        monkeypatch.setenv("HOME", str(tmp_path / "world" / "home"))
+        for truth in stages(tmp_path / "world", seed, size=20):
+            places = TranscriptPlaces(truth.repository, auto=True)
+            for _ in range(2):
+                assert by_the_policy(truth, places, here=True, cache_dir=cache) == []
+            assert (
+                by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False, cache_dir=cache)
+                == []
+            )
+
+    def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
+        truth = mixed(tmp_path / "world", 5, size=80)
+        places = TranscriptPlaces(truth.repository, truth.folders)
+        assert by_the_policy(truth, places, here=False, processes=2) == []
+
+
+class TestReference:
+    """What the reference's rules make of the same files."""
+
+    def test_the_folder_that_its_guide_names_holds_no_file_for_it(self, tmp_path: Path) -> None:
+        truth = mixed(tmp_path / "world", 1)
+        assert truth.totals(truth.everything).turns
+        facts = read(REFERENCE, TranscriptPlaces(truth.repository, (truth.home / ".claude" / "projects",)), truth)
+        assert facts[-1] == WindowFacts()
+
+    @pytest.mark.parametrize("blocks", [2, 3, 4])
+    def test_a_response_counts_once_for_every_block(self, blocks: int, tmp_path: Path) -> None:
+        truth = claude_cases.streaming(tmp_path / "world", 1, blocks=blocks)
+        true = truth.totals(truth.everything)
+        found = read_leaves(REFERENCE, truth)[-1]
+        assert found.turns == blocks * true.turns
+        assert (found.input_tokens, found.output_tokens) == (blocks * true.input_tokens, blocks * true.output_tokens)
+        corrected = read_leaves(CORRECTED, truth)[-1]
+        assert (corrected.turns, corrected.output_tokens) == (true.turns, true.output_tokens)
+
+    def test_a_resumed_session_counts_once_for_every_file(self, tmp_path: Path) -> None:
+        truth = claude_cases.resumed(tmp_path / "world", 1)
+        true, found = truth.totals(truth.windows[0]), read_leaves(REFERENCE, truth)[0]
+        assert found.turns > 3 * true.turns - 1
+        assert found.tool_calls == 3 * true.tool_calls
+        assert read_leaves(CORRECTED, truth)[0].turns == true.turns
+
+    def test_subagents_do_not_count(self, tmp_path: Path) -> None:
+        truth = claude_cases.subagents(tmp_path / "world", 1)
+        top = next((truth.home / ".claude" / "projects").iterdir())
+        places = TranscriptPlaces(truth.repository, (top,))
+        true = truth.totals(truth.everything).turns
+        found, corrected = (read(policy, places, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        assert isinstance(corrected, ObservedFacts)
+        assert found.input_tokens < true * 12
+        assert found.turns < corrected.turns * 2
+        assert corrected.turns == true
+
+    def test_api_errors_are_turns(self, tmp_path: Path) -> None:
+        truth = claude_cases.api_errors(tmp_path / "world", 1)
+        true = truth.totals(truth.everything).turns
+        found, corrected = (read_leaves(policy, truth)[-1].turns for policy in (REFERENCE, CORRECTED))
+        assert found >= true + 3
+        assert corrected == true
+
+    def test_a_response_whose_content_is_a_string_does_not_count(self, tmp_path: Path) -> None:
+        truth = claude_cases.string_content(tmp_path / "world", 1)
+        true = truth.totals(truth.everything)
+        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        strings = 3
+        assert true.turns == corrected.turns
+        assert found.output_tokens != corrected.output_tokens
+        assert corrected.turns >= strings
+
+    def test_a_token_count_written_again_is_a_turn(self, tmp_path: Path) -> None:
+        truth = codex_cases.totals_again(tmp_path / "world", 1, times=3)
+        true = truth.totals(truth.everything)
+        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        assert (found.turns, found.output_tokens) == (5 * true.turns, 5 * true.output_tokens)
+        assert (corrected.turns, corrected.output_tokens) == (true.turns, true.output_tokens)
+
+    def test_a_fork_counts_all_of_its_parent_again_at_its_own_time(self, tmp_path: Path) -> None:
+        truth = codex_cases.unused_fork(tmp_path / "world", 1)
+        second = truth.windows[1]
+        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        assert truth.totals(second).turns == corrected[1].turns == 0
+        assert found[1].turns == found[0].turns > 0
+
+    def test_codex_calls_no_tools_for_it(self, tmp_path: Path) -> None:
+        truth = codex_cases.exit_forms(tmp_path / "world", 1)
+        true = truth.totals(truth.everything)
+        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        assert (found.tool_calls, found.tool_errors) == (0, 0)
+        assert (corrected.tool_calls, corrected.tool_errors) == (true.tool_calls, true.tool_errors) != (0, 0)
+
+    def test_a_compressed_rollout_does_not_count(self, tmp_path: Path) -> None:
+        truth = codex_cases.compressed(tmp_path / "world", 1)
+        first = truth.windows[0]
+        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        assert found[0].turns == 0
+        assert corrected[0].turns == truth.totals(first).turns > 0
+
+    def test_a_plain_session_is_the_same_for_both(self, tmp_path: Path) -> None:
+        truth = claude_cases.plain(tmp_path / "world", 1)
+        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        for window, one, two in zip(truth.windows, found, corrected, strict=False):
+            true = truth.totals(window)
+            assert (
+                (one.turns, one.input_tokens, one.output_tokens)
+                == true[:3]
+                == (two.turns, two.input_tokens, two.output_tokens)
+            )

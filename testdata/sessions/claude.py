@@ -200,13 +200,16 @@ class ClaudeSession:
                 **{key: value for key, value in {**request, **more}.items() if key not in without},
             )
             if n == 0 and counted:
-                self._enter(stamp, Totals(1, usage.given, usage.output, usage.read, usage.created))
+                totals = Totals(1, usage.given, usage.output, usage.read, usage.created)
+                name = world.token("no id ") if "id" in without else head["id"]
+                world.book.enter_response(name, stamp, CLAUDE, world.is_here(self.cwd), totals)
+            elif "id" not in without:
+                world.book.copy(head["id"])
             if block.checks:
                 self._enter(stamp, Totals(checks=block.checks))
             if n == 0 and split:
                 world.mark()
                 world.now_ms += split
-        world.book.copies += len(blocks) - 1 if counted and "id" not in without else 0
         return usage
 
     def result(self, use: Block, *, failed: bool = False, plain: bool = True, **more: Any) -> None:
@@ -279,10 +282,7 @@ class ClaudeSession:
                 if callable(value):
                     value = values.setdefault((key, line.get("requestId", id(old))), value())
                 line[key] = value
-            body = line.get("message")
-            if line.get("type") == "assistant" and body and "id" in body:
-                counts = body["model"] != "<synthetic>" and not line.get("isApiErrorMessage")
-                self.world.book.copies += counts
+            self.world.book.copy(line.get("message", {}).get("id", ""))
             self.lines.append(line)
             self._parent = line.get("uuid", self._parent)
 
@@ -290,10 +290,10 @@ class ClaudeSession:
         """Return the lines as they are written."""
         return [json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() for line in self.lines]
 
-    def save(self) -> "ClaudeSession":
-        """Write the transcript."""
+    def save(self) -> Path:
+        """Write the transcript, and return where it went."""
         write_lines(self.path, self.as_bytes())
-        return self
+        return self.path
 
     def _add(self, kind: str, stamp: int | None = None, **keys: Any) -> None:
         world = self.world

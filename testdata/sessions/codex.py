@@ -354,15 +354,15 @@ class CodexRollout:
         """Return the lines as they are written."""
         return [json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() for line in self.lines]
 
-    def save(self, *, zstd: bool = False, frames: int = 1) -> "CodexRollout":
-        """Write the rollout, plain or compressed into a number of frames."""
+    def save(self, *, zstd: bool = False, frames: int = 1) -> Path:
+        """Write the rollout, plain or compressed into a number of frames, and return where it went."""
         if zstd:
             data = b"".join(line + b"\n" for line in self.as_bytes())
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.zstd_path.write_bytes(compressed(data, frames))
         else:
             write_lines(self.path, self.as_bytes())
-        return self
+        return self.zstd_path if zstd else self.path
 
     @property
     def zstd_path(self) -> Path:

@@ -1,6 +1,6 @@
 """A home directory after some weeks: everything that happens, in any order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sessions.claude import Block, ClaudeSession, Usage
@@ -9,6 +9,7 @@ from sessions.place_cases import damaged_lines, folders
 from sessions.world import Truth, World
 
 _HARMLESS = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates")
+_FATES = ("active", "active", "active", "damaged", "archived", "both", "packed", "packed archive", "beside")
 
 
 class _Machine:
@@ -20,7 +21,7 @@ class _Machine:
         self.homes = (world.claude, world.home / ".config" / "claude")
         self.sessions: list[ClaudeSession] = []
         self.threads: list[CodexRollout] = []
-        self.packed: set[str] = set()
+        self.written: set[Path] = set()
 
     def happen(self) -> None:
         """Let something happen."""
@@ -43,24 +44,44 @@ class _Machine:
         self.rng.choices([doing for doing, _ in doings], [often for _, often in doings])[0]()
 
     def save(self) -> None:
-        """Write all transcripts: some damaged, some compressed, some in the archive, some in two places."""
-        rng, world = self.rng, self.world
+        """Write all transcripts: some damaged, some compressed, some in the archive, some in two places.
+
+        What an earlier call wrote is written on in place, or goes away when it has moved.
+        """
+        earlier, self.written = self.written, set()
         for session in self.sessions:
-            _write(world, session)
+            self._write(session)
         for thread in self.threads:
-            archive = world.codex / "archived_sessions" / thread.path.name
-            fate = rng.choice(("active", "active", "damaged", "archived", "both", "packed", "packed archive", "beside"))
-            if fate == "damaged":
-                _write(world, thread)
-                continue
-            if fate in ("both", "beside"):
-                active, lines = thread.path, thread.lines
-                thread.path, thread.lines = (archive if fate == "both" else active), lines[: len(lines) // 2]
-                thread.save(zstd=fate == "beside" or rng.random() < 0.5)
-                thread.path, thread.lines = active, lines
-            elif fate in ("archived", "packed archive"):
-                thread.path = archive
-            thread.save(zstd=fate.startswith("packed"), frames=rng.randint(1, 3))
+            self._put_away(thread, self.rng.choice(_FATES))
+        for path in earlier - self.written:
+            path.unlink()
+
+    def _put_away(self, thread: CodexRollout, fate: str) -> None:
+        active = thread.path
+        archive = self.world.codex / "archived_sessions" / active.name
+        if fate == "damaged":
+            self._write(thread)
+            return
+        frames = self.rng.randint(1, 3)
+        if fate in ("both", "beside"):
+            lines = thread.lines
+            thread.path, thread.lines = (archive if fate == "both" else active), lines[: len(lines) // 2]
+            self.written.add(thread.save(zstd=fate == "beside" or self.rng.random() < 0.5, frames=frames))
+            thread.path, thread.lines = active, lines
+        elif fate in ("archived", "packed archive"):
+            thread.path = archive
+        self.written.add(thread.save(zstd=fate.startswith("packed"), frames=frames))
+        thread.path = active
+
+    def _write(self, writer: ClaudeSession | CodexRollout) -> None:
+        """Write a transcript, in one of three cases damaged."""
+        lines, how = writer.as_bytes(), ""
+        if self.rng.random() < 0.3:
+            has_counts = any(b'"usage":{' in line or b'"info":{' in line for line in lines)
+            how = self.rng.choice(_HARMLESS) if has_counts else "blank"
+        writer.path.parent.mkdir(parents=True, exist_ok=True)
+        writer.path.write_bytes(damaged_lines(self.world, lines, how))
+        self.written.add(writer.path)
 
     def _some_session(self) -> ClaudeSession:
         if not self.sessions:
@@ -175,26 +196,23 @@ class _Machine:
         self.world.tick(60_000, 90_000_000)
 
 
-def mixed(root: Path, seed: int = 0, *, size: int = 40) -> Truth:
-    """Write one home directory in which ``size`` things happened, in a repository with linked work trees."""
+def stages(root: Path, seed: int = 0, *, size: int = 40, times: int = 3) -> Iterator[Truth]:
+    """Write one home directory ``times`` times, each time after ``size`` further things have happened in it.
+
+    Most files only grow from one time to the next; some are compressed, moved, or written anew.
+    """
     world = World(root, seed)
     machine = _Machine(world)
-    for _ in range(size):
-        machine.happen()
-    machine.save()
-    (world.claude / "projects").mkdir(parents=True, exist_ok=True)
-    (world.claude / "history.jsonl").write_text('{"display":"go","timestamp":1776003000000}\n')
-    (world.codex / "history.jsonl").parent.mkdir(parents=True, exist_ok=True)
-    (world.codex / "history.jsonl").write_text('{"session_id":"x","ts":1776003000,"text":"go"}\n')
-    return world.truth(*(home / "projects" for home in machine.homes), world.codex)
+    for home, text in ((world.claude, '{"display":"go","timestamp":1}\n'), (world.codex, '{"ts":1,"text":"go"}\n')):
+        home.mkdir(parents=True)
+        (home / "history.jsonl").write_text(text)
+    for _ in range(times):
+        for _ in range(size):
+            machine.happen()
+        machine.save()
+        yield world.truth(*(home / "projects" for home in machine.homes), world.codex)
 
 
-def _write(world: World, writer: ClaudeSession | CodexRollout) -> None:
-    """Write a transcript, in one of three damaged."""
-    if world.rng.random() > 0.3:
-        writer.save()
-        return
-    writer.path.parent.mkdir(parents=True, exist_ok=True)
-    how = world.rng.choice(_HARMLESS)
-    has_counts = any(b'"usage":{' in line or b'"info":{' in line for line in writer.as_bytes())
-    writer.path.write_bytes(damaged_lines(world, writer.as_bytes(), how if has_counts else "blank"))
+def mixed(root: Path, seed: int = 0, *, size: int = 40) -> Truth:
+    """Write one home directory in which ``size`` things happened, in a repository with linked work trees."""
+    return next(stages(root, seed, size=size, times=1))

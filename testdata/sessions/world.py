@@ -66,16 +66,28 @@ class Deed(NamedTuple):
 class Book:
     """What really happened.
 
-    ``echoes`` are the stamps of lines that only repeat, ``copies`` counts the lines that repeat a response.
+    ``echoes`` are the stamps of lines that only repeat. ``copies`` has an entry for each line that repeats a response,
+    with the time of the response.
     """
 
     deeds: list[Deed] = field(default_factory=list)
     echoes: list[int] = field(default_factory=list)
-    copies: int = 0
+    copies: list[Deed] = field(default_factory=list)
+    responses: dict[str, Deed] = field(default_factory=dict)
 
     def enter(self, time_ms: int, harness: str, here: bool, totals: Totals | None = None) -> None:
         """Enter what happened at a time; without totals a line was written and nothing else."""
         self.deeds.append(Deed(time_ms * MS, harness, here, totals or Totals()))
+
+    def enter_response(self, name: str, time_ms: int, harness: str, here: bool, totals: Totals) -> None:
+        """Enter a response that is known by a name."""
+        self.enter(time_ms, harness, here, totals)
+        self.responses[name] = self.deeds[-1]
+
+    def copy(self, name: str) -> None:
+        """Enter that a line was written which repeats a response, if it is one."""
+        if name in self.responses:
+            self.copies.append(self.responses[name])
 
     def echo(self, time_ms: int) -> None:
         """Enter that a line was written which tells of nothing new."""
@@ -87,8 +99,8 @@ class Truth:
     """What a reader must find.
 
     ``repository`` is the work tree whose work counts, ``home`` the home directory, ``folders`` the transcript folders
-    for who names them by hand; ``windows`` follow each other; ``duplicates`` are the Claude responses written again
-    (every line with usage beyond the first of a response).
+    for who names them by hand; ``windows`` follow each other; ``copies`` has the deed of a response once for every
+    line of Claude's with usage beyond the response's first.
     """
 
     repository: Path
@@ -97,7 +109,7 @@ class Truth:
     windows: tuple[Window, ...]
     deeds: tuple[Deed, ...]
     echoes: tuple[int, ...]
-    duplicates: int
+    copies: tuple[Deed, ...]
 
     @property
     def everything(self) -> Window:
@@ -112,6 +124,10 @@ class Truth:
             if wanted and window.holds(deed.time):
                 total = total.plus(deed.totals)
         return total
+
+    def duplicates(self, window: Window, *, here: bool = True) -> int:
+        """Count the lines that repeat a response of a window, wherever they stand."""
+        return sum(window.holds(deed.time) for deed in self.copies if deed.here or not here)
 
     def covered(self, window: Window, *, here: bool = True) -> bool | None:
         """Tell whether work lies in a window; None when nothing but repeated lines do."""
@@ -193,7 +209,7 @@ class World:
             windows,
             tuple(sorted(self.book.deeds)),
             tuple(sorted(self.book.echoes)),
-            self.book.copies,
+            tuple(self.book.copies),
         )
 
 
