@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rubric import evidence_of
+from rubric import Rubric, evidence_of
 from scoring.cli.output import warn
-from scoring.evidence.transcripts.reader import Warn
-from scoring.evidence.transcripts.scan import Reading
-from scoring.policies import POLICIES, EvidencePolicy
-from scoring.policies.sources import Sources
+from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.policies import POLICIES
+from scoring.policies.door import EvidencePolicy
+from scoring.policies.sources import Options, Sources
 from scoring.settings import Settings
 
 
@@ -30,11 +30,34 @@ def sources(
         RubricError: the rubric that the settings name cannot be used.
     """
     policy = policy or POLICIES[evidence_of(settings.rubric)]
+    return Sources.under(policy, settings.repo_dir, settings.transcript_dirs, options(settings, policy, warn), hinted)
+
+
+def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
+    """Return where evidence comes from under the rules of each of some rubrics, by the name of the rules.
+
+    A setting that only some of them know has an effect, so nothing is said of it.
+    """
+    rules = dict.fromkeys(rubric.evidence for rubric in rubrics)
+    silently: Warn = warn if len(rules) == 1 else silent
+    found = {}
+    for name in rules:
+        how = options(settings, POLICIES[name], silently)
+        how["warn"] = warn
+        found[name] = Sources.under(POLICIES[name], settings.repo_dir, settings.transcript_dirs, how)
+    return found
+
+
+def options(settings: Settings, policy: EvidencePolicy | None = None, warn: Warn = warn) -> Options:
+    """Return the same as the options of a library function; raises as :func:`sources`."""
+    policy = policy or POLICIES[evidence_of(settings.rubric)]
     for text in without_effect(settings, policy):
         warn(text)
-    how = reading(settings) | {"warn": warn}
-    found = settings.transcript_dirs
-    return Sources.of(policy, settings.repo_dir, found, hinted, settings.transcripts, settings.trunk, **how)
+    found: Options = {"warn": warn, "cache_dir": cache_dir(settings), "processes": settings.processes}
+    found["trunk"] = settings.trunk
+    if settings.transcripts is not None:
+        found["transcripts"] = "none" if settings.transcripts == "none" else "auto"
+    return found
 
 
 def without_effect(settings: Settings, policy: EvidencePolicy) -> list[str]:
@@ -48,11 +71,6 @@ def without_effect(settings: Settings, policy: EvidencePolicy) -> list[str]:
     if settings.transcripts == "auto":
         texts.append(f"{where}, which know no harness's own places: name folders with --transcript-dir")
     return texts
-
-
-def reading(settings: Settings) -> Reading:
-    """Return how transcripts are read under some settings."""
-    return {"warn": warn, "cache_dir": cache_dir(settings), "processes": settings.processes}
 
 
 def cache_dir(settings: Settings) -> Path | None:

@@ -67,7 +67,12 @@ class Sources:
 
     @classmethod
     def under(
-        cls, policy: EvidencePolicy, repo_dir: Path | str, directories: Sequence[Path | str], options: Options
+        cls,
+        policy: EvidencePolicy,
+        repo_dir: Path | str,
+        directories: Sequence[Path | str],
+        options: Options,
+        hinted: Sequence[Path] = (),
     ) -> "Sources":
         """Decide the same from the options of a library function."""
         reading: Reading = {}
@@ -80,7 +85,7 @@ class Sources:
         if "keep" in options:
             reading["keep"] = options["keep"]
         way, trunk = options.get("transcripts"), options.get("trunk")
-        return cls.of(policy, repo_dir, directories, (), way, trunk, **reading)
+        return cls.of(policy, repo_dir, directories, hinted, way, trunk, **reading)
 
     @property
     def warn(self) -> "Warn":
