@@ -78,9 +78,7 @@ class RubricDiff:
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     """Lay two rubrics side by side."""
     names = dict.fromkeys(spec.id for rubric in (after, before) for spec in rubric.signals)
-    return RubricDiff(
-        before, after, tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names)
-    )
+    return RubricDiff(before, after, tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names))
 
 
 @dataclass(frozen=True, slots=True)

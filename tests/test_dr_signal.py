@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -17,10 +18,11 @@ from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.assemble import Evidence
 from scoring.cli import main
-from scoring.evidence.transcripts.scan import transcript_scan
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.jobs.fingerprint import inputs_of
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
 from scoring.records.load import load_iteration_log
 from scoring.signals.diminishing_returns import observe, use_under, vote
 from scoring.values import DIMINISHING_RETURNS, SignalValue, absent_signal, present_signal
@@ -259,7 +261,9 @@ class TestVotes:
             ("diminishing_returns", "Diminishing returns", True, 0.0),
         ]
         before = score_log(log.path, log.repo.path)
-        values = [(old.score.value, new.score.value) for old, new in zip(before.iterations, scored.iterations, strict=True)]
+        values = [
+            (old.score.value, new.score.value) for old, new in zip(before.iterations, scored.iterations, strict=True)
+        ]
         assert values[0][0] < values[0][1]
         assert values[1][0] > values[1][1]
         assert scored.presence()["diminishing_returns"] == 1.0
@@ -276,12 +280,12 @@ class TestVotes:
         own = replace(NEXT, version="mine", signals=(replace(NEXT.signals[-1], weight=1.0),))
         assert [i.score.value for i in score_log(log.path, log.repo.path, rubric=own).iterations] == [1.0, 0.0]
 
-    def test_on_the_command_line(self, log: Log, run: Run) -> None:
+    def test_on_the_command_line(self, run: Run) -> None:
         text = run("run", "--rubric", "2.2.0")
         assert text.startswith("Outcome scoring — rubric 2.2.0\n")
         shown = run("iteration", "1")
-        row = "diminishing_returns     yes      1.000     0.304     0.304     SHIP: novelty 0.000 LOW, readiness 1.00 HIGH"
-        assert row in shown
+        detail = "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
+        assert f"\ndiminishing_returns     yes      1.000     0.209     0.209     {detail}\n" in shown
         assert "\nDiminishing returns (votes under rubric 2.2.0):\n" in shown
         assert "rubric 2.2.0" in run("session", "s")
         assert run("iteration", "1", "--recompute", "--rubric", "2.2.0") == shown
@@ -303,7 +307,9 @@ class TestObserved:
     """Under 2.1.0, and any rubric without the signal."""
 
     @pytest.mark.parametrize("version", ["2.1.0", "2.0.2"])
-    @pytest.mark.parametrize("text", [document(*CONVERGED), document(*CONVERGED[:1]), "{"], ids=["good", "short", "bad"])
+    @pytest.mark.parametrize(
+        "text", [document(*CONVERGED), document(*CONVERGED[:1]), "{"], ids=["good", "short", "bad"]
+    )
     def test_changes_no_byte_of_a_sidecar(self, log: Log, run: Run, version: str, text: str) -> None:
         without = run("run", "--rubric", version)
         sidecars = log.sidecars()
@@ -333,6 +339,18 @@ class TestObserved:
         assert rows["NEXT"] == "Converged. Ship the decision and verify."
         assert rows["SOURCE"] == str(path.relative_to(log.repo.path))
         assert run("iteration", "1", "--recompute") == shown
+
+    def test_is_shown_on_a_terminal_too(self, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scoring.cli.iteration.on_terminal", lambda: True)
+        monkeypatch.setenv("COLUMNS", "160")
+        run("run")
+        without = run("iteration", "1")
+        assert "iminishing" not in without
+        log.give(document(*CONVERGED))
+        shown = run("iteration", "1")
+        assert "\nDiminishing returns (observed, does not vote under rubric 2.1.0)\n" in shown
+        assert re.search(r"^SIGNAL +SHIP *$", shown, re.MULTILINE)
+        assert "Diminishing returns (observed" in run("iteration", "1", "--recompute")
 
     def test_says_why_there_is_nothing_to_show(self, log: Log, run: Run) -> None:
         log.give(document(*CONVERGED[:1]))
@@ -385,7 +403,8 @@ class TestWithout:
         assert "iminishing" not in run(command, *argument, *option)
         assert log.path.exists()
 
-    def test_the_next_rubric_says_that_there_is_none(self, log: Log, run: Run) -> None:
+    @pytest.mark.usefixtures("log")
+    def test_the_next_rubric_says_that_there_is_none(self, run: Run) -> None:
         row = json.loads(run("run", "--json", "--rubric", "2.2.0"))["iterations"][0]["breakdown"][-1]
         assert (row["signal"], row["present"], row["detail"]) == (
             "diminishing_returns",
@@ -427,7 +446,13 @@ def test_the_meter_is_loaded_only_when_there_is_something_to_measure_and_to_show
     command = [sys.executable, "-c", LOADS, *arguments]
     environment = {**os.environ, "DA_SCORE_RUBRIC": rubric}
     done = subprocess.run(
-        command, cwd=log.repo.path, env=environment, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+        command,
+        cwd=log.repo.path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
     )
     assert done.stdout == str(loads)
 
@@ -458,7 +483,7 @@ class TestBackfill:
     @pytest.mark.parametrize(
         ("change", "shows"),
         [
-            pytest.param(lambda log: None, False, id="nothing"),
+            pytest.param(lambda _: None, False, id="nothing"),
             pytest.param(lambda log: log.give(document(*OPEN)), True, id="other rounds"),
             pytest.param(lambda log: (log.path / "iter-1.dr.json").unlink(), True, id="none any more"),
             pytest.param(lambda log: log.give(lines(*OPEN), suffix=".dr.jsonl"), False, id="a second one, not read"),
@@ -470,8 +495,9 @@ class TestBackfill:
     ) -> None:
         log.give(document(*CONVERGED))
         record = load_iteration_log(log.path)[0]
-        with transcript_scan() as scan:
-            evidence = Evidence([record], log.repo.path, scan)
+        sources = Sources.of(REFERENCE, log.repo.path)
+        with sources.transcripts() as scan:
+            evidence = Evidence([record], sources, scan)
             before = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
             change(log)
             after = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
@@ -480,6 +506,7 @@ class TestBackfill:
     def test_does_not_wait_for_a_fifo(self, log: Log) -> None:
         make_fifo(log.path / "iter-1.dr.json")
         record = load_iteration_log(log.path)[0]
-        with transcript_scan() as scan:
-            evidence = Evidence([record], log.repo.path, scan)
+        sources = Sources.of(REFERENCE, log.repo.path)
+        with sources.transcripts() as scan:
+            evidence = Evidence([record], sources, scan)
             assert ends(lambda: inputs_of(record, evidence, log.path, "votes"))

@@ -38,7 +38,8 @@ def comparison_text(diff: RubricDiff, log: LogDiff | None, source: Path, tasks: 
         for move in shown_moves(item):
             lines.append(f"{'':<8}{printable(move.signal)}  {effect(item, move)}{why(move)}\n")
             lines += [f"{'':<10}{name}: {text}\n" for name, text in details(diff, move)]
-    lines += ["\n", *(f"{name:<12}{text}\n" for name, text in total_rows(log.totals()))]
+        lines += [f"{'':<8}{line}\n" for line in weight_moves(item)]
+    lines += ["\n", *(f"{name:<14}{text}\n" for name, text in total_rows(log.totals()))]
     return "".join(lines)
 
 
@@ -112,9 +113,18 @@ def bands(item: IterationDiff) -> str:
 
 
 def shown_moves(item: IterationDiff) -> list[SignalMove]:
-    """Return the signals that have to do with a change, the largest effect first."""
-    changed = [m for m in item.signals if m.moved or any(cause != "weight" for cause in m.causes)]
+    """Return the signals whose evidence says something else, or counts on one side only, the largest effect first."""
+    changed = [move for move in item.signals if set(move.causes) - {"weight"}]
     return sorted(changed, key=lambda move: -abs(move.effect))
+
+
+def weight_moves(item: IterationDiff) -> list[str]:
+    """Return the signals that moved a score by their weight alone, in one line; none where there are none."""
+    moved = sorted((m for m in item.signals if m.moved and m.causes == ("weight",)), key=lambda m: -abs(m.effect))
+    if not moved or item.change is None:
+        return []
+    total = sum(move.effect for move in moved)
+    return [f"by weight alone  {total:+.3f}  " + ", ".join(f"{printable(m.signal)} {m.effect:+.3f}" for m in moved)]
 
 
 def effect(item: IterationDiff, move: SignalMove) -> str:
@@ -128,9 +138,11 @@ def why(move: SignalMove) -> str:
     for cause in move.causes:
         if cause == "weight" and move.before and move.after:
             before, after = move.before.nominal_weight, move.after.nominal_weight
-            parts.append(f"weight {before:.6g} → {after:.6g}" if before != after else "weight in proportion to others")
+            parts.append(
+                f"weight: {before:.6g} → {after:.6g}" if before != after else "weight: in proportion to others"
+            )
         else:
-            parts.append(f"{cause} {_sub_score(move.before)} → {_sub_score(move.after)}")
+            parts.append(f"{cause}: {_sub_score(move.before)} → {_sub_score(move.after)}")
     return ", ".join(parts)
 
 

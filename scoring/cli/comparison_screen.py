@@ -51,3 +51,4 @@ def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
     for move in comparison.shown_moves(item):
         yield f"{printable(move.signal)}  {comparison.effect(item, move)}{comparison.why(move)}"
         yield from (f"  {name}: {text}" for name, text in comparison.details(diff, move))
+    yield from comparison.weight_moves(item)

@@ -127,8 +127,8 @@ def show_iteration(
     if deliberation is not None:
         console.print(Text(f"\n{deliberation_head(score)}", "bold"))
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        for row in deliberation_rows(deliberation):
-            table.add_row(*_plain(*row))
+        for name, text in deliberation_rows(deliberation):
+            table.add_row(*_plain(name, text))
         console.print(table)
     if objective is not None:
         console.print("\nObserved, not scored", style="bold")

@@ -33,7 +33,6 @@ def added_words(number: int, actions: Sequence[str], questions: Sequence[str], w
     found = []
     for name, (matches, everywhere) in _LISTS.items():
         texts = [plain(text) for text in ((*questions, *actions) if everywhere else actions)]
-        for word in dict.fromkeys(getattr(words, name)):
-            if any(matches((word,), text) for text in texts):
-                found.append(AddedWord(name, word, number))
+        matched = [word for word in dict.fromkeys(getattr(words, name)) if any(matches((word,), t) for t in texts)]
+        found += [AddedWord(name, word, number) for word in matched]
     return found

@@ -8,9 +8,11 @@ WORDS = ("pr", "pull request", "branch", "file", "command", "tool", "url")
 """Words for concrete things."""
 
 ALTERNATIVES = frozenset(
-    "and/or or/and either/or neither/nor yes/no no/yes he/she she/he s/he he/she/they his/her her/his him/her her/him "
-    "his/hers himself/herself true/false on/off in/out pass/fail before/after pros/cons "
-    "n/a w/o w/ b/c i/o 24/7".split()
+    {
+        *("and/or", "or/and", "either/or", "neither/nor", "yes/no", "no/yes", "true/false", "on/off", "in/out"),
+        *("he/she", "she/he", "s/he", "he/she/they", "his/her", "her/his", "him/her", "her/him", "his/hers"),
+        *("pass/fail", "before/after", "pros/cons", "n/a", "w/o", "w/", "b/c", "i/o"),
+    }
 )
 """Slashes between words that are no paths."""
 

@@ -50,7 +50,9 @@ def _inflation(rounds_before: int, claims_before: int, new: RoundNovelty) -> str
         counts = f"{new.new_claims} of {new.claims} claims are new"
         return f"{counts}, in a round of no fewer claims than the mean of {mean:.4g} so far"
     if rounds_before and new.raw == "LOW" and at_least(new.claims * rounds_before, INFLATED_GROWTH * claims_before):
-        return f"{new.claims} claims, at least twice the mean of {claims_before / rounds_before:.4g} before, and few new"
+        return (
+            f"{new.claims} claims, at least twice the mean of {claims_before / rounds_before:.4g} before, and few new"
+        )
     return ""
 
 

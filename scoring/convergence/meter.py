@@ -124,7 +124,12 @@ def score_transcript(
     questions = [len(r.outputs.open_questions) for r in rounds]
     readiness = tuple(
         measure_readiness(
-            r.round, r.outputs.next_actions, r.outputs.open_questions, questions[i - 1] if i else None, words, thresholds
+            r.round,
+            r.outputs.next_actions,
+            r.outputs.open_questions,
+            questions[i - 1] if i else None,
+            words,
+            thresholds,
         )
         for i, r in enumerate(rounds)
     )

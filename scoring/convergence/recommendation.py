@@ -16,7 +16,7 @@ LONG_RUN = 3
 
 HINTS: dict[Signal, str] = {
     "SHIP": "Converged. Ship the decision and verify.",
-    "ESCALATE": "Stop this loop and change something: bring in a human, another agent, another prompt or a narrower scope.",
+    "ESCALATE": "Stop and change the loop: bring in a human or another agent, try another prompt, or narrow the scope.",
     "CONTINUE": "Still producing useful novelty. Continue the loop.",
 }
 
@@ -81,7 +81,7 @@ def _more_to_come(s: Situation) -> str:
 
 
 def _blocked(s: Situation) -> str:
-    return f"Blocked: {quote(cut(s.readiness.blocker or '', _QUOTED))}. More rounds do not remove a blocker."
+    return f"Blocked, by {quote(cut(s.readiness.blocker or '', _QUOTED))}: more rounds do not remove that."
 
 
 def _not_ready(_: Situation) -> str:

@@ -5,7 +5,8 @@ takes time that grows with the square of their number, so an index names the few
 
 - the tokens of all claims have one order, the rare ones first;
 - two claims that are similar enough share a token among the first few of both, for each leaves out few of its tokens;
-- at the first token that they share, enough of both must be left, which their sizes and its positions tell.
+- at the first token that they share, enough of both must be left, which their sizes and its positions tell;
+- a few bits for each claim tell without looking closer that two share too little.
 
 What the index names is compared exactly, so the answer is that of comparing all pairs.
 """
@@ -18,6 +19,9 @@ from typing import TypeAlias
 from scoring.convergence.thresholds import TOLERANCE, at_least, at_most
 
 Tokens: TypeAlias = frozenset[str]
+
+_MARKS = 256
+"""Bits that a claim is marked with."""
 
 _SLACK = 1e-6
 """How far bounds on whole numbers stay on the safe side of rounding."""
@@ -45,7 +49,7 @@ class TokenIndex:
         self._threshold = threshold
         self._least = threshold - TOLERANCE
         self._claims: set[Tokens] = set()
-        self._places: dict[str, dict[tuple[int, int], list[Tokens]]] = {}
+        self._places: dict[str, dict[tuple[int, int], list[tuple[int, Tokens]]]] = {}
         self.comparisons = 0
         """How many pairs were compared so far."""
 
@@ -54,8 +58,9 @@ class TokenIndex:
         if tokens in self._claims:
             return
         self._claims.add(tokens)
+        entry = self._marks(tokens), tokens
         for position, token in enumerate(self._first(tokens)):
-            self._places.setdefault(token, {}).setdefault((len(tokens), position), []).append(tokens)
+            self._places.setdefault(token, {}).setdefault((len(tokens), position), []).append(entry)
 
     def has_similar(self, tokens: Tokens) -> bool:
         """Tell whether a claim that was added is as similar to this one as the threshold, or more."""
@@ -63,19 +68,31 @@ class TokenIndex:
             return True
         if at_most(self._threshold, 0):
             return bool(self._claims)
-        seen: set[Tokens] = set()
+        size, marks = len(tokens), self._marks(tokens)
+        unmarked = size - marks.bit_count()
         for position, token in enumerate(self._first(tokens)):
-            for (size, place), found in self._places.get(token, {}).items():
-                left = min(len(tokens) - position, size - place)
-                if left < self._needed(len(tokens) + size):
+            for (other_size, place), found in self._places.get(token, {}).items():
+                needed = self._needed(size + other_size)
+                if min(size - position, other_size - place) < needed:
                     continue
-                for other in found:
-                    if other not in seen:
-                        seen.add(other)
-                        self.comparisons += 1
-                        if at_least(jaccard(tokens, other), self._threshold):
-                            return True
+                self.comparisons += len(found)
+                for others_marks, other in found:
+                    if (marks & others_marks).bit_count() + unmarked >= needed and at_least(
+                        jaccard(tokens, other), self._threshold
+                    ):
+                        return True
         return False
+
+    def _marks(self, tokens: Tokens) -> int:
+        """Return a number with a bit for each token, several of which may have the same.
+
+        Two claims share at most as many tokens as their numbers share bits, plus the tokens of one without a bit of
+        their own.
+        """
+        marks = 0
+        for token in tokens:
+            marks |= 1 << (self._rank[token] % _MARKS)
+        return marks
 
     def _first(self, tokens: Tokens) -> list[str]:
         """Return the tokens of a claim of which one is shared with every claim that is similar enough."""

@@ -7,7 +7,7 @@ must be right: each error names the file, the line or round, and the field.
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     StrictInt,
     StrictStr,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -28,7 +29,7 @@ from scoring.evidence.files import SIZE_LIMIT, read_file
 HEADER, ROUND = "transcript_header", "round"
 """The types of the lines that count in JSONL."""
 
-STANDARD_INPUT = "standard input"
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
@@ -41,7 +42,7 @@ def _null_is_empty(value: Any) -> Any:
 
 
 Texts = Annotated[tuple[StrictStr, ...], AfterValidator(_without_blank)]
-OptionalTexts = Annotated[Texts, BeforeValidator(_null_is_empty)]
+OptionalTexts = Annotated[Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
 
 
 class _Model(BaseModel):
@@ -100,12 +101,29 @@ def _number(item: Any) -> int | None:
 
 
 class HeaderLine(_Model):
-    """The first line of a transcript in JSONL."""
+    """The line of a transcript in JSONL that says what it is about."""
 
-    type: str = Field(HEADER, pattern=f"^{HEADER}$")
+    type: Literal["transcript_header"]
     version: Any = None
     conversation_id: Any = None
     topic: StrictStr | None = None
+
+
+class RoundLine(Round):
+    """The line of one round in JSONL."""
+
+    type: Literal["round"]
+
+
+def transcript_schema() -> dict[str, Any]:
+    """Return the JSON schema of a transcript."""
+    return {"$schema": SCHEMA_DIALECT, **Transcript.model_json_schema()}
+
+
+def line_schema() -> dict[str, Any]:
+    """Return the JSON schema of a line of a transcript in JSONL; lines of other types are ignored."""
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[HeaderLine | RoundLine, Field(discriminator="type")])
+    return {"$schema": SCHEMA_DIALECT, "title": "Line of a transcript", **adapter.json_schema()}
 
 
 def read_transcript(path: Path | str) -> Transcript:
@@ -240,9 +258,9 @@ def _parse_round(item: Any, source: str, place: str) -> Round:
 
 
 def _claim_number(number: int, place: str, places: dict[int, str], source: str) -> None:
-    if before := places.setdefault(number, place):
-        if before != place:
-            raise TranscriptError(f"{source}: {place}: round {number} is given already by {before}; number each once")
+    before = places.setdefault(number, place)
+    if before != place:
+        raise TranscriptError(f"{source}: {place}: round {number} is given already by {before}; number each once")
 
 
 def _assemble(header: Mapping[str, Any], rounds: list[Round], source: str) -> Transcript:

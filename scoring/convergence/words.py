@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-VERBS = tuple(
-    "run write create open deploy send test build merge ship implement add remove update fix configure convert".split()
+VERBS = (
+    *("run", "write", "create", "open", "deploy", "send", "test", "build", "merge", "ship", "implement", "add"),
+    *("remove", "update", "fix", "configure", "convert"),
 )
 """What a specific action does."""
 

@@ -1,0 +1,595 @@
+r"""Codex: where its rollouts lie, what a line holds, and how its running totals become turns.
+
+Layout: ``${CODEX_HOME:-~/.codex}/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl``, one file per session, older ones
+perhaps compressed to ``.jsonl.zst``, and put-away ones in ``archived_sessions/`` under the same name.
+
+Lines, as Codex CLI 0.2 to 0.1xx writes them (``RolloutLine`` in its sources ``codex-rs/protocol/src/protocol.rs``, the
+items in ``models.rs`` beside it; other fields are not looked at)::
+
+    {"timestamp": "2026-04-12T14:19:55.123Z", "type": "session_meta",
+     "payload": {"id": "<uuid>", "cwd": "/home/me/app", "forked_from_id": "<uuid>",
+                 "source": {"subagent": {"thread_spawn": {"parent_thread_id": "<uuid>"}}}}}
+    {"timestamp": "…", "type": "turn_context", "payload": {"turn_id": "<uuid>", "cwd": "/home/me/app"}}
+    {"timestamp": "…", "type": "event_msg",
+     "payload": {"type": "token_count", "info": {"total_token_usage": {…}, "last_token_usage": {…}}}}
+    {"timestamp": "…", "type": "response_item",
+     "payload": {"type": "function_call", "name": "shell", "arguments": "{\"command\": [\"ls\"]}", "call_id": "…"}}
+    {"timestamp": "…", "type": "response_item",
+     "payload": {"type": "function_call_output", "call_id": "…", "output": "Exit code: 0\nWall time: …\nOutput:\n…"}}
+
+- ``total_token_usage`` (``input_tokens``, which includes ``cached_input_tokens``; ``cache_write_input_tokens`` in new
+  versions; ``output_tokens``, ``reasoning_output_tokens``, ``total_tokens``) runs through the session and is written
+  again without a new response, with rate limits for example. Turns are its differences.
+- A forked session, and a sub-agent that was given its parent's history, begins with a replay of it: the parent's lines,
+  its ``session_meta`` among them, stamped with the time of the fork.
+- The verdict on a call stands in the header of its output; ``patch_apply_end`` and ``mcp_tool_call_end`` tell of one
+  too. What a program printed is never searched.
+
+Where the contract leaves it open: a field of the totals that an event leaves out has not changed; an event that only
+changes ``total_tokens`` is no turn; a replay whose parent's file is gone, and that names no turns, are the token counts
+stamped within a second of its beginning; a call is known by its id within a session and those forked from it.
+"""
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from scoring.evidence.harnesses.checks import command_flags
+from scoring.evidence.harnesses.claude import COUNT_LIMIT, ELSEWHERE, NO_FOLDER, NO_TIME
+from scoring.evidence.harnesses.door import Again, Home, Ours
+from scoring.evidence.harnesses.rows import Rows, Span, key_of
+from scoring.evidence.harnesses.tally import Tally, Tokens
+from scoring.evidence.observed import CODEX
+from scoring.evidence.transcripts.times import NS, timestamp_ns
+
+META, CONTEXT = 1, 2
+"""What opens a span: a ``session_meta``, a ``turn_context``."""
+
+TOTALS, LAST, CALL, VERDICT = range(4)
+"""What a row is. After it, its span and its time:
+
+- totals, and last usage where an event has no totals: the six counts of :data:`FIELDS`, -1 for those left out;
+- call: key of the id, the bits that it shows;
+- verdict: key of the id, whether it failed.
+"""
+
+FIELDS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+    "total_tokens",
+)
+
+ARCHIVE = "archived_sessions"
+"""The name of the folder for sessions that were put away."""
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)] | None
+_Counts: TypeAlias = tuple[int, ...]
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: _Count = None
+    cached_input_tokens: _Count = None
+    cache_write_input_tokens: _Count = None
+    output_tokens: _Count = None
+    reasoning_output_tokens: _Count = None
+    total_tokens: _Count = None
+
+
+class _Info(msgspec.Struct, gc=False):
+    total_token_usage: _Usage | None = None
+    last_token_usage: _Usage | None = None
+
+
+class _Payload(msgspec.Struct, gc=False):
+    """A payload of any kind: fields that one kind has as something else than another one are decoded when needed."""
+
+    type: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    info: msgspec.Raw | UnsetType = UNSET
+    arguments: msgspec.Raw | UnsetType = UNSET
+    input: msgspec.Raw | UnsetType = UNSET
+    output: msgspec.Raw | UnsetType = UNSET
+    action: msgspec.Raw | UnsetType = UNSET
+    success: msgspec.Raw | UnsetType = UNSET
+    result: msgspec.Raw | UnsetType = UNSET
+    id: msgspec.Raw | UnsetType = UNSET
+    forked_from_id: msgspec.Raw | UnsetType = UNSET
+    source: msgspec.Raw | UnsetType = UNSET
+    cwd: msgspec.Raw | UnsetType = UNSET
+    turn_id: msgspec.Raw | UnsetType = UNSET
+
+
+class _Line(msgspec.Struct, gc=False):
+    type: str | None = None
+    timestamp: str | None = None
+    payload: _Payload | UnsetType | None = UNSET
+
+
+_info = msgspec.json.Decoder(_Info | None)
+_anything = msgspec.json.Decoder()
+
+
+class CodexReader:
+    """See :class:`~scoring.evidence.harnesses.door.LineReader`."""
+
+    decoder = msgspec.json.Decoder(_Line)
+
+    def __init__(self) -> None:
+        self._spans: list[Span] = [Span()]
+        self._covers: list[list[int]] = [[]]
+        self._cover = self._covers[0].append
+        self._numbers: list[int] = []
+        self._skipped: Counter[str] = Counter()
+
+    def take(self, lines: Sequence[_Line]) -> list[int]:
+        """Take some lines; those without a ``payload`` are another harness's."""
+        foreign: list[int] = []
+        for number, line in enumerate(lines):
+            payload = line.payload
+            if payload is UNSET:
+                foreign.append(number)
+                continue
+            stamp = line.timestamp
+            time = None if stamp is None else timestamp_ns(stamp)
+            if time is None:
+                self._skipped[NO_TIME] += 1
+                continue
+            self._cover(time)
+            if payload is not None:
+                try:
+                    self._read(time, line.type, payload)
+                except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
+                    self._skipped["a field of another type"] += 1
+        return foreign
+
+    def _read(self, time: int, line: str | None, payload: _Payload) -> None:
+        kind = payload.type
+        if kind == "token_count":
+            if payload.info is not UNSET:
+                self._count(time, _info.decode(payload.info))
+        elif line == "session_meta" or line == "turn_context":
+            self._open(time, line, payload)
+        elif kind in _VERDICTS:
+            failed = _VERDICTS[kind](payload)
+            if failed is not None:
+                key = key_of(payload.call_id) if payload.call_id else 0
+                self._row(VERDICT, time, key, failed, 0, 0, 0, 0)
+        elif kind in _COMMANDS:
+            command = _COMMANDS[kind](payload)
+            if command is not None:
+                key = key_of(payload.call_id) if payload.call_id else 0
+                self._row(CALL, time, key, command_flags(command), 0, 0, 0, 0)
+
+    def _row(self, kind: int, time: int, *values: int) -> None:
+        self._numbers += (kind, len(self._spans) - 1, time, *values, 0, 0)
+
+    def _count(self, time: int, info: _Info | None) -> None:
+        totals, last = (None, None) if info is None else (info.total_token_usage, info.last_token_usage)
+        usage = last if totals is None else totals
+        if usage is None:  # an event that tells of rate limits alone
+            return
+        kind = LAST if totals is None else TOTALS
+        counts = (
+            usage.input_tokens,
+            usage.cached_input_tokens,
+            usage.cache_write_input_tokens,
+            usage.output_tokens,
+            usage.reasoning_output_tokens,
+            usage.total_tokens,
+        )
+        self._numbers += (kind, len(self._spans) - 1, time, *[-1 if n is None else n for n in counts], 0, 0)
+
+    def _open(self, time: int, line: str, payload: _Payload) -> None:
+        """Begin a span: what follows is of this session, or was done in this folder."""
+        cwd, own, turn = _text(payload.cwd), _text(payload.id), _text(payload.turn_id)
+        if line == "session_meta":
+            parent = _text(payload.forked_from_id) or _spawned_by(_value(payload.source))
+            span = Span(cwd, own, META, parent, _uuid7_ms(own), time)
+        else:
+            span = Span(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
+        self._covers[-1].pop()  # this line belongs to what it opens
+        self._covers.append([time])
+        self._cover = self._covers[-1].append
+        self._spans.append(span)
+
+    def skip(self, reason: str) -> None:
+        """Note that a line was skipped."""
+        self._skipped[reason] += 1
+
+    def rows(self) -> Rows:
+        """Return what was taken."""
+        covers = [array("q", times) for times in self._covers]
+        return Rows(self._spans, covers, array("q", self._numbers), self._skipped)
+
+
+def _value(raw: "msgspec.Raw | UnsetType") -> Any:
+    return None if raw is UNSET else _anything.decode(raw)
+
+
+def _text(raw: "msgspec.Raw | UnsetType") -> str:
+    """Return a field that should hold text; "" when it does not."""
+    found = _value(raw)
+    return found if isinstance(found, str) else ""
+
+
+def _member(value: Any, *names: str) -> Any:
+    """Return what lies under some names, one within the other; None when it is not there."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _spawned_by(source: Any) -> str:
+    parent = _member(source, "subagent", "thread_spawn", "parent_thread_id")
+    return parent if isinstance(parent, str) else ""
+
+
+_UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+
+
+def _uuid7_ms(name: str) -> int:
+    """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for any other name."""
+    found = _UUID7.fullmatch(name)
+    return int(found[1] + found[2], 16) if found else -1
+
+
+# What a call asks for.
+
+
+def _function_command(payload: _Payload) -> str | None:
+    """Return the command of a function call, None when it is no command tool."""
+    field = _COMMAND_TOOLS.get(payload.name or "")
+    if field is None:
+        return None
+    try:
+        given = msgspec.json.decode(_text(payload.arguments))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+    return _command_text(_member(given, field))
+
+
+_COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
+"""The tools that run a command, and the argument that holds it."""
+
+
+def _local_shell_command(payload: _Payload) -> str | None:
+    return _command_text(_member(_value(payload.action), "command"))
+
+
+def _custom_command(payload: _Payload) -> str | None:
+    """Return the program of the tool ``exec``, where it runs a command."""
+    program = _text(payload.input) if payload.name == "exec" else ""
+    return program if "exec_command" in program else None
+
+
+def _command_text(command: Any) -> str:
+    if isinstance(command, list):
+        return " ".join(part for part in command if isinstance(part, str))
+    return command if isinstance(command, str) else ""
+
+
+_COMMANDS = {
+    "function_call": _function_command,
+    "local_shell_call": _local_shell_command,
+    "custom_tool_call": _custom_command,
+}
+
+
+# How a call ended: True failed, False did not, None does not say.
+
+_HEADER = re.compile(
+    r"(?:Chunk ID|Wall time|Exit code|Process exited|Process running|Script |Session ID|Original token count"
+    r"|Total output lines|Command|Output:)"
+)
+_HEADER_LIMIT = 4096
+"""How many characters a header may have."""
+_EXIT = re.compile(r"(?:Exit code:|Process exited with code) (-?\d+)\s*")
+
+
+def _output_failed(payload: _Payload) -> bool | None:
+    return None if payload.output is UNSET else verdict_of(payload.output)
+
+
+def verdict_of(output: msgspec.Raw) -> bool | None:
+    """Read the verdict off a tool's output, JSON as it is written: True when the call failed, None when it says none.
+
+    It stands in the header before ``Output:``, or in a JSON object as ``metadata.exit_code``, and nowhere else.
+    """
+    begins = bytes(memoryview(output)[:2])
+    if begins[:1] == b"[":
+        text = "".join(_texts(_anything.decode(output)))
+    elif begins == b'"{':
+        text = _anything.decode(output)
+        return _json_verdict(text)
+    elif begins[:1] == b'"' and (begins[1:] == b"\\" or begins[1:].isupper()):  # every header begins with a capital
+        text = _anything.decode(output)
+    else:
+        return None
+    return _json_verdict(text) if text.startswith("{") else header_verdict(text)
+
+
+def _texts(items: Any) -> Iterable[str]:
+    """Yield the first texts of a list of them, as many as a header may need."""
+    length = 0
+    for item in items:
+        text = item.get("text") if isinstance(item, dict) else None
+        if isinstance(text, str):
+            yield text
+            length += len(text)
+            if length >= _HEADER_LIMIT:
+                return
+
+
+def _json_verdict(text: str) -> bool | None:
+    try:
+        code = _member(msgspec.json.decode(text), "metadata", "exit_code")
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def header_verdict(text: str) -> bool | None:
+    """Read the verdict off the header of a text: the lines before ``Output:``. Text without a header has none."""
+    if not _HEADER.match(text):
+        return None
+    found: list[bool] = []
+    for line in text[:_HEADER_LIMIT].split("\n"):
+        said = line.rstrip()
+        if said == "Output:":
+            return any(found) if found else None
+        if code := _EXIT.fullmatch(said):
+            found.append(int(code[1]) != 0)
+        elif said in ("Script completed", "Script failed"):
+            found.append(said == "Script failed")
+    return None
+
+
+def _patch_failed(payload: _Payload) -> bool | None:
+    success = _value(payload.success)
+    return not success if isinstance(success, bool) else None
+
+
+def _mcp_failed(payload: _Payload) -> bool | None:
+    result = _value(payload.result)
+    if not isinstance(result, dict):
+        return None
+    if "Err" in result:
+        return True
+    ended = result.get("Ok")
+    if "Ok" not in result:
+        return None
+    return _member(ended, "isError") is True or _member(ended, "is_error") is True
+
+
+_VERDICTS = {
+    "function_call_output": _output_failed,
+    "custom_tool_call_output": _output_failed,
+    "patch_apply_end": _patch_failed,
+    "mcp_tool_call_end": _mcp_failed,
+}
+
+
+class Boundary(NamedTuple):
+    """Where a replay ends: before the span of a number, and behind so many token counts."""
+
+    span: int = 0
+    counts: int = 0
+
+
+class _Fork(NamedTuple):
+    """A forked session that waits for its parent to be read."""
+
+    file: int
+    rows: Rows
+    here: list[bool]
+
+
+class CodexCounter:
+    """See :class:`~scoring.evidence.harnesses.door.Counter`."""
+
+    def __init__(self, tally: Tally, ours: Ours, again: Again) -> None:
+        self._tally, self._ours, self._again = tally, ours, again
+        self._parents: dict[str, str] = {}
+        self._forks: list[_Fork] = []
+
+    def add(self, file: int, rows: Rows, whole: bool) -> str:
+        """Count a rollout; a forked one has to wait."""
+        own = own_meta(rows.spans)
+        forked = bool(own.parent) and own.parent != own.session
+        if forked:
+            self._parents[own.session] = own.parent
+        here = [whole or (bool(cwd) and self._ours(cwd)) for cwd in folders(rows.spans)]
+        if not any(here):
+            return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
+        if forked:
+            self._forks.append(_Fork(file, rows, here))
+        else:
+            self._count(file, rows, here, Boundary())
+        return ""
+
+    def finish(self) -> None:
+        """Count the forked sessions, now that their parents are known."""
+        for fork in self._forks:
+            self._count(fork.file, fork.rows, fork.here, self._boundary(fork.rows))
+        self._forks = []
+        self._tally.finish()
+
+    def _family(self, session: str) -> int:
+        """Return what stands for the session from which this one descends, as far as it is known."""
+        seen = {session}
+        while (parent := self._parents.get(session)) and parent not in seen:
+            session = parent
+            seen.add(session)
+        return key_of(session)
+
+    def _boundary(self, rows: Rows) -> Boundary:
+        """Find out where the replay at the beginning of a forked session ends."""
+        spans, own = rows.spans, own_meta(rows.spans)
+        turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
+        if own.born >= 0:
+            for n, born in turns:
+                if born >= own.born:
+                    return Boundary(span=n)
+            if turns and all(born >= 0 for _, born in turns):
+                return Boundary(span=len(spans))
+        mine = token_counts(rows)
+        if parents := self._again(own.parent):
+            return Boundary(counts=max(_common(mine, token_counts(parent)) for parent in parents))
+        late = (n for n, time in enumerate(_count_times(rows)) if time - own.time >= NS)
+        return Boundary(counts=next(late, len(mine)))
+
+    def _count(self, file: int, rows: Rows, here: list[bool], boundary: Boundary) -> None:
+        """Count what stands behind a boundary; what stands before it only sets the totals."""
+        tally, session = self._tally, own_meta(rows.spans).session
+        family, (first, replayed), seen = self._family(session), boundary, 0
+        for counts, times in zip(here, _live_times(rows, boundary), strict=True):
+            if counts and times:
+                tally.cover(file, session, times)
+        running = Running()
+        for kind, at, time, *values in rows:
+            counts = at >= first and seen >= replayed
+            if kind > LAST:
+                if counts and here[at]:
+                    key = values[0] and (hash((family, values[0])) or 1)
+                    if kind == CALL:
+                        tally.call(time, key, values[1])
+                    else:
+                        tally.verdict(time, key, bool(values[1]))
+                continue
+            seen += 1
+            tokens = running.next(kind, *values)
+            if not here[at]:
+                continue
+            if tokens is None or not counts:
+                tally.dropped(time)
+            else:
+                tally.turn(time, tokens)
+
+
+class Running:
+    """The totals of a session, as they run."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: _Counts = (0, 0, -1, 0, -1, -1)
+
+    def next(self, kind: int, *counts: int) -> Tokens | None:
+        """Take the counts of an event; return the tokens of the turn it tells of, None when it tells of none.
+
+        Args:
+            kind: what the counts are, :data:`TOTALS` or :data:`LAST`.
+            counts: those of :data:`FIELDS`; -1 is left out.
+        """
+        given, cached, written, output, reasoning, total, *_ = counts
+        given0, cached0, written0, output0, reasoning0, total0 = self._last
+        if kind == LAST:
+            return self._add(given, cached, written, output, reasoning, total)
+        states_written = written >= 0
+        if (
+            given < given0
+            or cached < cached0
+            or written < written0
+            or output < output0
+            or reasoning < reasoning0
+            or total < total0
+        ):
+            now = tuple(old if new < 0 else new for new, old in zip(counts, self._last, strict=False))
+            given, cached, written, output, reasoning, total = now
+            if any(new < old for new, old in zip(now, self._last, strict=True)):  # a new count from zero
+                given0 = cached0 = output0 = 0
+                written0 = -1
+        self._last = given, cached, written, output, reasoning, total
+        given, cached, output = given - given0, cached - cached0, output - output0
+        written -= max(written0, 0)
+        if not states_written:
+            written = max(given - cached, 0)
+        return (output, given, cached, written) if given or cached or output or written else None
+
+    def _add(self, *counts: int) -> Tokens | None:
+        """Take the counts of one response alone."""
+        self._last = tuple(max(old, 0) + new if new >= 0 else old for new, old in zip(counts, self._last, strict=True))
+        given, cached, written, output = (max(count, 0) for count in counts[:4])
+        if counts[2] < 0:
+            written = max(given - cached, 0)
+        return (output, given, cached, written) if given or cached or output or written else None
+
+
+def own_meta(spans: Sequence[Span]) -> Span:
+    """Return how a session introduces itself: only the first time, since later ones are replayed."""
+    return next((span for span in spans if span.opens == META), Span())
+
+
+def folders(spans: Sequence[Span]) -> list[str]:
+    """Return, for each span, the folder it was done in; "" is not said."""
+    found: list[str] = []
+    cwd, own = "", own_meta(spans)
+    for span in spans:
+        if span.cwd and (span.opens == CONTEXT or span is own):
+            cwd = span.cwd
+        found.append(cwd)
+    return found
+
+
+def token_counts(rows: Rows) -> list[_Counts]:
+    """Return the counts of every event that has some, with their kind."""
+    return [(kind, *counts) for kind, _, _, *counts in rows if kind <= LAST]
+
+
+def _count_times(rows: Rows) -> list[int]:
+    return [time for kind, _, time, *_ in rows if kind <= LAST]
+
+
+def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
+    """Return how many items two sequences have in common at their beginning."""
+    pairs = zip(mine, others, strict=False)
+    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
+
+
+def _live_times(rows: Rows, boundary: Boundary) -> list[list[int]]:
+    """Return, for each span, the times of its lines behind a boundary, ascending."""
+    first, after = boundary.span, None
+    if boundary.counts:
+        ends = [(at, time) for kind, at, time, *_ in rows if kind <= LAST][boundary.counts - 1]
+        first, after = ends
+    live = [sorted(times) if n >= first else [] for n, times in enumerate(rows.covers)]
+    if after is not None:
+        live[first] = [time for time in live[first] if time > after]
+    return live
+
+
+class Codex:
+    """See :class:`~scoring.evidence.harnesses.door.Harness`."""
+
+    name = CODEX
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folders of sessions and of archived ones."""
+        named = environment.get("CODEX_HOME", "").strip()
+        home, origin = Path(named or "~/.codex").expanduser(), "CODEX_HOME" if named else "~/.codex"
+        return [
+            Home(home / "sessions", origin, "rollout-"),
+            Home(home / ARCHIVE, origin, "rollout-", archive=True),
+        ]
+
+    def claims(self, keys: Mapping[str, Any]) -> bool:
+        """Tell a line by its payload."""
+        return "payload" in keys and "message" not in keys
+
+    def reader(self) -> CodexReader:
+        """Return what reads a part of a transcript."""
+        return CodexReader()
+
+    def counter(self, tally: Tally, ours: Ours, again: Again) -> CodexCounter:
+        """Return what counts transcripts into a tally."""
+        return CodexCounter(tally, ours, again)
