@@ -4,6 +4,7 @@ Lines are decoded a block at a time, and one by one where a block has an odd one
 skipped and counted by the reason.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,20 +77,38 @@ class Lines:
         if not line.strip():
             return
         try:
-            line.decode()
-        except UnicodeDecodeError:  # text of a tool that was cut within a character
-            line = line.decode("utf-8", "replace").encode()
-        keys = _keys_of(line)
-        writer = self._writer(keys) if keys else None
-        reader = self._reader(writer) if writer else (self._first or self._reader(self._harnesses[0]))
+            reason = self._taken(line)
+        except (msgspec.MsgspecError, ValueError):
+            try:
+                reason = self._taken(_mended(line))
+            except (msgspec.MsgspecError, ValueError):
+                reason = broken
+        if reason:
+            self.skip(reason)
+
+    def _taken(self, line: bytes) -> str:
+        """Give a line to who wrote it; return why it was skipped, "" when it was not.
+
+        Raises:
+            msgspec.MsgspecError, ValueError: it is no JSON.
+        """
         try:
+            writer = self._writer(_keys.decode(line))
+            reader = self._reader(writer) if writer else (self._first or self._reader(self._harnesses[0]))
             reader.take([reader.decoder.decode(line)])
         except RecursionError:
-            reader.skip(TOO_DEEP)
+            return TOO_DEEP
         except msgspec.ValidationError:
-            reader.skip(OTHER_TYPE)
-        except (msgspec.MsgspecError, ValueError):
-            reader.skip(broken)
+            return OTHER_TYPE
+        return ""
+
+
+def _mended(line: bytes) -> bytes:
+    """Put something else for characters of which only a part is there: harnesses cut the text of tools anywhere."""
+    try:
+        return json.dumps(json.loads(line.decode("utf-8", "replace")), ensure_ascii=False).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return line
 
 
 def _keys_of(line: bytes) -> Mapping[str, Any]:

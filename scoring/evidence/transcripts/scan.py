@@ -263,6 +263,11 @@ class Scan(ABC, Generic[E]):
             source.known = None
             source.parts[0] = self._do(_Task(self._sources.index(source), 0, source.start))
 
+    def _read_again(self, source: Source[E]) -> E:
+        """Read a transcript from its beginning, whatever is known of it, as it was when the scan began."""
+        found = self._do(_Task(self._sources.index(source), 0, source.stamp.size))
+        return self._joined([found.events, *([] if found.tail is None else [found.tail])])
+
     def _keep(self, source: Source[E], indexed: Indexed[E]) -> None:
         """Put a transcript into the index, unless it changed under the reading in another way than by growing."""
         assert self._index is not None
