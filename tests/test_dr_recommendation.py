@@ -1,4 +1,4 @@
-"""What follows from novelty and readiness: every rule fires and does not, reasons in words, flags, the composite rule."""
+"""What follows from novelty and readiness: the rules, reasons in words, flags, the composite rule, the output."""
 
 from collections.abc import Sequence
 from typing import Any

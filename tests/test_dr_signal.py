@@ -146,6 +146,16 @@ class TestValue:
         log.give(document(*CONVERGED[:2], spoken(actions=READY)))
         assert log.value().detail.startswith("SHIP: novelty 0.000 LOW, ")
 
+    def test_is_that_of_the_built_in_words_whatever_the_settings_say(self, log: Log, run: Run) -> None:
+        log.give(document(*CONVERGED[:2], spoken("a lock guards each writer", actions=("I will brew the tea", *READY))))
+        before = run("run", "--rubric", "2.2.0", "--json")
+        settings = log.repo.path / ".agents/da-score.toml"
+        settings.write_text(
+            '[dr]\nk = 5\nthresholds = {novelty-high = 0.0, paraphrase = 0.1}\nwords = {blockers = ["brew"]}\n'
+        )
+        assert run("run", "--rubric", "2.2.0", "--json") == before
+        assert '"SHIP' in before
+
     def test_of_json_lines_is_the_same(self, log: Log) -> None:
         log.give(lines(*CONVERGED), suffix=".dr.jsonl")
         assert log.value().detail == "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"

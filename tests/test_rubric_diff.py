@@ -35,7 +35,8 @@ from scoring.compare import (
     diff_scores,
 )
 from scoring.demo import Demo, build_demo
-from scoring.evidence.transcripts.scan import transcript_scan
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
 from scoring.score import score_log, score_log_under
 from scoring.values import SignalValue, absent_signal, present_signal
 
@@ -211,7 +212,8 @@ class TestTotals:
         assert totals.mean_move == pytest.approx((0.2 - 0.3) / 2)
         assert totals.band_changes == {("bad", "good"): 1, ("good", "bad"): 1}
         assert list(totals.signals) == ["b"]
-        assert totals.signals["b"] == (2, pytest.approx(-0.05))
+        assert totals.signals["b"][0] == 2
+        assert totals.signals["b"][1] == pytest.approx(-0.05)
 
     def test_of_nothing_are_none(self) -> None:
         totals = LogDiff(()).totals()
@@ -280,6 +282,15 @@ class TestCommand:
         assert "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n" in text
         assert text.endswith(f"There is no iteration log at {LOG}; --iter-log-dir compares the scores of one.\n")
         data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--json"))
+        assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
+
+    @pytest.mark.usefixtures("log")
+    @pytest.mark.parametrize("shown_on", ["pipe", "terminal"])
+    def test_shows_weights_alone_when_asked_to(self, run: Run, monkeypatch: pytest.MonkeyPatch, shown_on: str) -> None:
+        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: shown_on == "terminal")
+        text = run("rubric", "diff", "2.1.0", "2.2.0", "--no-log")
+        assert text.endswith("\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n")
+        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--no-log", "--json"))
         assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
 
     def test_of_a_removed_signal_and_of_rubrics_that_name_bands_otherwise(self, run: Run, tmp_path: Path) -> None:
@@ -392,15 +403,14 @@ class TestCommand:
 
 def test_the_evidence_of_both_is_gathered_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = assemble.signal_sets
+    real = assemble.gathered
 
     def counted(*arguments: Any, **named: Any) -> Any:
         calls.append(named)
         return real(*arguments, **named)
 
-    monkeypatch.setattr("scoring.score.signal_sets", counted)
-    with transcript_scan() as scan:
-        one, other = score_log_under([default_rubric(), NEXT], scan, log, Path())
+    monkeypatch.setattr("scoring.score.gathered", counted)
+    one, other = score_log_under([default_rubric(), NEXT], log, {"reference": Sources.of(REFERENCE, Path())})
     assert calls == [{"meter": "votes"}]
     assert diff_logs(one, other).totals().moved == 2
     assert [i.score for i in one.iterations] == [i.score for i in score_log(log, Path()).iterations]

@@ -18,7 +18,7 @@ def names(diff: RubricDiff) -> tuple[str, str]:
     return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
 
-def comparison_text(diff: RubricDiff, log: LogDiff | None, source: Path, tasks: Mapping[int, str]) -> str:
+def comparison_text(diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]) -> str:
     """Return two rubrics side by side and, where there is a log, its iterations under both."""
     before, after = names(diff)
     widths = [max(9, len(name) + 2) for name in (before, after)]
@@ -27,8 +27,8 @@ def comparison_text(diff: RubricDiff, log: LogDiff | None, source: Path, tasks: 
         lines.append(_weight_row((printable(spec.signal), *weight_cells(spec)), widths))
         lines += [f"    {line}\n" for line in word_changes(spec)]
     lines += ["\n", *(f"{line}\n" for line in summary(diff))]
-    if log is None:
-        return "".join([*lines, f"\n{no_log(source)}\n"])
+    if log is None or source is None:
+        return "".join([*lines, *([f"\n{no_log(source)}\n"] if source else [])])
     lines.append(f"\nIterations of {printable(str(source))}\n\n")
     columns = [8, TASK_WIDTH + 2, *widths, 9]
     lines.append(_padded(("ITER", "TASK", before, after, "CHANGE", "BAND"), columns))
@@ -174,7 +174,9 @@ def total_rows(totals: Totals) -> list[tuple[str, str]]:
     return rows
 
 
-def comparison_payload(diff: RubricDiff, log: LogDiff | None, source: Path, tasks: Mapping[int, str]) -> dict[str, Any]:
+def comparison_payload(
+    diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
+) -> dict[str, Any]:
     """Return the whole comparison as JSON; ``a`` is the first rubric and ``b`` the second."""
     return {
         "a": _rubric(diff.before),

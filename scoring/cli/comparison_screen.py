@@ -11,7 +11,7 @@ from scoring.compare import IterationDiff, LogDiff, RubricDiff
 from scoring.text import printable
 
 
-def show_comparison(diff: RubricDiff, log: LogDiff | None, source: Path, tasks: Mapping[int, str]) -> None:
+def show_comparison(diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]) -> None:
     """Show two rubrics side by side and, where there is a log, its iterations under both."""
     console = _console()
     before, after = comparison.names(diff)
@@ -25,8 +25,9 @@ def show_comparison(diff: RubricDiff, log: LogDiff | None, source: Path, tasks: 
     console.print()
     for line in comparison.summary(diff):
         console.print(Text(line))
-    if log is None:
-        console.print(Text(f"\n{comparison.no_log(source)}", "dim"))
+    if log is None or source is None:
+        if source:
+            console.print(Text(f"\n{comparison.no_log(source)}", "dim"))
         return
     console.print(Text(f"\nIterations of {printable(str(source))}\n", "bold"))
     columns = ("ITER", "TASK", before, after, "CHANGE", "BAND", "MOVED BY")

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import settings_options
+from scoring.cli.dr_calibrate import calibrate
 from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.reading import cache_dir
 from scoring.settings import Settings, tables_of
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
     from scoring.convergence.meter import DRResult
     from scoring.convergence.transcript import Transcript
+    from scoring.convergence.tuning import Tuning
 
+METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_INTERRUPTED = 130
 STANDARD_INPUT = "-"
 
@@ -51,23 +55,29 @@ def meter_of(
     settings: Settings, k: int | None, semantic: bool, thresholds: Path | None
 ) -> "Callable[[Transcript], DRResult]":
     """Return the meter that options and settings ask for."""
-    from scoring.convergence.configfile import read_config
     from scoring.convergence.meter import score_transcript
+
+    tuning = tuning_of(settings, thresholds)
+    embed = None
+    if semantic:
+        from scoring.convergence.semantic import open_embedder
+
+        embed = open_embedder(cache_dir(settings))
+    rounds = tuning.k if k is None else k
+    return lambda transcript: score_transcript(
+        transcript, k=rounds, embed=embed, words=tuning.words, thresholds=tuning.thresholds
+    )
+
+
+def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
+    """Return how settings, and a file that wins over them, tune the meter."""
+    from scoring.convergence.configfile import read_config
     from scoring.convergence.tuning import tuning_from
 
     tables = tables_of(settings.repo_dir, "dr")
     if thresholds is not None:
         tables.append((str(thresholds), read_config(thresholds)))
-    tuning = tuning_from(tables)
-    embed = None
-    if semantic:
-        from scoring.convergence.semantic import open_embedder
-
-        embed = open_embedder()
-    rounds = tuning.k if k is None else k
-    return lambda transcript: score_transcript(
-        transcript, k=rounds, embed=embed, words=tuning.words, thresholds=tuning.thresholds
-    )
+    return tuning_from(tables)
 
 
 def read(file: Path) -> "Transcript":
@@ -89,9 +99,11 @@ def _standard_input() -> int:
 @_FILE
 @meter_options
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the rounds as well.")
-@settings_options("repo-dir")
+@settings_options(*METER_SETTINGS)
 def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise click.BadParameter(f"{plot}: the plot is SVG; name the file .svg", param_hint="'--plot'")
     meter = meter_of(settings, **tuning)
     transcript = read(file)
     result = meter(transcript)
@@ -106,7 +118,7 @@ def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> N
 @command.command("stop", epilog="Example:  da-score dr stop deliberation.jsonl --k 1")
 @_FILE
 @meter_options
-@settings_options("repo-dir")
+@settings_options(*METER_SETTINGS)
 def stop(file: Path, settings: Settings, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
     from scoring.convergence.advice import advice_text, advise
@@ -132,7 +144,7 @@ def stop(file: Path, settings: Settings, **tuning: Any) -> None:
 @click.option(
     "--interval", type=click.FloatRange(0.01, 3600), default=0.5, show_default=True, help="Seconds between two looks."
 )
-@settings_options("repo-dir")
+@settings_options(*METER_SETTINGS)
 def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval: float, **tuning: Any) -> None:
     """Score a growing JSONL file whenever a round arrives, and print a line for each; - reads standard input.
 
@@ -176,3 +188,6 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
     from scoring.convergence.transcript import line_schema, transcript_schema
 
     write_json(line_schema() if lines else transcript_schema())
+
+
+command.add_command(calibrate)

@@ -69,7 +69,8 @@ def validate(file: Path, settings: Settings) -> None:
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @shared_options(*EVIDENCE_OPTIONS)
-def diff(a: str, b: str, options: dict[str, Any]) -> None:
+@click.option("--no-log", is_flag=True, help="Compare the rubrics alone, whether or not there is a log.")
+def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     """Compare two rubrics, released versions or files, and a log's scores under both.
 
     Shows weights and bands side by side. Where there is an iteration log, shows too which scores move from A to B, by
@@ -81,7 +82,7 @@ def diff(a: str, b: str, options: dict[str, Any]) -> None:
 
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
-    if not default or settings.iter_log_dir.exists():
+    if not no_log and (settings.iter_log_dir.exists() or not default):
         from scoring.cli.reading import sources_of_each
         from scoring.score import score_log_under
 
@@ -89,14 +90,15 @@ def diff(a: str, b: str, options: dict[str, Any]) -> None:
         log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
     from scoring.cli import comparison
 
+    place = None if no_log else settings.iter_log_dir
     if settings.json:
-        write_json(comparison.comparison_payload(found, log, settings.iter_log_dir, tasks))
+        write_json(comparison.comparison_payload(found, log, place, tasks))
     elif on_terminal():
         from scoring.cli.comparison_screen import show_comparison
 
-        show_comparison(found, log, settings.iter_log_dir, tasks)
+        show_comparison(found, log, place, tasks)
     else:
-        write(comparison.comparison_text(found, log, settings.iter_log_dir, tasks))
+        write(comparison.comparison_text(found, log, place, tasks))
 
 
 _EVIDENCE = {

@@ -15,7 +15,7 @@ from scoring.settings import Settings
 @click.command(epilog="Example:  da-score signals --repo-dir . | jq '.[-1].signals.landed'")
 @settings_options(*SCORING_OPTIONS)
 def command(settings: Settings) -> None:
-    """Print every iteration's signals as JSON, with integrity, the objective checks, and the meter of DR transcripts."""
+    """Print every iteration's signals as JSON, with integrity, the objective checks and any DR transcript."""
     rubric = find_rubric(settings.rubric)
     how = options(settings, policy_of(rubric))
     log_dir, transcripts = settings.iter_log_dir, settings.transcript_dirs

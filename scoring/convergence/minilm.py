@@ -60,7 +60,8 @@ class MiniLM:
         """Return the vectors of texts with the same number of tokens, a row each."""
         mean = self._encoded(ids).mean(axis=1)
         length: Numbers = np.linalg.norm(mean, axis=1, keepdims=True)
-        return mean / np.maximum(length, _EPSILON)
+        vectors: Numbers = mean / np.maximum(length, _EPSILON)
+        return vectors
 
     def _encoded(self, ids: NDArray[np.int_]) -> Numbers:
         texts, tokens = ids.shape
@@ -94,7 +95,8 @@ class MiniLM:
     def _normalized(self, states: Numbers, name: str) -> Numbers:
         centred = states - states.mean(axis=-1, keepdims=True)
         scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
-        return centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        normalized: Numbers = centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        return normalized
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -44,6 +44,7 @@ class Situation(NamedTuple):
 class Rule(NamedTuple):
     """A signal, when it holds, and why in words."""
 
+    name: str
     holds: Callable[[Situation], bool]
     signal: Signal
     why: Callable[[Situation], str]
@@ -56,6 +57,8 @@ class Recommendation:
     signal: Signal
     reasons: tuple[str, str, str]
     """A sentence or two each: on novelty, on readiness, and on what follows."""
+    rule: str
+    """The name of the rule that decided."""
 
     @property
     def rationale(self) -> str:
@@ -104,12 +107,12 @@ def _converged(s: Situation) -> str:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(lambda s: not s.has_claims, "CONTINUE", _no_claims),
-    Rule(lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
-    Rule(lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
-    Rule(lambda s: s.readiness.level == "LOW", "ESCALATE", _not_ready),
-    Rule(lambda s: s.novelty.low_run >= LONG_RUN and not s.ready_in_run, "ESCALATE", _stuck),
-    Rule(lambda _: True, "SHIP", _converged),
+    Rule("no_claims", lambda s: not s.has_claims, "CONTINUE", _no_claims),
+    Rule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
+    Rule("blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
+    Rule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", _not_ready),
+    Rule("never_ready", lambda s: s.novelty.low_run >= LONG_RUN and not s.ready_in_run, "ESCALATE", _stuck),
+    Rule("converged", lambda _: True, "SHIP", _converged),
 )
 """The rules; the first that holds decides."""
 
@@ -126,7 +129,7 @@ def recommend(
         situation = Situation(has_claims, new, ready, ready_in_run, k)
         rule = next(rule for rule in RULES if rule.holds(situation))
         reasons = (novelty_in_words(new, k), readiness_in_words(ready), rule.why(situation))
-        found.append(Recommendation(rule.signal, reasons))
+        found.append(Recommendation(rule.signal, reasons, rule.name))
     return tuple(found)
 
 

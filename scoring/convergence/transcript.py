@@ -21,6 +21,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from scoring.convergence.faults import describe, first_fault
 from scoring.errors import InputError, TranscriptError
@@ -33,6 +34,14 @@ SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
+def _is_unicode(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("string_unicode", "half a surrogate pair") from None
+    return text
+
+
 def _without_blank(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
 
@@ -41,7 +50,8 @@ def _null_is_empty(value: Any) -> Any:
     return () if value is None else value
 
 
-Texts = Annotated[tuple[StrictStr, ...], AfterValidator(_without_blank)]
+Text = Annotated[StrictStr, AfterValidator(_is_unicode)]
+Texts = Annotated[tuple[Text, ...], AfterValidator(_without_blank)]
 OptionalTexts = Annotated[Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
 
 
@@ -60,7 +70,7 @@ class Outputs(_Model):
     next_actions: OptionalTexts = Field((), description="What is to be done next, one action each.")
     decisions: OptionalTexts = Field((), description="Decisions that were taken; not measured.")
     citations: Any = Field(None, description="Sources, of any form; not measured.")
-    summary: StrictStr | None = Field(None, description="The round in a few sentences; compared by level L2.")
+    summary: Text | None = Field(None, description="The round in a few sentences; compared by level L2.")
 
 
 class Round(_Model):
@@ -77,7 +87,7 @@ class Transcript(_Model):
 
     version: Any = Field(None, description="The version of the format.")
     conversation_id: Any = Field(None, description="What the conversation is known by.")
-    topic: StrictStr | None = Field(None, description="What the conversation is about.")
+    topic: Text | None = Field(None, description="What the conversation is about.")
     rounds: Annotated[tuple[Round, ...], Field(min_length=1)]
 
     @model_validator(mode="before")
@@ -106,7 +116,7 @@ class HeaderLine(_Model):
     type: Literal["transcript_header"]
     version: Any = None
     conversation_id: Any = None
-    topic: StrictStr | None = None
+    topic: Text | None = None
 
 
 class RoundLine(Round):
