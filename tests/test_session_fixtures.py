@@ -49,6 +49,9 @@ SCENARIOS: dict[str, Scenario] = {
     "claude-string-content": claude_cases.string_content,
     "claude-repeated-results": claude_cases.repeated_results,
     "claude-harness-lines": claude_cases.harness_lines,
+    "claude-shared-ids": claude_cases.shared_ids,
+    "claude-sparse-usage": claude_cases.sparse_usage,
+    "claude-checks": claude_cases.checks,
     "claude-folders": place_cases.claude_folders,
     "claude-config-places": place_cases.config_places,
     "codex-plain": codex_cases.plain,
@@ -75,6 +78,9 @@ SCENARIOS: dict[str, Scenario] = {
     "codex-fork-in-the-same-millisecond": codex_cases.fork_in_the_same_millisecond,
     "codex-fork-of-elsewhere": codex_cases.fork_of_elsewhere,
     "codex-fork-of-elsewhere-old": partial(codex_cases.fork_of_elsewhere, v7=False),
+    "codex-orphaned-fork": codex_cases.orphaned_fork,
+    "codex-fork-by-a-newer-version": codex_cases.fork_by_a_newer_version,
+    "codex-ancient": codex_cases.ancient,
     "codex-exit-forms": codex_cases.exit_forms,
     "codex-without-verdicts": codex_cases.without_verdicts,
     "codex-without-verdicts-marked": partial(codex_cases.without_verdicts, marked=True),
@@ -85,6 +91,7 @@ SCENARIOS: dict[str, Scenario] = {
     "codex-compressed-frames": partial(codex_cases.compressed, frames=3),
     "codex-archived": codex_cases.archived,
     "codex-folders": place_cases.codex_folders,
+    "linked-places": place_cases.linked_places,
     **{f"damaged-{how}": partial(place_cases.damaged, how=how) for how in place_cases.DAMAGES},
     "mixed": mixed,
 }
@@ -171,6 +178,12 @@ def _totals(share: HarnessFacts) -> Totals:
     )
 
 
+def only_json(home: Path) -> list[bytes]:
+    """Return the lines below a home that are no JSON objects, or have no end."""
+    lines = [line for path in home.rglob("*.jsonl") for line in path.read_bytes().splitlines(keepends=True)]
+    return [line for line in lines if not (line.endswith(b"}\n") and isinstance(json.loads(line), dict))]
+
+
 def only_transcript(truth: Truth) -> Path:
     """Return the one transcript of a home."""
     (found,) = truth.home.rglob("*.jsonl")
@@ -187,10 +200,14 @@ def digest(root: Path) -> str:
 
 class TestGenerators:
     @every
-    def test_the_slow_reading_finds_the_truth(self, scenario: Scenario, tmp_path: Path) -> None:
+    def test_the_slow_reading_finds_the_truth(
+        self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
+    ) -> None:
         truth = scenario(tmp_path / "world", 1)
         assert by_the_oracle(truth, here=False) == []
         assert by_the_oracle(truth, here=True) == []
+        if not any(name in request.node.callspec.id for name in ("damaged", "mixed")):
+            assert only_json(truth.home) == []
 
     @seeds
     def test_the_slow_reading_finds_the_truth_of_a_whole_home(self, seed: int, tmp_path: Path) -> None:
@@ -212,20 +229,6 @@ class TestGenerators:
     def test_another_seed_writes_others(self, tmp_path: Path) -> None:
         one, two = mixed(tmp_path / "one", 7), mixed(tmp_path / "two", 8)
         assert digest(one.home) != digest(two.home)
-
-    @every
-    def test_every_line_is_a_json_object_but_for_the_damage(
-        self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
-    ) -> None:
-        if any(name in request.node.callspec.id for name in ("damaged", "mixed")):
-            pytest.skip("what is damaged is no JSON")
-        scenario(tmp_path / "world", 2)
-        files = list((tmp_path / "world" / "home").rglob("*.jsonl"))
-        assert files
-        for path in files:
-            data = path.read_bytes()
-            assert data.endswith(b"\n") or not data
-            assert all(isinstance(json.loads(line), dict) for line in data.splitlines())
 
     def test_a_plain_claude_session_is_the_sum_of_its_lines(self, tmp_path: Path) -> None:
         truth = claude_cases.plain(tmp_path / "world", 3)
@@ -272,16 +275,12 @@ class TestGenerators:
 
 class TestCorrected:
     @every
-    def test_named_folders_count_whole(self, scenario: Scenario, tmp_path: Path) -> None:
-        truth = scenario(tmp_path / "world", 1)
-        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
-
-    @every
-    def test_the_harnesses_places_count_for_the_repository(
+    def test_named_folders_count_whole_and_the_harnesses_places_for_the_repository(
         self, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         truth = scenario(tmp_path / "world", 1)
         monkeypatch.setenv("HOME", str(truth.home))
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
         assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
     @seeds
@@ -321,6 +320,45 @@ class TestCorrected:
                 by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False, cache_dir=cache)
                 == []
             )
+
+    @pytest.mark.parametrize(
+        "name", ["claude-plain", "claude-subagents", "claude-folders", "codex-plain", "codex-folders"]
+    )
+    def test_sessions_and_files_count_where_they_were_at_work(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        truth = SCENARIOS[name](tmp_path / "world", 1)
+        monkeypatch.setenv("HOME", str(truth.home))
+        facts = read(CORRECTED, TranscriptPlaces(truth.repository, auto=True), truth)
+        for window, observed in zip([*truth.windows, truth.everything], facts, strict=True):
+            assert isinstance(observed, ObservedFacts)
+            found = {share.name: (share.sessions, share.files) for share in observed.by_harness()}
+            true = {name: (truth.sessions(window, name), truth.files(window, name)) for name in HARNESSES}
+            assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
+
+    @pytest.mark.parametrize(
+        "directories",
+        [
+            pytest.param(("", "claude", "codex"), id="one-inside-the-other"),
+            pytest.param(("claude", "codex", "claude", "codex"), id="each-twice"),
+            pytest.param(("claude", "codex", "link"), id="one-by-another-name"),
+        ],
+    )
+    def test_a_file_that_is_found_twice_counts_once(self, directories: Sequence[str], tmp_path: Path) -> None:
+        one = claude_cases.without_ids(tmp_path / "all" / "claude", 1)
+        two = codex_cases.exit_forms(tmp_path / "all" / "codex", 1)
+        (tmp_path / "all" / "link").symlink_to(tmp_path / "all" / "claude" / "home", target_is_directory=True)
+        places = TranscriptPlaces(one.repository, tuple(tmp_path / "all" / name for name in directories))
+        found = read(CORRECTED, places, two)[-1]
+        true = one.totals(one.everything).plus(two.totals(two.everything))
+        assert (found.turns, found.tool_calls, found.input_tokens) == (true.turns, true.tool_calls, true.input_tokens)
+
+    @pytest.mark.parametrize(("how", "reason"), [("half", "half-written last line"), ("oversize", "over 16 MiB")])
+    def test_what_was_skipped_is_told(self, how: str, reason: str, tmp_path: Path) -> None:
+        truth = place_cases.damaged(tmp_path / "world", 1, how=how)
+        with CORRECTED.transcripts(TranscriptPlaces(truth.repository, truth.folders)) as transcripts:
+            transcripts.start().facts([IterationWindow(1, *truth.everything)])
+            assert transcripts.survey().lines_skipped == {reason: 2}
 
     def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", 5, size=80)

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessions.world import CLAUDE, CLI, LOOP_STATE, TESTS, Totals, World, rfc3339, write_lines
+from sessions.world import CLAUDE, CLI, LOOP_STATE, MS, NOTHING, TESTS, Deed, Totals, World, rfc3339, write_lines
 
 Line = dict[str, Any]
 
@@ -166,7 +166,7 @@ class ClaudeSession:
             blocks: its content.
             usage: its tokens in the end.
             outputs: the output count on each line, where it grows while streaming; the largest one is true.
-            counted: False for what is no response of the API.
+            counted: False for what is no response of the API. Whether work lies where it lies, it does not tell.
             message: keys of the message to set.
             without: keys of the line or the message to leave out.
             split: how long the stream stalls after its first block, in milliseconds; time is marked there.
@@ -201,10 +201,12 @@ class ClaudeSession:
             )
             if n == 0 and counted:
                 totals = Totals(1, usage.given, usage.output, usage.read, usage.created)
-                name = world.token("no id ") if "id" in without else head["id"]
-                world.book.enter_response(name, stamp, CLAUDE, world.is_here(self.cwd), totals)
+                self._enter(stamp, totals, "" if "id" in without else head["id"])
             elif "id" not in without:
                 world.book.copy(head["id"])
+            if not counted:
+                world.book.deeds.pop()
+                world.book.echo(stamp)
             if block.checks:
                 self._enter(stamp, Totals(checks=block.checks))
             if n == 0 and split:
@@ -314,8 +316,9 @@ class ClaudeSession:
         self.lines.append(line)
         self._enter(stamp)
 
-    def _enter(self, stamp: int, totals: Totals | None = None) -> None:
-        self.world.book.enter(stamp, CLAUDE, self.world.is_here(self.cwd), totals)
+    def _enter(self, stamp: int, totals: Totals = NOTHING, name: str = "") -> None:
+        here = self.world.is_here(self.cwd)
+        self.world.book.enter(Deed(stamp * MS, CLAUDE, here, totals, self.session_id, self.path.name), name)
 
     def _words(self) -> str:
         some = (

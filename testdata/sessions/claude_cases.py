@@ -309,6 +309,79 @@ def harness_lines(root: Path, seed: int = 0) -> Truth:
     return world.truth()
 
 
+def shared_ids(root: Path, seed: int = 0) -> Truth:
+    """Requests outside of sidechains that share a message id are two responses; a sidechain's copy is none."""
+    world = World(root, seed)
+    session = ClaudeSession(world)
+    shared = world.token("msg_01")
+    for output in (700, 400):
+        session.ask()
+        session.respond(session.text(), session.text(), outputs=[output, output], message={"id": shared})
+    copied = session.lines[-1]
+    world.mark()
+    agent = session.subagent()
+    changed = {"isSidechain": True, "agentId": agent.agent, "requestId": world.token("req_011")}
+    agent.repeat([copied], restamp=True, **changed)
+    agent.lines[-1]["message"]["usage"]["output_tokens"] = 1
+    agent.work(1)
+    agent.save()
+    session.save()
+    return world.truth()
+
+
+def sparse_usage(root: Path, seed: int = 0) -> Truth:
+    """Usage as gateways state it: counts that are null or missing are 0, no usage is no response."""
+    world = World(root, seed)
+    session = ClaudeSession(world)
+    for gone in (("cache_read_input_tokens",), ("cache_creation_input_tokens", "cache_creation"), ("service_tier",)):
+        for null in (True, False):
+            session.ask()
+            usage = session.usage()
+            usage = usage._replace(read=0 if "cache_read_input_tokens" in gone else usage.read)
+            usage = usage._replace(created=0 if "cache_creation" in gone else usage.created)
+            session.respond(session.text(), usage=usage)
+            stated = session.lines[-1]["message"]["usage"]
+            for key in gone:
+                stated[key] = None
+                if not null:
+                    del stated[key]
+    session.respond(session.text(), counted=False)
+    session.lines[-1]["message"]["usage"] = None
+    session.respond(session.text(), counted=False, without=["usage"])
+    session.save()
+    return world.truth()
+
+
+def checks(root: Path, seed: int = 0) -> Truth:
+    """Tools, each alone in a window, with what they are evidence of and what they are not."""
+    world = World(root, seed)
+    session = ClaudeSession(world)
+    uses = [
+        session.bash("git status"),
+        session.bash("cd api && go test ./...", tests=True),
+        session.bash("npm run test"),
+        session.read("a/loop-state.md", loop_state=True),
+        session.read("loop-state.md.bak"),
+        session.read("README.md"),
+        session.tool("BashOutput", {"bash_id": "b1", "command": "pytest"}),
+        session.tool("KillShell", {"shell_id": "b1"}),
+        session.tool("Write", {"file_path": "/r/loop-state.md", "content": "pytest"}),
+        session.tool("Grep", {"pattern": "pytest", "path": "loop-state.md"}),
+        session.tool("mcp__docs__search", {"command": "pytest", "file_path": "loop-state.md"}),
+    ]
+    for use in uses:
+        session.respond(use)
+        session.result(use)
+        world.mark()
+    agent = session.subagent()
+    agent.respond(agent.bash("yarn test", tests=True))
+    agent.save()
+    world.mark()
+    session.ask("Run pytest and read loop-state.md.")
+    session.save()
+    return world.truth()
+
+
 def _also_true(world: World, output: int) -> None:
     """Enter output that a response had beyond what its last written line states."""
     deeds = world.book.deeds

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessions.world import CLI, CODEX, LOOP_STATE, TESTS, Totals, World, rfc3339, write_lines
+from sessions.world import CLI, CODEX, LOOP_STATE, MS, NOTHING, TESTS, Deed, Totals, World, rfc3339, write_lines
 from sessions.zstd import compressed
 
 Line = dict[str, Any]
@@ -373,8 +373,9 @@ class CodexRollout:
         used = round(self.world.rng.random() * 100, 1)
         return {"primary": {"used_percent": used, "window_minutes": 300, "resets_at": 1_776_020_000}, "secondary": None}
 
-    def _enter(self, stamp: int, totals: Totals | None = None) -> None:
-        self.world.book.enter(stamp, CODEX, self.world.is_here(self.cwd), totals)
+    def _enter(self, stamp: int, totals: Totals = NOTHING) -> None:
+        here = self.world.is_here(self.cwd)
+        self.world.book.enter(Deed(stamp * MS, CODEX, here, totals, self.id, self.path.name))
 
 
 def patch_end(success: bool) -> Line:

@@ -1,5 +1,6 @@
 """Scenarios of Codex."""
 
+import json
 from pathlib import Path
 
 from sessions.codex import (
@@ -15,7 +16,7 @@ from sessions.codex import (
     running,
     script,
 )
-from sessions.world import CLI, LOOP_STATE, TESTS, Truth, World
+from sessions.world import CLI, LOOP_STATE, TESTS, Truth, World, write_lines
 
 
 def plain(root: Path, seed: int = 0) -> Truth:
@@ -223,6 +224,60 @@ def fork_of_elsewhere(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
     return world.truth()
 
 
+def orphaned_fork(root: Path, seed: int = 0) -> Truth:
+    """A fork whose parent's file is gone: what the fork repeats of it is still a replay."""
+    world = World(root, seed)
+    parent = CodexRollout(world)
+    parent.work(3, checks=True)
+    world.book.forget()
+    child = parent.fork()
+    child.work(2)
+    child.save()
+    world.mark()
+    grandchild = child.fork(spawned=True)
+    child.path.unlink()
+    world.book.forget()
+    grandchild.work(2)
+    grandchild.save()
+    return world.truth()
+
+
+def fork_by_a_newer_version(root: Path, seed: int = 0) -> Truth:
+    """A thread whose turns have no UUIDs is forked by a version that gives its own turns some."""
+    world = World(root, seed)
+    parent = CodexRollout(world, v7=False)
+    parent.work(3, checks=True)
+    world.mark()
+    for _ in range(2):
+        child = parent.fork(v7=True)
+        child.work(2)
+        child.save()
+        world.mark()
+    parent.work(1)
+    parent.save()
+    return world.truth()
+
+
+def ancient(root: Path, seed: int = 0) -> Truth:
+    """A rollout from before lines had a payload and a time, beside one of today: it tells nothing that counts."""
+    world = World(root, seed)
+    thread = CodexRollout(world)
+    thread.work(2)
+    thread.event("item_completed", item={"type": "CommandExecution", "exit_code": 1})
+    thread.add("world_state", {"type": "token_count_of_another_kind", "info": {"last_token_usage": None}})
+    thread.save()
+    lines = [
+        {"id": world.uuid4(), "timestamp": "2025-06-01T10:00:00.000Z", "instructions": None, "git": {}},
+        {"record_type": "state"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Exit code: 1"}]},
+        {"type": "function_call", "name": "shell", "arguments": '{"command":["pytest"]}', "call_id": "call_1"},
+        {"type": "function_call_output", "call_id": "call_1", "output": old_json(1)},
+    ]
+    old = thread.path.with_name("rollout-2025-06-01T10-00-00-" + world.uuid4() + ".jsonl")
+    write_lines(old, (json.dumps(line).encode() for line in lines))
+    return world.truth()
+
+
 def exit_forms(root: Path, seed: int = 0) -> Truth:
     """Every form in which a command's end is told, old and new, good and bad, as text and as a list."""
     world = World(root, seed)
@@ -236,6 +291,8 @@ def exit_forms(root: Path, seed: int = 0) -> Truth:
         thread.call(exited(code), code != 0, tool="exec_command")
         thread.call(listed(exited(code)), code != 0, tool="exec_command")
         thread.call(exited(code), code != 0, tool="write_stdin")
+        thread.call(old_json(code), code != 0, tool="apply_patch")
+        thread.call(exit_code(code), code != 0, tool="apply_patch")
     thread.tokens()
     thread.call(script("completed"), failed=False, tool="exec")
     thread.call(script("failed"), failed=True, tool="exec")
@@ -307,6 +364,10 @@ def checks(root: Path, seed: int = 0) -> Truth:
             ("tail -5 /r/loop-state.md | sort", LOOP_STATE),
             ("grep -n wave loop-state.md", 0),
             ("echo done", 0),
+            ("cat loop-state.md.bak", 0),
+            ("cat README.md; grep -c . loop-state.md", 0),
+            ("ls | head && wc -l loop-state.md", 0),
+            ("cat README.md docs/loop-state.md", LOOP_STATE),
         ):
             thread.turn()
             thread.call(exited(0), failed=False, tool=tool, command=command, checks=CLI | found)

@@ -8,7 +8,7 @@ from sessions.codex import CodexRollout, Tokens, exit_code, mcp_end, patch_end, 
 from sessions.place_cases import damaged_lines, folders
 from sessions.world import Truth, World
 
-_HARMLESS = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates")
+_HARMLESS = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates", "stamps")
 _FATES = ("active", "active", "active", "damaged", "archived", "both", "packed", "packed archive", "beside")
 
 

@@ -1,6 +1,7 @@
 """Scenarios about where work was done, and about files that are not whole."""
 
 import json
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from sessions.claude import ClaudeSession
@@ -109,6 +110,25 @@ def config_places(root: Path, seed: int = 0) -> Truth:
     return world.truth(*(place / "projects" for place in places))
 
 
+def linked_places(root: Path, seed: int = 0) -> Truth:
+    """Homes of the harnesses that are symbolic links, two of them to one folder, with a link back inside."""
+    world = World(root, seed)
+    dotfiles = world.home / "dotfiles"
+    for name in ("claude", "codex"):
+        (dotfiles / name).mkdir(parents=True)
+        (world.home / f".{name}").symlink_to(dotfiles / name, target_is_directory=True)
+    (world.home / ".config").mkdir()
+    (world.home / ".config" / "claude").symlink_to("../.claude", target_is_directory=True)
+    session, thread = ClaudeSession(world), CodexRollout(world)
+    session.work(2)
+    session.respond(session.text(), without=["id"])
+    session.save()
+    thread.work(2, checks=True)
+    thread.save()
+    (world.claude / "projects" / "again").symlink_to(world.claude / "projects", target_is_directory=True)
+    return world.truth()
+
+
 BROKEN = (
     b'{"type":"assistant","message":{"usage":{"input_tokens":5',
     b'{"type":"assistant"} {"type":"assistant"}',
@@ -123,7 +143,7 @@ BROKEN = (
 )
 """Lines that say nothing, or that are no lines."""
 
-DAMAGES = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates", "large", "oversize")
+DAMAGES = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates", "stamps", "large", "oversize")
 """What :func:`damaged` can do to the files."""
 
 
@@ -134,8 +154,9 @@ def damaged(root: Path, seed: int = 0, *, how: str = "broken") -> Truth:
         root: where to write.
         seed: of everything random.
         how: ``broken`` lines in the middle; ``blank`` lines; ``crlf`` line ends; a ``half``-written last line; a whole
-            last line that is ``unended``; ``bytes`` that are not UTF-8; escaped ``surrogates`` that stand alone; a
-            ``large`` line, of 3 MiB; an ``oversize`` line, of more than 16 MiB, which is left out with what it tells.
+            last line that is ``unended``; ``bytes`` that are not UTF-8; escaped ``surrogates`` that stand alone;
+            ``stamps`` that say the same times in other forms; a ``large`` line, of 3 MiB; an ``oversize``
+            line, of more than 16 MiB, which is left out with what it tells.
     """
     world = World(root, seed)
     session, thread = ClaudeSession(world), CodexRollout(world)
@@ -165,12 +186,29 @@ def damaged_lines(world: World, lines: list[bytes], how: str) -> bytes:
         lines = [b'{"odd":"\xff\xfe caf\xe9 \xc0\xaf \xed\xa0\x80",' + line[1:] for line in lines]
     if how == "surrogates":
         lines = [b'{"odd":"\\ud83d \\udc00 \\u0000",' + line[1:] for line in lines]
+    if how == "stamps":
+        lines = [_restated(line, n) for n, line in enumerate(lines)]
     if how == "large":
         lines = [*lines[:-1], b'{"odd":"' + b"x" * 3 * MIB + b'",' + lines[-1][1:]]
     if how == "oversize":
         lines.insert(len(lines) // 2, b'{"odd":"' + b"x" * 17 * MIB + b'",' + _unseen(world, lines)[1:])
     whole = end.join(lines)
     return whole if how == "unended" else whole + end
+
+
+def _restated(line: bytes, number: int) -> bytes:
+    """Return a line whose time is said in another of the forms that RFC 3339 has."""
+    found = json.loads(line)
+    if "timestamp" not in found:
+        return line
+    time = datetime.fromisoformat(found["timestamp"])
+    if number % 3 == 0:
+        found["timestamp"] = time.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat("T", "milliseconds")
+    elif number % 3 == 1:
+        found["timestamp"] = time.isoformat("T", "microseconds").replace("+00:00", "Z")
+    else:
+        found["timestamp"] = time.isoformat("T", "milliseconds").replace(".", ",").replace("+00:00", "-00:00")
+    return json.dumps(found, ensure_ascii=False).encode()
 
 
 def _unseen(world: World, lines: list[bytes]) -> bytes:

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -42,6 +42,9 @@ class Totals(NamedTuple):
         return added._replace(checks=self.checks | other.checks)
 
 
+NOTHING = Totals()
+
+
 class Window(NamedTuple):
     """Some time: after ``start`` (None: open) up to and including ``end``, both in nanoseconds since 1970."""
 
@@ -54,12 +57,17 @@ class Window(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """One thing that happened: when (nanoseconds), in which harness, and whether in this repository."""
+    """One thing that happened: when (nanoseconds), in which harness, and whether in this repository.
+
+    ``session`` is the id of the session that it happened in, ``file`` the name of the transcript it was written to.
+    """
 
     time: int
     harness: str
     here: bool
     totals: Totals
+    session: str = ""
+    file: str = ""
 
 
 @dataclass
@@ -75,19 +83,22 @@ class Book:
     copies: list[Deed] = field(default_factory=list)
     responses: dict[str, Deed] = field(default_factory=dict)
 
-    def enter(self, time_ms: int, harness: str, here: bool, totals: Totals | None = None) -> None:
-        """Enter what happened at a time; without totals a line was written and nothing else."""
-        self.deeds.append(Deed(time_ms * MS, harness, here, totals or Totals()))
-
-    def enter_response(self, name: str, time_ms: int, harness: str, here: bool, totals: Totals) -> None:
-        """Enter a response that is known by a name."""
-        self.enter(time_ms, harness, here, totals)
-        self.responses[name] = self.deeds[-1]
+    def enter(self, deed: Deed, name: str = "") -> None:
+        """Enter what happened; without totals a line was written and nothing else. A response may have a name."""
+        self.deeds.append(deed)
+        if name:
+            self.responses[name] = deed
 
     def copy(self, name: str) -> None:
         """Enter that a line was written which repeats a response, if it is one."""
         if name in self.responses:
             self.copies.append(self.responses[name])
+
+    def forget(self) -> None:
+        """Strike out all that happened, because the transcripts about it are gone."""
+        self.deeds.clear()
+        self.copies.clear()
+        self.responses.clear()
 
     def echo(self, time_ms: int) -> None:
         """Enter that a line was written which tells of nothing new."""
@@ -128,6 +139,18 @@ class Truth:
     def duplicates(self, window: Window, *, here: bool = True) -> int:
         """Count the lines that repeat a response of a window, wherever they stand."""
         return sum(window.holds(deed.time) for deed in self.copies if deed.here or not here)
+
+    def sessions(self, window: Window, harness: str, *, here: bool = True) -> int:
+        """Count the sessions that were at work in a window."""
+        return len({deed.session for deed in self._of(window, harness, here)})
+
+    def files(self, window: Window, harness: str, *, here: bool = True) -> int:
+        """Count the transcripts that were written to in a window, but for those that only repeat others."""
+        return len({deed.file for deed in self._of(window, harness, here)})
+
+    def _of(self, window: Window, harness: str, here: bool) -> Iterator[Deed]:
+        found = (deed for deed in self.deeds if deed.harness == harness and window.holds(deed.time))
+        return (deed for deed in found if deed.here or not here)
 
     def covered(self, window: Window, *, here: bool = True) -> bool | None:
         """Tell whether work lies in a window; None when nothing but repeated lines do."""

@@ -82,7 +82,7 @@ class _Inside:
 
 
 def _files(roots: Iterable[Path]) -> Iterator[Path]:
-    found = [path for root in roots for path in sorted(root.rglob("*.jsonl*")) if path.is_file()]
+    found = {path.resolve() for root in roots for path in sorted(root.resolve().rglob("*.jsonl*")) if path.is_file()}
     rollouts: set[str] = set()
     for path in sorted(found, key=lambda path: ("archived_sessions" in path.parts, path.suffix == ".zst")):
         name = path.name.removesuffix(".zst")
@@ -111,14 +111,14 @@ def _objects(path: Path) -> Iterator[Line]:
 
 
 def _time(line: Line) -> int:
-    return (datetime.fromisoformat(line["timestamp"]) - EPOCH) // timedelta(microseconds=1) * 1000
+    return (datetime.fromisoformat(line["timestamp"].replace(",", ".")) - EPOCH) // timedelta(microseconds=1) * 1000
 
 
 def _claude(lines: Sequence[Line], inside: _Inside) -> Iterator[Fact]:
     responses: dict[Any, list[Line]] = {}
     results: dict[str, list[tuple[Line, Line]]] = {}
     uses: dict[str, list[tuple[Line, Line]]] = {}
-    own = {}
+    own: dict[str, tuple[Any, ...]] = {}
     for line in lines:
         if not line.get("isSidechain") and _is_response(line) and line["message"].get("id"):
             own.setdefault(line["message"]["id"], (line["message"]["id"], line.get("requestId")))
@@ -143,7 +143,7 @@ def _claude(lines: Sequence[Line], inside: _Inside) -> Iterator[Fact]:
     for copies in responses.values():
         best = max(copies, key=lambda line: (line["message"]["usage"]["output_tokens"], not line.get("isSidechain")))
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        tokens = [best["message"]["usage"][name] for name in names]
+        tokens = [best["message"]["usage"].get(name) or 0 for name in names]
         if best.get("cwd") in inside:
             yield Fact(min(map(_time, copies)), "claude", (1, *tokens, 0, 0))
     for found in results.values():
