@@ -1,11 +1,13 @@
 """The generated sessions: what they state is true, and the evidence policies find it or, where they must, do not."""
 
+import dataclasses
 import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Unpack
 
 import pytest
@@ -359,6 +361,61 @@ class TestCorrected:
         with CORRECTED.transcripts(TranscriptPlaces(truth.repository, truth.folders)) as transcripts:
             transcripts.start().facts([IterationWindow(1, *truth.everything)])
             assert transcripts.survey().lines_skipped == {reason: 2}
+
+    def test_a_replay_is_told_by_its_time_where_nothing_else_tells_it(self, tmp_path: Path) -> None:
+        truth = codex_cases.orphaned_fork(tmp_path / "world", 1, v7=False)
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+
+    @seeds
+    def test_any_windows_whatever_their_order(self, seed: int, tmp_path: Path) -> None:
+        truth, rng = mixed(tmp_path / "world", seed), Random(seed)
+        times = [deed.time + rng.choice((-1, 0, 0, 1)) for deed in rng.sample(truth.deeds, 30)]
+        windows = [Window(rng.choice((None, start)), end) for start, end in zip(times[:15], times[15:], strict=True)]
+        asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
+        assert by_the_policy(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+
+    @pytest.mark.parametrize("size", [700, 9_000])
+    @seeds
+    def test_files_that_are_read_in_parts(
+        self, seed: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", size)
+        truth = mixed(tmp_path / "world", seed)
+        places = TranscriptPlaces(truth.repository, truth.folders)
+        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
+        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
+
+    @pytest.mark.parametrize(
+        "scenario",
+        [
+            pytest.param(claude_cases.resumed, id="claude-resumed"),
+            pytest.param(claude_cases.sidechain_replay, id="claude-sidechain-replay"),
+            pytest.param(codex_cases.plain, id="codex-plain"),
+            pytest.param(codex_cases.totals_fall, id="codex-totals-fall"),
+            pytest.param(codex_cases.nested_forks, id="codex-nested-forks"),
+            pytest.param(partial(codex_cases.forks, v7=False), id="codex-forks-old"),
+        ],
+    )
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_what_grows_is_read_on_wherever_it_was_cut(self, scenario: Scenario, seed: int, tmp_path: Path) -> None:
+        truth, rng = scenario(tmp_path / "world", seed), Random(seed)
+        places = TranscriptPlaces(truth.repository, truth.folders)
+        whole = {path: path.read_bytes() for path in truth.home.rglob("*.jsonl")}
+        for path in whole:
+            path.write_bytes(b"")
+        for share in (0.1, 0.35, 0.36, 0.7, 0.95, 1):
+            for path, data in whole.items():
+                end = len(data) if share == 1 else int(len(data) * share) + rng.randrange(40)
+                with path.open("ab") as file:
+                    file.write(data[path.stat().st_size : end])
+            facts = read(CORRECTED, places, truth, cache_dir=tmp_path / "cache")
+            seen = observe(truth.folders, None)
+            for window, found in zip([*truth.windows, truth.everything], facts, strict=True):
+                sums = summed(seen, *window) or (0,) * 8
+                assert (found.turns, found.input_tokens, found.output_tokens) == sums[:3]
+                assert (found.cache_reads, found.cache_creations) == sums[3:5]
+                assert (found.tool_calls, found.tool_errors) == sums[5:7]
+        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache") == []
 
     def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", 5, size=80)

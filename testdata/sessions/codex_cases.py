@@ -224,10 +224,10 @@ def fork_of_elsewhere(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
     return world.truth()
 
 
-def orphaned_fork(root: Path, seed: int = 0) -> Truth:
+def orphaned_fork(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
     """A fork whose parent's file is gone: what the fork repeats of it is still a replay."""
     world = World(root, seed)
-    parent = CodexRollout(world)
+    parent = CodexRollout(world, v7=v7)
     parent.work(3, checks=True)
     world.book.forget()
     child = parent.fork()

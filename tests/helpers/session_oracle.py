@@ -118,7 +118,7 @@ def _claude(lines: Sequence[Line], inside: _Inside) -> Iterator[Fact]:
     responses: dict[Any, list[Line]] = {}
     results: dict[str, list[tuple[Line, Line]]] = {}
     uses: dict[str, list[tuple[Line, Line]]] = {}
-    own: dict[str, tuple[Any, ...]] = {}
+    own: dict[Any, Any] = {}
     for line in lines:
         if not line.get("isSidechain") and _is_response(line) and line["message"].get("id"):
             own.setdefault(line["message"]["id"], (line["message"]["id"], line.get("requestId")))
