@@ -76,12 +76,14 @@ _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir"
 def resolve_settings(
     options: Mapping[str, Any],
     environment: Mapping[str, str] | None = None,
+    files: bool = True,
 ) -> Settings:
     """Return the settings for some command-line options.
 
     Args:
         options: by long option name without dashes in front (``iter-log-dir``); None and () mean not given.
         environment: the variables to look at; those of the process by default.
+        files: whether the repository's settings files are read.
 
     Raises:
         SettingsError: a file or variable sets something that is unknown or of the wrong kind.
@@ -91,7 +93,7 @@ def resolve_settings(
         _check(key, value, f"--{key}", f"{value!r} is")
     variables = _from_environment(os.environ if environment is None else environment)
     repository = Path((variables | given).get("repo-dir", "."))
-    layers = [*_from_files(repository), (_VARIABLES, variables), ("the command line", given)]
+    layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), ("the command line", given)]
     settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR}
     for where, layer in layers:
         _lay_over(settings, layer, where)

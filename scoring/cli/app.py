@@ -22,6 +22,8 @@ COMMANDS = {
     "integrity": "scoring.cli.integrity",
     "close-task": "scoring.cli.close_task",
     "backfill": "scoring.cli.backfill",
+    "doctor": "scoring.cli.doctor",
+    "init": "scoring.cli.init",
     "hook": "scoring.cli.hook",
     "rubric": "scoring.cli.rubric",
     "dr": "scoring.cli.dr",

@@ -5,7 +5,6 @@ whatever happens next (contract section 5, backfill).
 """
 
 import datetime
-import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from scoring.errors import DaScoreError, InputError, NotFoundError
 from scoring.evidence.files import read_file
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.jobs.loss import lost_evidence
+from scoring.jobs.reasons import general
 from scoring.origin import Origin, changed_between
 from scoring.policies import policy_of
 from scoring.policies.sources import Sources
@@ -176,7 +176,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         stands = new if reason else old
         if stands is not None:
             standing[record.iteration] = stands
-            report.absent.update((row.signal, _general(row.detail)) for row in stands.breakdown if not row.present)
+            report.absent.update((row.signal, general(row.detail)) for row in stands.breakdown if not row.present)
     if not plan.dry_run:
         _write_sessions(log, plan.rubric, records, standing, report)
 
@@ -278,19 +278,3 @@ def _write_sessions(
         elif len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
             refs = [SessionIterRef(s.iteration, s.scored, s.value, s.band) for s in scores]
             write_session_score(log, session_score(rubric, session_id, refs))
-
-
-_PARTICULARS = (
-    (re.compile(r"iter-\d+"), "iter-N"),
-    (re.compile(r'"(?:[^"\\]|\\.)*"'), '"…"'),
-    (re.compile(r"SHA \S+ does"), "SHA … does"),
-    (re.compile(r"changed files for \S+"), "changed files for …"),
-    (re.compile(r"(cannot (?:parse|read) [^:]*:).*", re.DOTALL), r"\1 …"),
-)
-
-
-def _general(detail: str) -> str:
-    """Return why a signal is absent without what is particular to one iteration."""
-    for pattern, replacement in _PARTICULARS:
-        detail = pattern.sub(replacement, detail)
-    return detail

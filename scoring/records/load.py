@@ -1,7 +1,7 @@
 """An iteration log on disk: which files are entries, and the records they hold (contract section 1.1)."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from scoring.errors import InputError, LogError, YamlError
@@ -15,11 +15,16 @@ ARCHIVE_NAME = "historical.yaml"
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml")
 
 
-def load_iteration_log(directory: Path | str, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
+def load_iteration_log(
+    directory: Path | str,
+    true_flags: Collection[str] = TRUE_FLAGS,
+    broken: Callable[[LogError], None] | None = None,
+) -> list[IterationRecord]:
     """Read every entry of a log, sorted by iteration.
 
     Of two files with one iteration number the later one (in byte order of names) wins; the archive fills in only
-    iterations that no file gives. ``true_flags`` are the plain booleans that a tri-state flag takes for true.
+    iterations that no file gives. ``true_flags`` are the plain booleans that a tri-state flag takes for true. With
+    ``broken`` an entry that cannot be read is told to it, and left out.
 
     Raises:
         LogError: the directory does not exist, or an entry cannot be read; the text names the file.
@@ -32,10 +37,23 @@ def load_iteration_log(directory: Path | str, true_flags: Collection[str] = TRUE
     records: dict[int, IterationRecord] = {}
     for name in names:
         if _ENTRY.fullmatch(name):
-            record = load_entry(directory / name, true_flags)
-            records[record.iteration] = record
+            try:
+                record = load_entry(directory / name, true_flags)
+            except LogError as e:
+                if broken is None:
+                    raise
+                broken(e)
+            else:
+                records[record.iteration] = record
     if ARCHIVE_NAME in names:
-        for record in _archived(directory / ARCHIVE_NAME, true_flags):
+        try:
+            archived = _archived(directory / ARCHIVE_NAME, true_flags)
+        except LogError as e:
+            if broken is None:
+                raise
+            broken(e)
+            archived = []
+        for record in archived:
             records.setdefault(record.iteration, record)
     return [records[n] for n in sorted(records)]
 
