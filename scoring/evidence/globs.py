@@ -18,7 +18,8 @@ class WriteScope:
     """A set of paths."""
 
     def __init__(self, entries: Iterable[str]) -> None:
-        cleaned = [(_clean(entry), entry.endswith("/")) for entry in map(trim, entries) if entry]
+        cleaned = [(_clean(entry).removesuffix("/**"), entry.endswith(("/", "/**"))) for entry in map(trim, entries)]
+        cleaned = [(path, is_folder) for path, is_folder in cleaned if path]
         self._exact = {path for path, is_folder in cleaned if not is_folder}
         self._prefixes = tuple(path + "/" for path, is_folder in cleaned if is_folder)
         globs = [path + ("/**" if is_folder else "") for path, is_folder in cleaned if _STAR in path]
