@@ -38,8 +38,8 @@ from msgspec import UNSET, UnsetType
 
 from scoring.evidence.harnesses.checks import command_flags
 from scoring.evidence.harnesses.door import Again, Home, Ours
-from scoring.evidence.harnesses.rows import Rows, Span, key_of
-from scoring.evidence.harnesses.tally import Response, Tally
+from scoring.evidence.harnesses.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.harnesses.tally import Tally, chosen
 from scoring.evidence.observed import CLAUDE
 from scoring.evidence.transcripts.checks import reads_loop_state
 from scoring.evidence.transcripts.events import LOOP_STATE
@@ -54,7 +54,7 @@ COUNT_LIMIT = 1 << 40
 """The largest number of tokens that one line may state."""
 
 RESPONSE, CALL, VERDICT = range(3)
-"""What a row is. After it, its span and its time:
+"""The tables. Behind span and time they have these columns:
 
 - response: key of the id (0: none), key of the request (0: none), in a side chain, copies, output, input, cache reads,
   cache creations;
@@ -118,7 +118,7 @@ class ClaudeReader:
         self._spans: dict[tuple[str | None, str | None], int] = {}
         self._covers: list[list[int]] = []
         self._responses: dict[_Key, list[Any]] = {}
-        self._numbers: list[int] = []
+        self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
         self._skipped: Counter[str] = Counter()
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
@@ -164,7 +164,7 @@ class ClaudeReader:
             usage.cache_creation_input_tokens or 0,
         )
         if not message.id:
-            self._numbers += (RESPONSE, span, time, 0, 0, 0, 1, *tokens)
+            self._tables[RESPONSE].append((span, time, 0, 0, 0, 1, *tokens))
             return
         key = message.id, line.requestId or "", line.isSidechain is True, span
         held = self._responses.get(key)
@@ -182,12 +182,12 @@ class ClaudeReader:
         kind = item.type
         if kind == "tool_result":
             key = key_of(item.tool_use_id) if item.tool_use_id else 0
-            self._numbers += (VERDICT, span, time, key, item.is_error is True, 0, 0, 0, 0, 0, 0)
+            self._tables[VERDICT].append((span, time, key, item.is_error is True))
         elif kind == "tool_use" and (item.name == "Bash" or item.name == "Read") and item.input is not UNSET:
             flags = self._flags(item.name, item.input)
             if flags:
                 key = key_of(item.id) if item.id else 0
-                self._numbers += (CALL, span, time, key, flags, 0, 0, 0, 0, 0, 0)
+                self._tables[CALL].append((span, time, key, flags))
 
     def _flags(self, name: str, given: msgspec.Raw) -> int:
         """Return what a call shows; an input that is no plain object has no command."""
@@ -206,13 +206,14 @@ class ClaudeReader:
     def rows(self) -> Rows:
         """Return what was taken."""
         spans = [Span(cwd or "", session or "") for cwd, session in self._spans]
-        numbers = self._numbers
+        responses = self._tables[RESPONSE]
         keys: dict[str, int] = {"": 0}
         for (name, request, side, span), (time, copies, tokens) in self._responses.items():
             if request not in keys:
                 keys[request] = key_of(request)
-            numbers += (RESPONSE, span, time, key_of(name), keys[request], side, copies, *tokens)
-        return Rows(spans, [array("q", times) for times in self._covers], array("q", numbers), self._skipped)
+            responses.append((span, time, key_of(name), keys[request], side, copies, *tokens))
+        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
+        return Rows(spans, [array("q", times) for times in self._covers], tables, self._skipped)
 
 
 class ClaudeCounter:
@@ -231,20 +232,10 @@ class ClaudeCounter:
         for here, span, times in zip(told, rows.spans, rows.covers, strict=True):
             if here and times:
                 tally.cover(file, span.session, sorted(times))
-        for kind, at, time, key, *rest in rows:
-            if not told[at]:
-                continue
-            if kind == VERDICT:
-                tally.verdict(time, key, bool(rest[0]))
-            elif kind == CALL:
-                tally.call(time, key, rest[0])
-            else:
-                request, side, copies, output, given, reads, creations = rest
-                if key:
-                    rank = output, not side, given, reads, creations
-                    tally.response(key, Response(request, not side, time, copies, rank))
-                else:
-                    tally.turn(time, (output, given, reads, creations))
+        for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
+            if kind in rows.tables:
+                spans, *columns = rows.tables[kind]
+                add(columns if all(told) else chosen(columns, [told[span] for span in spans]))
         return ""
 
     def finish(self) -> None:
@@ -266,6 +257,13 @@ class ClaudeCode:
     def claims(self, keys: Mapping[str, Any]) -> bool:
         """Tell a line by what every kind of line has one of."""
         return "payload" not in keys and not keys.keys().isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
+
+    def joined(self, parts: Sequence[Rows]) -> Rows:
+        """Put the parts of one transcript together."""
+        whole = Rows()
+        for part in parts:
+            whole.extend(part)
+        return whole
 
     def reader(self) -> ClaudeReader:
         """Return what reads a part of a transcript."""

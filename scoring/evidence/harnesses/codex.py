@@ -43,21 +43,27 @@ from msgspec import UNSET, UnsetType
 from scoring.evidence.harnesses.checks import command_flags
 from scoring.evidence.harnesses.claude import COUNT_LIMIT, ELSEWHERE, NO_FOLDER, NO_TIME
 from scoring.evidence.harnesses.door import Again, Home, Ours
-from scoring.evidence.harnesses.rows import Rows, Span, key_of
-from scoring.evidence.harnesses.tally import Tally, Tokens
+from scoring.evidence.harnesses.lines import OTHER_TYPE
+from scoring.evidence.harnesses.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.harnesses.tally import Tally, Tokens, chosen
 from scoring.evidence.observed import CODEX
 from scoring.evidence.transcripts.times import NS, timestamp_ns
 
 META, CONTEXT = 1, 2
 """What opens a span: a ``session_meta``, a ``turn_context``."""
 
-TOTALS, LAST, CALL, VERDICT = range(4)
-"""What a row is. After it, its span and its time:
+COUNT, CALL, VERDICT, TURN, REPEAT = range(5)
+"""The tables. Behind span and time they have these columns, the first of them how many counts stand before the row:
 
-- totals, and last usage where an event has no totals: the six counts of :data:`FIELDS`, -1 for those left out;
+- count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals), and the six
+  of :data:`FIELDS`, -1 for those left out;
 - call: key of the id, the bits that it shows;
-- verdict: key of the id, whether it failed.
+- verdict: key of the id, whether it failed;
+- turn, worked out of the counts: output, input, cache reads, cache creations;
+- repeat, worked out of the counts too: nothing more.
 """
+
+TOTALS, LAST = range(2)
 
 FIELDS = (
     "input_tokens",
@@ -71,17 +77,17 @@ FIELDS = (
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
 
-_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)] | None
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
 _Counts: TypeAlias = tuple[int, ...]
 
 
 class _Usage(msgspec.Struct, gc=False):
-    input_tokens: _Count = None
-    cached_input_tokens: _Count = None
-    cache_write_input_tokens: _Count = None
-    output_tokens: _Count = None
-    reasoning_output_tokens: _Count = None
-    total_tokens: _Count = None
+    input_tokens: _Count = -1
+    cached_input_tokens: _Count = -1
+    cache_write_input_tokens: _Count = -1
+    output_tokens: _Count = -1
+    reasoning_output_tokens: _Count = -1
+    total_tokens: _Count = -1
 
 
 class _Info(msgspec.Struct, gc=False):
@@ -115,7 +121,7 @@ class _Line(msgspec.Struct, gc=False):
     payload: _Payload | UnsetType | None = UNSET
 
 
-_info = msgspec.json.Decoder(_Info | None)
+_decode_info = msgspec.json.Decoder(_Info | None).decode
 _anything = msgspec.json.Decoder()
 
 
@@ -128,7 +134,8 @@ class CodexReader:
         self._spans: list[Span] = [Span()]
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
-        self._numbers: list[int] = []
+        self._counts: list[tuple[int, ...]] = []
+        self._tables: dict[int, list[tuple[int, ...]]] = {COUNT: self._counts, CALL: [], VERDICT: []}
         self._skipped: Counter[str] = Counter()
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
@@ -145,49 +152,51 @@ class CodexReader:
                 self._skipped[NO_TIME] += 1
                 continue
             self._cover(time)
-            if payload is not None:
-                try:
-                    self._read(time, line.type, payload)
-                except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
-                    self._skipped["a field of another type"] += 1
+            if payload is None:
+                continue
+            try:
+                kind = payload.type
+                if kind == "token_count":
+                    if payload.info is not UNSET:
+                        self._count(time, _decode_info(payload.info))
+                elif kind in _VERDICTS:
+                    failed = _VERDICTS[kind](payload)
+                    if failed is not None:
+                        self._row(VERDICT, time, payload.call_id, failed)
+                elif kind in _COMMANDS:
+                    command = _COMMANDS[kind](payload)
+                    if command is not None:
+                        self._row(CALL, time, payload.call_id, command_flags(command))
+                elif line.type == "session_meta" or line.type == "turn_context":
+                    self._open(time, line.type, payload)
+            except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
+                self._skipped[OTHER_TYPE] += 1
         return foreign
 
-    def _read(self, time: int, line: str | None, payload: _Payload) -> None:
-        kind = payload.type
-        if kind == "token_count":
-            if payload.info is not UNSET:
-                self._count(time, _info.decode(payload.info))
-        elif line == "session_meta" or line == "turn_context":
-            self._open(time, line, payload)
-        elif kind in _VERDICTS:
-            failed = _VERDICTS[kind](payload)
-            if failed is not None:
-                key = key_of(payload.call_id) if payload.call_id else 0
-                self._row(VERDICT, time, key, failed, 0, 0, 0, 0)
-        elif kind in _COMMANDS:
-            command = _COMMANDS[kind](payload)
-            if command is not None:
-                key = key_of(payload.call_id) if payload.call_id else 0
-                self._row(CALL, time, key, command_flags(command), 0, 0, 0, 0)
-
-    def _row(self, kind: int, time: int, *values: int) -> None:
-        self._numbers += (kind, len(self._spans) - 1, time, *values, 0, 0)
+    def _row(self, kind: int, time: int, call_id: str | None, value: int) -> None:
+        key = key_of(call_id) if call_id else 0
+        self._tables[kind].append((len(self._spans) - 1, time, len(self._counts), key, value))
 
     def _count(self, time: int, info: _Info | None) -> None:
         totals, last = (None, None) if info is None else (info.total_token_usage, info.last_token_usage)
         usage = last if totals is None else totals
         if usage is None:  # an event that tells of rate limits alone
             return
-        kind = LAST if totals is None else TOTALS
-        counts = (
-            usage.input_tokens,
-            usage.cached_input_tokens,
-            usage.cache_write_input_tokens,
-            usage.output_tokens,
-            usage.reasoning_output_tokens,
-            usage.total_tokens,
+        counts = self._counts
+        counts.append(
+            (
+                len(self._spans) - 1,
+                time,
+                len(counts),
+                LAST if totals is None else TOTALS,
+                usage.input_tokens,
+                usage.cached_input_tokens,
+                usage.cache_write_input_tokens,
+                usage.output_tokens,
+                usage.reasoning_output_tokens,
+                usage.total_tokens,
+            )
         )
-        self._numbers += (kind, len(self._spans) - 1, time, *[-1 if n is None else n for n in counts], 0, 0)
 
     def _open(self, time: int, line: str, payload: _Payload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
@@ -209,7 +218,8 @@ class CodexReader:
     def rows(self) -> Rows:
         """Return what was taken."""
         covers = [array("q", times) for times in self._covers]
-        return Rows(self._spans, covers, array("q", self._numbers), self._skipped)
+        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
+        return settled(Rows(self._spans, covers, tables, self._skipped))
 
 
 def _value(raw: "msgspec.Raw | UnsetType") -> Any:
@@ -288,8 +298,8 @@ _COMMANDS = {
 # How a call ended: True failed, False did not, None does not say.
 
 _HEADER = re.compile(
-    r"(?:Chunk ID|Wall time|Exit code|Process exited|Process running|Script |Session ID|Original token count"
-    r"|Total output lines|Command|Output:)"
+    r"(?:Chunk ID|Command|Exit code|Original token count|Process exited|Process running|Script |Session ID"
+    r"|Total output lines|Wall time)"
 )
 _HEADER_LIMIT = 4096
 """How many characters a header may have."""
@@ -297,7 +307,8 @@ _EXIT = re.compile(r"(?:Exit code:|Process exited with code) (-?\d+)\s*")
 
 
 def _output_failed(payload: _Payload) -> bool | None:
-    return None if payload.output is UNSET else verdict_of(payload.output)
+    output = payload.output
+    return None if output is UNSET else verdict_of(output)
 
 
 def verdict_of(output: msgspec.Raw) -> bool | None:
@@ -306,16 +317,15 @@ def verdict_of(output: msgspec.Raw) -> bool | None:
     It stands in the header before ``Output:``, or in a JSON object as ``metadata.exit_code``, and nowhere else.
     """
     begins = bytes(memoryview(output)[:2])
-    if begins[:1] == b"[":
-        text = "".join(_texts(_anything.decode(output)))
-    elif begins == b'"{':
-        text = _anything.decode(output)
-        return _json_verdict(text)
-    elif begins[:1] == b'"' and (begins[1:] == b"\\" or begins[1:].isupper()):  # every header begins with a capital
-        text = _anything.decode(output)
-    else:
+    if begins not in _BEGINNINGS and begins[:1] != b"[":
         return None
+    found = _anything.decode(output)
+    text = "".join(_texts(found)) if isinstance(found, list) else found
     return _json_verdict(text) if text.startswith("{") else header_verdict(text)
+
+
+_BEGINNINGS = frozenset(b'"' + letter.encode() for letter in "CEOPSTW{\\")
+"""How an output begins that may have a verdict: with a word of the header, with an object, or escaped."""
 
 
 def _texts(items: Any) -> Iterable[str]:
@@ -445,35 +455,49 @@ class CodexCounter:
         mine = token_counts(rows)
         if parents := self._again(own.parent):
             return Boundary(counts=max(_common(mine, token_counts(parent)) for parent in parents))
-        late = (n for n, time in enumerate(_count_times(rows)) if time - own.time >= NS)
+        late = (n for n, time in enumerate(rows.table(COUNT, 2)[1]) if time - own.time >= NS)
         return Boundary(counts=next(late, len(mine)))
 
     def _count(self, file: int, rows: Rows, here: list[bool], boundary: Boundary) -> None:
         """Count what stands behind a boundary; what stands before it only sets the totals."""
         tally, session = self._tally, own_meta(rows.spans).session
-        family, (first, replayed), seen = self._family(session), boundary, 0
         for counts, times in zip(here, _live_times(rows, boundary), strict=True):
             if counts and times:
                 tally.cover(file, session, times)
-        running = Running()
-        for kind, at, time, *values in rows:
-            counts = at >= first and seen >= replayed
-            if kind > LAST:
-                if counts and here[at]:
-                    key = values[0] and (hash((family, values[0])) or 1)
-                    if kind == CALL:
-                        tally.call(time, key, values[1])
-                    else:
-                        tally.verdict(time, key, bool(values[1]))
-                continue
-            seen += 1
-            tokens = running.next(kind, *values)
-            if not here[at]:
-                continue
-            if tokens is None or not counts:
-                tally.dropped(time)
-            else:
-                tally.turn(time, tokens)
+        family, everything = self._family(session), all(here) and boundary == Boundary()
+        for kind, columns in rows.tables.items():
+            spans, table, before = columns[0], [columns[1], *columns[3:]], columns[2]
+            if not everything:
+                live = [n >= boundary.span and seen >= boundary.counts for n, seen in zip(spans, before, strict=True)]
+                if kind in (TURN, REPEAT):  # a replay repeats what the parent has counted
+                    replayed = [here[n] and not counts for n, counts in zip(spans, live, strict=True)]
+                    tally.dropped(chosen(table[:1], replayed)[0])
+                table = chosen(table, [here[n] and counts for n, counts in zip(spans, live, strict=True)])
+            if kind == TURN:
+                tally.turns(*table)
+            elif kind == REPEAT:
+                tally.dropped(table[0])
+            elif kind != COUNT:
+                table[1] = array("q", [key and (hash((family, key)) or 1) for key in table[1]])
+                (tally.calls if kind == CALL else tally.verdicts)(table)
+
+
+def settled(rows: Rows) -> Rows:
+    """Work the turns out of the counts of a whole transcript, or of a part of which they are done again later."""
+    turns: list[tuple[int, ...]] = []
+    repeats: list[tuple[int, ...]] = []
+    running = Running()
+    for span, time, before, *counts in zip(*rows.table(COUNT, 4 + len(FIELDS)), strict=True):
+        tokens = running.next(*counts)
+        if tokens is None:
+            repeats.append((span, time, before))
+        else:
+            turns.append((span, time, before, *tokens))
+    for table, worked_out in ((TURN, turns), (REPEAT, repeats)):
+        rows.tables.pop(table, None)
+        if worked_out:
+            rows.tables[table] = columns_of(worked_out)
+    return rows
 
 
 class Running:
@@ -484,14 +508,10 @@ class Running:
     def __init__(self) -> None:
         self._last: _Counts = (0, 0, -1, 0, -1, -1)
 
-    def next(self, kind: int, *counts: int) -> Tokens | None:
-        """Take the counts of an event; return the tokens of the turn it tells of, None when it tells of none.
-
-        Args:
-            kind: what the counts are, :data:`TOTALS` or :data:`LAST`.
-            counts: those of :data:`FIELDS`; -1 is left out.
-        """
-        given, cached, written, output, reasoning, total, *_ = counts
+    def next(
+        self, kind: int, given: int, cached: int, written: int, output: int, reasoning: int, total: int
+    ) -> Tokens | None:
+        """Take what an event counts and its counts; return the tokens of the turn it tells of, None if of none."""
         given0, cached0, written0, output0, reasoning0, total0 = self._last
         if kind == LAST:
             return self._add(given, cached, written, output, reasoning, total)
@@ -504,7 +524,8 @@ class Running:
             or reasoning < reasoning0
             or total < total0
         ):
-            now = tuple(old if new < 0 else new for new, old in zip(counts, self._last, strict=False))
+            counts = given, cached, written, output, reasoning, total
+            now = tuple(old if new < 0 else new for new, old in zip(counts, self._last, strict=True))
             given, cached, written, output, reasoning, total = now
             if any(new < old for new, old in zip(now, self._last, strict=True)):  # a new count from zero
                 given0 = cached0 = output0 = 0
@@ -542,12 +563,8 @@ def folders(spans: Sequence[Span]) -> list[str]:
 
 
 def token_counts(rows: Rows) -> list[_Counts]:
-    """Return the counts of every event that has some, with their kind."""
-    return [(kind, *counts) for kind, _, _, *counts in rows if kind <= LAST]
-
-
-def _count_times(rows: Rows) -> list[int]:
-    return [time for kind, _, time, *_ in rows if kind <= LAST]
+    """Return the counts of every event that has some, with what they count."""
+    return list(zip(*rows.table(COUNT, 4 + len(FIELDS))[3:], strict=True))
 
 
 def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
@@ -560,8 +577,8 @@ def _live_times(rows: Rows, boundary: Boundary) -> list[list[int]]:
     """Return, for each span, the times of its lines behind a boundary, ascending."""
     first, after = boundary.span, None
     if boundary.counts:
-        ends = [(at, time) for kind, at, time, *_ in rows if kind <= LAST][boundary.counts - 1]
-        first, after = ends
+        spans, times, *_ = rows.tables[COUNT]
+        first, after = spans[boundary.counts - 1], times[boundary.counts - 1]
     live = [sorted(times) if n >= first else [] for n, times in enumerate(rows.covers)]
     if after is not None:
         live[first] = [time for time in live[first] if time > after]
@@ -585,6 +602,18 @@ class Codex:
     def claims(self, keys: Mapping[str, Any]) -> bool:
         """Tell a line by its payload."""
         return "payload" in keys and "message" not in keys
+
+    def joined(self, parts: Sequence[Rows]) -> Rows:
+        """Put the parts of one transcript together: totals run from one into the next."""
+        whole = Rows()
+        for part in parts:
+            counts = len(whole.table(COUNT, 1)[0])
+            tables = {
+                kind: [spans, times, array("q", [n + counts for n in before]), *columns]
+                for kind, (spans, times, before, *columns) in part.tables.items()
+            }
+            whole.extend(Rows(part.spans, part.covers, tables, part.skipped))
+        return settled(whole)
 
     def reader(self) -> CodexReader:
         """Return what reads a part of a transcript."""

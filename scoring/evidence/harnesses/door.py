@@ -83,6 +83,9 @@ class Harness(Protocol):
     def claims(self, keys: Mapping[str, Any]) -> bool:
         """Tell whether a line with these keys is one of its."""
 
+    def joined(self, parts: Sequence[Rows]) -> Rows:
+        """Put the parts of one transcript, in order, together."""
+
     def reader(self) -> LineReader:
         """Return what reads a part of a transcript."""
 

@@ -7,14 +7,11 @@ The text of a conversation is dropped where the line is read.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
-
-WIDTH = 11
-"""How many numbers a row has: what it is, its span, its time, and eight more, as the harness's reader says."""
 
 FORMAT = 1
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
@@ -39,29 +36,38 @@ class Span(NamedTuple):
     time: int = 0
 
 
+Columns: TypeAlias = "list[array[int]]"
+"""A table: a column each for the span and the time of its rows, and more, as the harness's reader says."""
+
+
 class Rows:
     """What a transcript, or a part of it, says.
 
-    ``covers`` has, for each of the ``spans``, the times of its lines in nanoseconds since 1970; ``numbers`` the rows,
-    one after the other; ``skipped`` how many lines were skipped, by reason.
+    ``covers`` has, for each of the ``spans``, the times of its lines in nanoseconds since 1970; ``tables`` the rows of
+    each kind; ``skipped`` how many lines were skipped, by reason.
     """
 
-    __slots__ = ("covers", "numbers", "skipped", "spans")
+    __slots__ = ("covers", "skipped", "spans", "tables")
 
     def __init__(
         self,
         spans: list[Span] | None = None,
         covers: "list[array[int]] | None" = None,
-        numbers: "array[int] | None" = None,
+        tables: dict[int, Columns] | None = None,
         skipped: dict[str, int] | None = None,
     ) -> None:
-        self.spans, self.covers = spans or [], covers or []
-        self.numbers = array("q") if numbers is None else numbers
+        self.spans, self.covers, self.tables = spans or [], covers or [], tables or {}
         self.skipped: Counter[str] = Counter(skipped)
 
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """Iterate over the rows."""
-        return zip(*[iter(self.numbers)] * WIDTH, strict=True)
+    def table(self, kind: int, width: int) -> Columns:
+        """Return the rows of a kind, which have ``width`` columns."""
+        return self.tables.get(kind) or [array("q") for _ in range(width)]
+
+    def weight(self) -> int:
+        """Return about how many bytes this takes."""
+        return 8 * (
+            sum(len(columns) * len(columns[0]) for columns in self.tables.values()) + sum(map(len, self.covers))
+        )
 
     def sessions(self) -> list[str]:
         """Return the ids of the sessions that the lines belong to; where a line opens a session, of the first alone."""
@@ -73,37 +79,34 @@ class Rows:
         shift = len(self.spans)
         self.spans += other.spans
         self.covers += other.covers
-        numbers = other.numbers
-        if shift:
-            numbers = numbers[:]
-            for at in range(1, len(numbers), WIDTH):
-                numbers[at] += shift
-        self.numbers += numbers
+        for kind, (spans, *columns) in other.tables.items():
+            held = self.table(kind, 1 + len(columns))
+            more = [array("q", [span + shift for span in spans]), *columns]
+            self.tables[kind] = [one + two for one, two in zip(held, more, strict=True)]
         self.skipped += other.skipped
+
+
+def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
+    """Return rows, of which there is at least one, as columns."""
+    return [array("q", column) for column in zip(*rows, strict=True)]
 
 
 FileRows: TypeAlias = dict[str, Rows]
 """What a transcript says, by the name of the harness that wrote the lines: in most, there is one."""
 
-_Plain: TypeAlias = tuple[list[Span], list[bytes], bytes, dict[str, int]]
-
-
-def joined(parts: Sequence[FileRows]) -> FileRows:
-    """Put the parts of one transcript, in order, together."""
-    if len(parts) == 1:
-        return parts[0]
-    whole: FileRows = {}
-    for part in parts:
-        for name, rows in part.items():
-            whole.setdefault(name, Rows()).extend(rows)
-    return whole
+_Plain: TypeAlias = tuple[list[Span], list[bytes], dict[int, list[bytes]], dict[str, int]]
 
 
 def plain(rows: FileRows) -> dict[str, Any]:
     """Return rows as what ``marshal`` and MessagePack can write."""
     return {
-        name: (list(map(tuple, r.spans)), [c.tobytes() for c in r.covers], r.numbers.tobytes(), dict(r.skipped))
-        for name, r in rows.items()
+        name: (
+            list(map(tuple, part.spans)),
+            [times.tobytes() for times in part.covers],
+            {kind: [column.tobytes() for column in columns] for kind, columns in part.tables.items()},
+            dict(part.skipped),
+        )
+        for name, part in rows.items()
     }
 
 
@@ -115,9 +118,12 @@ def rows_of(kept: dict[str, Any]) -> FileRows:
     """
     return {
         name: Rows(
-            [Span(*span) for span in spans], [array("q", times) for times in covers], array("q", numbers), skipped
+            [Span(*span) for span in spans],
+            [array("q", times) for times in covers],
+            {kind: [array("q", column) for column in columns] for kind, columns in tables.items()},
+            skipped,
         )
-        for name, (spans, covers, numbers, skipped) in kept.items()
+        for name, (spans, covers, tables, skipped) in kept.items()
     }
 
 

@@ -14,7 +14,7 @@ from scoring.evidence.harnesses import HARNESSES
 from scoring.evidence.harnesses.discovery import COMPRESSED, Discovery, discover
 from scoring.evidence.harnesses.lines import TOO_LONG, Lines
 from scoring.evidence.harnesses.ours import OurWork
-from scoring.evidence.harnesses.rows import FOLDER, FORMAT, FileRows, Rows, joined, pack, plain, rows_of, unpack
+from scoring.evidence.harnesses.rows import FOLDER, FORMAT, FileRows, Rows, pack, plain, rows_of, unpack
 from scoring.evidence.harnesses.tally import Tallies
 from scoring.evidence.harnesses.zstd import decompressed
 from scoring.evidence.observed import FileFound, ObservedFacts, TranscriptPlaces, TranscriptSurvey
@@ -22,6 +22,9 @@ from scoring.evidence.transcripts.events import IterationWindow
 from scoring.evidence.transcripts.index import TranscriptIndex
 from scoring.evidence.transcripts.reader import LineBlocks, chunks, silent
 from scoring.evidence.transcripts.scan import Found, Reading, Scan, Source
+
+EVENT_SIZE = 56
+"""How many bytes an event takes in the index of the reference's rules, by which what is held is measured."""
 
 UNREADABLE = "cannot be read"
 NOTHING_USABLE = "no line that could be used"
@@ -121,10 +124,13 @@ class HarnessScan(Scan[FileRows]):
         return Found(lines.rows(), blocks.behind, tail.rows() or None, [])
 
     def _joined(self, parts: Sequence[FileRows]) -> FileRows:
-        return joined(parts)
+        if len(parts) == 1:
+            return parts[0]
+        of = {harness.name: [part[harness.name] for part in parts if harness.name in part] for harness in HARNESSES}
+        return {harness.name: harness.joined(of[harness.name]) for harness in HARNESSES if of[harness.name]}
 
     def _weight(self, events: FileRows) -> int:
-        return sum(len(rows.numbers) + sum(map(len, rows.covers)) for rows in events.values())
+        return sum(rows.weight() for rows in events.values()) // EVENT_SIZE
 
     def _plain(self, events: FileRows) -> Any:
         return plain(events)
