@@ -11,18 +11,22 @@ from random import Random
 from typing import Unpack
 
 import pytest
+from helpers.repos import Repo
 from helpers.session_oracle import observe, summed
 from sessions import claude_cases, codex_cases, place_cases
 from sessions.mixed import mixed, stages
 from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
 
+from rubric import released_rubric
 from scoring.evidence.observed import HarnessFacts, ObservedFacts, TranscriptPlaces
 from scoring.evidence.transcripts.events import BASH, COVERED, IterationWindow, WindowFacts
 from scoring.evidence.transcripts.events import LOOP_STATE as READ_LOOP_STATE
 from scoring.evidence.transcripts.events import TESTS as RAN_TESTS
 from scoring.evidence.transcripts.scan import Reading
+from scoring.evidence.transcripts.times import NS
 from scoring.policies import CORRECTED, REFERENCE
 from scoring.policies.door import EvidencePolicy
+from scoring.score import score_log
 
 Scenario = Callable[[Path, int], Truth]
 
@@ -34,6 +38,7 @@ SCENARIOS: dict[str, Scenario] = {
     "claude-streaming-rising": partial(claude_cases.streaming, outputs="rising"),
     "claude-streaming-falling": partial(claude_cases.streaming, outputs="falling"),
     "claude-stalled-stream": claude_cases.stalled_stream,
+    "claude-shuffled": claude_cases.shuffled,
     "claude-on-the-boundary": claude_cases.on_the_boundary,
     "claude-subagents": claude_cases.subagents,
     "claude-subagents-beside": partial(claude_cases.subagents, beside=True),
@@ -80,6 +85,7 @@ SCENARIOS: dict[str, Scenario] = {
     "codex-fork-in-the-same-millisecond": codex_cases.fork_in_the_same_millisecond,
     "codex-fork-of-elsewhere": codex_cases.fork_of_elsewhere,
     "codex-fork-of-elsewhere-old": partial(codex_cases.fork_of_elsewhere, v7=False),
+    "codex-fork-without-contexts": codex_cases.fork_without_contexts,
     "codex-orphaned-fork": codex_cases.orphaned_fork,
     "codex-fork-by-a-newer-version": codex_cases.fork_by_a_newer_version,
     "codex-ancient": codex_cases.ancient,
@@ -514,3 +520,52 @@ class TestReference:
                 == true[:3]
                 == (two.turns, two.input_tokens, two.output_tokens)
             )
+
+
+class TestLog:
+    """A log whose iterations ended where the windows of a home do."""
+
+    @pytest.fixture
+    def truth(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Truth:
+        made = mixed(tmp_path / "world", 11, size=80)
+        monkeypatch.setenv("HOME", str(made.home))
+        ends = sorted({-(-window.end // NS) for window in made.windows})
+        repo, log = Repo.at(made.repository), tmp_path / "log"
+        log.mkdir()
+        for n, end in enumerate(ends, 1):
+            sha = repo.commit(None, f"step {n}", end)
+            entry = f"schema_version: 2\niteration: {n}\ncommit: {sha}\nimpl: {{summary: step {n}, retries: 0}}\n"
+            (log / f"iter-{n}.yaml").write_text(entry)
+        bounds = [None, *(end * NS for end in ends)]
+        windows = tuple(Window(start, end * NS) for start, end in zip(bounds, ends, strict=False))
+        return dataclasses.replace(made, windows=windows)
+
+    def test_scores_come_from_what_happened(self, truth: Truth, tmp_path: Path) -> None:
+        scored = score_log(tmp_path / "log", truth.repository, rubric=released_rubric("2.3.0"))
+        present = 0
+        for window, iteration in zip(truth.windows, scored.iterations, strict=True):
+            true = truth.totals(window)
+            efficiency, objective = iteration.signals.value("token_efficiency"), iteration.signals.objective
+            assert efficiency.present == (true.turns > 0)
+            if efficiency.present:
+                present += 1
+                rate = true.cache_read_tokens / (true.cache_read_tokens + true.cache_creation_tokens)
+                assert efficiency.sub_score == pytest.approx(rate)
+                assert f"from {true.turns} transcript turn(s)" in efficiency.detail
+            assert iteration.origin is not None
+            kept = {share.name: _totals(share)[:-1] for share in iteration.origin.harnesses}
+            told = {name: truth.totals(window, name)[:-1] for name in HARNESSES}
+            assert {name: kept.get(name, Totals()[:-1]) for name in HARNESSES} == told
+            bits = {CLI: objective.ran_cli_command, TESTS: objective.committed_after_tests}
+            for bit, observed in (bits | {LOOP_STATE: objective.read_loop_state}).items():
+                if truth.covered(window) is not None:
+                    assert observed.present == truth.covered(window)
+                assert observed.sub_score == bool(true.checks & bit)
+        assert present > 2
+
+    def test_the_reference_finds_nothing_where_its_guide_points(self, truth: Truth, tmp_path: Path) -> None:
+        named = truth.home / ".claude" / "projects"
+        scored = score_log(tmp_path / "log", truth.repository, named, rubric=released_rubric("2.2.0"))
+        assert {i.signals.value("token_efficiency").detail for i in scored.iterations} == {
+            "no transcript covers the iteration window"
+        }

@@ -48,6 +48,20 @@ def stalled_stream(root: Path, seed: int = 0) -> Truth:
     return world.truth()
 
 
+def shuffled(root: Path, seed: int = 0) -> Truth:
+    """A file whose lines stand in any order: stalled streams, results, and copies that carry a later time."""
+    world = World(root, seed)
+    session = ClaudeSession(world)
+    for _ in range(3):
+        session.ask()
+        session.respond(session.text(), session.text(), session.thinking(), outputs=[5, 6, 700], split=30_000)
+        session.work(1)
+    session.repeat(session.lines[:], restamp=True)
+    world.rng.shuffle(session.lines)
+    session.save()
+    return world.truth()
+
+
 def on_the_boundary(root: Path, seed: int = 0) -> Truth:
     """A response in the last millisecond of a window belongs to it; one a millisecond later does not."""
     world = World(root, seed)

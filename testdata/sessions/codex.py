@@ -107,6 +107,7 @@ class CodexRollout:
         writes: bool = False,
         version: str = "0.98.0",
         archived: bool = False,
+        contexts: bool = True,
         begun: bool = True,
     ) -> None:
         """Begin a thread.
@@ -119,10 +120,11 @@ class CodexRollout:
             writes: whether cache writes are stated.
             version: of the harness.
             archived: whether it was put into the archive.
+            contexts: whether turns begin with a line that says where they work, as they did not at first.
             begun: False leaves the first line to who makes a fork.
         """
         self.world, self.cwd, self.v7, self.writes, self.version = world, cwd or world.repo, v7, writes, version
-        self.source = source
+        self.source, self.contexts = source, contexts
         world.tick()
         self.id = world.uuid7()
         self.lines: list[Line] = []
@@ -165,7 +167,8 @@ class CodexRollout:
             "effort": "medium",
             "summary": "auto",
         }
-        self.add("turn_context", payload)
+        if self.contexts:
+            self.add("turn_context", payload)
         said = [{"type": "input_text", "text": "Go on. Exit code: 1"}]
         self.item("message", role="user", content=said)
         self.event("user_message", message="Go on.", images=[])
@@ -318,6 +321,7 @@ class CodexRollout:
             v7=self.v7 if v7 is None else v7,
             writes=self.writes,
             archived=archived,
+            contexts=self.contexts,
             begun=False,
         )
         child.meta(**({} if spawned else {"forked_from_id": self.id}))

@@ -224,6 +224,25 @@ def fork_of_elsewhere(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
     return world.truth()
 
 
+def fork_without_contexts(root: Path, seed: int = 0) -> Truth:
+    """Threads that never say where their turns work: their opening lines do, but not those that a fork repeats."""
+    world = World(root, seed)
+    other = world.elsewhere(world.root / "other")
+    other.mkdir()
+    parent = CodexRollout(world, other, v7=False, contexts=False)
+    parent.work(2)
+    parent.save()
+    world.mark()
+    child = parent.fork(cwd=world.repo)
+    child.work(2, checks=True)
+    child.save()
+    world.mark()
+    back = child.fork(cwd=other)
+    back.work(1)
+    back.save()
+    return world.truth()
+
+
 def orphaned_fork(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
     """A fork whose parent's file is gone: what the fork repeats of it is still a replay."""
     world = World(root, seed)
