@@ -289,12 +289,47 @@ def ask_in(directory: Path, *arguments: str, given: bytes = b"") -> "subprocess.
     return _git(directory, (), arguments, given)
 
 
+def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
+    """Run git in a repository of our own making, on a file as its input, and return what it prints line by line.
+
+    Nothing is held of what may be gigabytes.
+
+    Raises:
+        GitError: it failed; whatever it printed before has been returned.
+    """
+    command = _command(directory, (), arguments)
+    with (
+        open(given, "rb") as source,
+        subprocess.Popen(
+            command,
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            start_new_session=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            yield from process.stdout
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise GitError(f"{directory}: git {arguments[0]} failed: exit {process.returncode}")
+
+
 def _git(
     directory: Path, settings: Iterable[str], arguments: Iterable[str], given: bytes
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run git in a directory with the fixed environment and settings, and some of the caller's."""
+    return _start(_command(directory, settings, arguments), _environment(), given)
+
+
+def _command(directory: Path, settings: Iterable[str], arguments: Iterable[str]) -> list[str]:
     options = [part for setting in (*_CONFIG, *settings) for part in ("-c", setting)]
-    return _start(["git", "--no-pager", "-C", os.fspath(directory), *options, *arguments], _environment(), given)
+    return ["git", "--no-pager", "-C", os.fspath(directory), *options, *arguments]
 
 
 def _demand(directory: Path, answer: "subprocess.CompletedProcess[bytes]", command: str) -> bytes:

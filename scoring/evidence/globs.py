@@ -80,7 +80,7 @@ def _tokens(glob: str, at_name: bool) -> list[str]:
         elif not part.endswith("/"):
             tokens.append(_STARS)
         elif at_name:
-            tokens += (_FOLDERS, _IN_FOLDERS)
+            tokens += () if tokens[-1:] == [_IN_FOLDERS] else (_FOLDERS, _IN_FOLDERS)
         else:
             tokens += (_STARS, "/")
         at_name = part.endswith("/")

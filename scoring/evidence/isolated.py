@@ -14,7 +14,7 @@ from types import TracebackType
 from scoring.errors import GitError
 from scoring.evidence.batches import answered
 from scoring.evidence.diffs import Pair, as_lines
-from scoring.evidence.git import GitRepository, ask_in
+from scoring.evidence.git import GitRepository, ask_in, lines_in
 
 _PATCH = (
     *("diff-tree", "--stdin", "-r", "-p", "--root", "--always", "--full-index", "--no-renames", "--no-color"),
@@ -70,8 +70,12 @@ class IsolatedRepository:
         """
 
         def ask(batch: Sequence[Pair]) -> Mapping[Pair, str] | None:
-            answer = ask_in(self.path, *_PATCH, given=as_lines(batch))
-            return None if answer.returncode else dict(zip(batch, _patch_ids(answer.stdout), strict=True))
+            asked = self.path / "asked"
+            asked.write_bytes(as_lines(batch))
+            try:
+                return dict(zip(batch, _patch_ids(lines_in(self.path, *_PATCH, given=asked)), strict=True))
+            except GitError:
+                return None
 
         return answered(ask, list(dict.fromkeys(pairs)))
 
@@ -127,20 +131,21 @@ def _merged(output: bytes) -> Iterator[str]:
             pass
 
 
-def _patch_ids(output: bytes) -> Iterator[str]:
+def _patch_ids(lines: Iterable[bytes]) -> Iterator[str]:
+    """Read patches, each behind its commit. What a hunk holds is counted, so no content is taken for a header."""
     from hashlib import blake2b
 
     digest = blake2b(digest_size=16)
     old, new, index, started = 0, 0, b"", False
-    for line in output.split(b"\n"):
+    for line in lines:
         if old > 0 or new > 0:
             mark = line[:1]
             if mark == b"\\":
                 continue
             old -= mark != b"+"
             new -= mark != b"-"
-            digest.update(line.translate(None, b" \t\r") + b"\n")
-        elif _HEADER.fullmatch(line):
+            digest.update(line.translate(None, b" \t\r\n") + b"\n")
+        elif _HEADER.fullmatch(line.rstrip(b"\n")):
             if started:
                 yield digest.hexdigest()
             digest, started = blake2b(digest_size=16), True
@@ -148,7 +153,7 @@ def _patch_ids(output: bytes) -> Iterator[str]:
             old, new = (1 if count is None else int(count) for count in m.groups())
         elif line.startswith(b"index "):
             index = line
-        elif line and not line.startswith(b"\\"):
-            digest.update((index if line.startswith(b"Binary files ") else b"") + line + b"\n")
+        elif not line.startswith(b"\\"):
+            digest.update((index if line.startswith(b"Binary files ") else b"") + line)
     if started:
         yield digest.hexdigest()

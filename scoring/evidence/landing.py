@@ -23,15 +23,13 @@ from scoring.evidence.git import GitRepository
 from scoring.evidence.graph import CommitGraph
 from scoring.evidence.isolated import IsolatedRepository
 from scoring.evidence.landcache import LandingCache
+from scoring.evidence.patches import PatchSearch
 from scoring.evidence.reverts import Reverts
 from scoring.evidence.walk import NamedCommit
 from scoring.text import short
 
 ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
 LATER_ANCESTOR, SUBJECT, NOT_LANDED = "later-ancestor", "subject", "not-landed"
-
-MOST_COMPARED = 200_000
-"""How many commits of the trunk, newest first, are compared with what lies beside it."""
 
 MOST_TIPS = 200
 """How many branches that contain unlanded commits are looked at."""
@@ -99,6 +97,7 @@ class Landings:
         """
         self._repository, self._graph, self._reverts, self._commits = repository, graph, reverts, commits
         self._subjects, self._cache, self._trunk = subjects, cache, trunk
+        self._search = PatchSearch(repository, graph, cache)
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
         self._decided: dict[str, Landed] = {}
@@ -179,7 +178,7 @@ class Landings:
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
         with IsolatedRepository(self._repository, "sha256" if len(shas[0]) == 64 else "sha1") as isolated:
-            same = self._same_patches(wanted, isolated)
+            same = self._search.same(wanted, self._changes, isolated)
             self._own |= {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
             # A side that changes nothing can be merged without a trace, and has not landed for that.
             rest = [sha for sha in shas if self._own[sha] is None and any(map(self._changes.get, sides[sha]))]
@@ -274,51 +273,6 @@ class Landings:
         if new:
             self._changes |= changes(self._repository, new, renames=False)
 
-    def _same_patches(
-        self, wanted: Mapping[str, Sequence[Pair]], isolated: IsolatedRepository
-    ) -> dict[Pair, list[str]]:
-        """Return the trunk commits, newest first, that make the same change as a pair does.
-
-        Patches are compared only where the same paths changed in the same way, which is told without reading a file.
-        """
-        pairs = [pair for some in wanted.values() for pair in some if self._changes.get(pair)]
-        shapes = {pair: _shape(self._changes[pair]) for pair in pairs}
-        if not pairs:
-            return {}
-        alike: dict[str, list[str]] = {}
-        looked_for = set(shapes.values())
-        for sha, shape in self._trunk_shapes(wanted).items():
-            if shape in looked_for:
-                alike.setdefault(shape, []).append(sha)
-        known = self._cache.patches
-        new = [sha for some in alike.values() for sha in some if sha not in known]
-        of_trunk = {sha: (sha, self._first_parent(sha)) for sha in new}
-        patches = isolated.patch_ids((*of_trunk.values(), *(pair for pair in pairs if shapes[pair] in alike)))
-        if new:
-            known |= {sha: patches[pair] for sha, pair in of_trunk.items() if pair in patches}
-            self._cache.changed = True
-        return {
-            pair: [sha for sha in alike[shapes[pair]] if known.get(sha) == patches[pair]]
-            for pair in pairs
-            if pair in patches and shapes[pair] in alike
-        }
-
-    def _trunk_shapes(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the shape of each trunk commit, no merge, that one of some commits does not contain; newest first."""
-        trunk = self._graph.trunk[:MOST_COMPARED]
-        in_all: set[str] | None = None
-        for sha in shas:
-            before = self._graph.trunk_ancestors(sha)
-            in_all = set(before) if in_all is None else in_all & before
-        after = [sha for sha in trunk if sha not in (in_all or ()) and len(self._parents(sha)) < 2]
-        known = self._cache.shapes
-        new = [sha for sha in after if sha not in known]
-        if new:
-            told = changes(self._repository, [(sha, self._first_parent(sha)) for sha in new], renames=False)
-            known |= {sha: _shape(changed) for (sha, _), changed in told.items()}
-            self._cache.changed = True
-        return {sha: known[sha] for sha in after if sha in known}
-
     @cached_property
     def _trunk_tree(self) -> str:
         return self._repository.run("rev-parse", f"{self._graph.trunk[0]}^{{tree}}").decode().strip()
@@ -337,11 +291,3 @@ class Landings:
                 self._cache.merges = {tip: known}
                 self._cache.changed = True
         return known
-
-
-def _shape(changed: Iterable[Change]) -> str:
-    """Return a digest of which paths changed in which way; equal for equal patches."""
-    from hashlib import blake2b
-
-    text = "\0".join(part for change in changed for part in (change.status, change.path))
-    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
