@@ -9,7 +9,7 @@ from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import write, write_json
 from scoring.errors import GitError, SettingsError
 from scoring.evidence.git import GitRepository
-from scoring.settings import SETTINGS_FILE, Settings, resolve_settings
+from scoring.settings import Settings, resolve_settings
 
 
 @click.command(epilog="Example:  da-score init --print")
@@ -40,7 +40,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
         return
     path = write_settings(seen, text, force)
     if settings.json:
-        write_json({"path": str(path), "rubric": RUBRIC, "settings_file": str(SETTINGS_FILE)})
+        write_json({"path": str(path), "rubric": RUBRIC})
     else:
         write(f"Wrote {path}; da-score doctor shows what is found under it\n")
 

@@ -57,9 +57,10 @@ def _setting(key: str, value: str | None, example: str) -> str:
 
 def _log_found(seen: Examination) -> str:
     log = seen.log
+    place = _place(log.path, seen.repository.top_level or seen.repository.path)
     if log.problem:
-        return f"Where the iteration log lies. There is none at {log.path} yet."
-    return f"Where the iteration log lies. Found at {log.path}: {len(log.iterations)} iterations."
+        return f"Where the iteration log lies. There is none at {place} yet."
+    return f"Where the iteration log lies. Found at {place}: {len(log.iterations)} iterations."
 
 
 def _log_setting(seen: Examination, settings: Settings) -> str:
