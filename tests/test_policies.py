@@ -20,6 +20,7 @@ from scoring.records.load import load_iteration_log
 from scoring.records.model import ImplBlock, IterationRecord
 from scoring.records.parse import parse_iteration_record
 from scoring.score import examine_iteration, score_log
+from scoring.signals.correction_pressure import Corrections
 from scoring.values import SignalValue, absent_signal, present_signal
 
 CORRECTED_RUBRIC, NEXT_TO_IT = released_rubric("2.3.0"), released_rubric("2.2.0")
@@ -194,8 +195,8 @@ class TestCorrectionPressure:
     def test_of_the_reference_takes_counts_as_they_are(self, place: Place) -> None:
         record = IterationRecord(iteration=1, impl=ImplBlock(retries=-1))
         warnings: list[str] = []
-        assert REFERENCE.pressure(record, place.path, warnings.append) == (-1, 0, True)
-        assert CORRECTED.pressure(record, place.path, warnings.append) == (0, 0, True)
+        assert REFERENCE.pressure(record, place.path, warnings.append) == Corrections(-1, 0, True)
+        assert CORRECTED.pressure(record, place.path, warnings.append) == Corrections(0, 0, True)
         assert warnings == ["iteration 1: retries is -1; a count below 0 is read as 0"]
 
     @pytest.mark.parametrize("schema", [1, 2])
