@@ -7,9 +7,9 @@ holds a sub-agent. A line is one JSON object:
 - ``user`` and ``assistant``: ``parentUuid isSidechain userType cwd sessionId version gitBranch type message uuid
   timestamp``, for a sub-agent also ``agentId``, for an API response also ``requestId``. ``message`` is the API's:
   ``id model role content usage {input_tokens cache_creation_input_tokens cache_read_input_tokens cache_creation
-  {ephemeral_5m_input_tokens ephemeral_1h_input_tokens} output_tokens service_tier}``. A response takes a line per
-  content block, each with the same id and usage. Tool results are ``user`` lines with ``toolUseResult`` beside
-  the message.
+  {ephemeral_5m_input_tokens ephemeral_1h_input_tokens} output_tokens server_tool_use service_tier iterations}``. A
+  response takes a line per content block, each with the same id and usage. Tool results are ``user`` lines with
+  ``toolUseResult`` beside the message.
 - ``system`` with a ``subtype`` (``compact_boundary``, ``api_error`` …), ``summary``, ``file-history-snapshot``,
   ``queue-operation``, ``progress``: the harness's own, without usage of their own, whatever stands inside.
 """
@@ -44,7 +44,9 @@ class Usage(NamedTuple):
             "cache_read_input_tokens": self.read,
             "cache_creation": {"ephemeral_5m_input_tokens": self.created, "ephemeral_1h_input_tokens": 0},
             "output_tokens": self.output,
+            "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
             "service_tier": "standard",
+            "iterations": [{"input_tokens": self.given, "output_tokens": self.output, "type": "message"}],
         }
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sessions import zstd
 from sessions.claude import Block, ClaudeSession, Usage
 from sessions.world import Truth, World, rfc3339
 
@@ -363,6 +364,23 @@ def sparse_usage(root: Path, seed: int = 0) -> Truth:
     session.lines[-1]["message"]["usage"] = None
     session.respond(session.text(), counted=False, without=["usage"])
     session.save()
+    return world.truth()
+
+
+def compressed(root: Path, seed: int = 0) -> Truth:
+    """Transcripts that somebody has compressed: one alone, one beside a plain file, which alone counts then."""
+    world = World(root, seed)
+    for beside in (False, True):
+        session = ClaudeSession(world)
+        for _ in range(3):
+            session.respond(session.text(), without=["id"])
+        session.work(2)
+        path = session.save()
+        data = path.read_bytes()
+        path.with_name(path.name + ".zst").write_bytes(zstd.compressed(data, frames=2))
+        if not beside:
+            path.unlink()
+        world.mark()
     return world.truth()
 
 

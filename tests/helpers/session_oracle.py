@@ -84,7 +84,7 @@ class _Inside:
 def _files(roots: Iterable[Path]) -> Iterator[Path]:
     found = {path.resolve() for root in roots for path in sorted(root.resolve().rglob("*.jsonl*")) if path.is_file()}
     rollouts: set[str] = set()
-    for path in sorted(found, key=lambda path: ("archived_sessions" in path.parts, path.suffix == ".zst")):
+    for path in sorted(found, key=lambda path: ("archived_sessions" in path.parts, path.suffix == ".zst", path)):
         name = path.name.removesuffix(".zst")
         if not name.endswith(".jsonl") or (path.suffix == ".zst" and path.with_suffix("") in found):
             continue
@@ -192,15 +192,16 @@ def _codex(rollouts: Sequence[list[Line]], inside: _Inside) -> Iterator[Fact]:
                         yield fact._replace(numbers=(1, *_tokens(spent), 0, 0))
                 command = _command(payload)
                 if command is not None:
-                    commands.setdefault(payload["call_id"], fact._replace(checks=_checks(command)))
+                    found = fact._replace(checks=_checks(command))
+                    commands[payload["call_id"]] = min(found, commands.get(payload["call_id"], found))
                 failed = _verdict(payload)
                 if failed is not None:
                     verdicts.setdefault(payload["call_id"], []).append((fact, failed))
             before = total or before
     yield from commands.values()
-    for found in verdicts.values():
-        failed = any(verdict for _, verdict in found)
-        yield found[0][0]._replace(numbers=(0, 0, 0, 0, 0, 1, int(failed)))
+    for said in verdicts.values():
+        failed = any(verdict for _, verdict in said)
+        yield min(fact for fact, _ in said)._replace(numbers=(0, 0, 0, 0, 0, 1, int(failed)))
 
 
 def _first_meta(lines: Sequence[Line]) -> Line:
