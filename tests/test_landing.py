@@ -647,3 +647,31 @@ class TestCache:
         case: Case = SCENARIOS["shallow-trunk"].build(tmp_path)
         landing(case.path, *case.commits, cache=tmp_path / "cache")
         assert not (tmp_path / "cache").exists()
+
+
+class TestPartialClone:
+    """The content of files is left on the remote until it is needed, and scoring never fetches."""
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Repo:
+        repo, _, _ = forked(tmp_path)
+        repo.config("uploadpack.allowFilter", "true")
+        repo.config("uploadpack.allowAnySHA1InWant", "true")
+        return repo
+
+    def test_cannot_tell_where_what_it_must_compare_is_missing(self, source: Repo, tmp_path: Path) -> None:
+        two = source.head("work")
+        squash(source, "work")
+        source.commit({"two.txt": "2\nand more\n"}, "worked on since")
+        partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        found = landing(partial, two)
+        assert (found.value.present, found.method) == (False, "")
+        assert found.value.detail == f"cannot tell whether commit {two[:12]} landed on master: objects are missing"
+
+    def test_tells_what_needs_no_content(self, source: Repo, tmp_path: Path) -> None:
+        merged = source.merge("work")
+        partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        assert landing(partial, source.head("work")).method == "ancestor"
+        entry = record(1, merged)
+        value = CORRECTED.git(partial.path, [entry]).scope(entry, {"t": ("one.txt",)})
+        assert (value.present, value.sub_score) == (True, 0.5)

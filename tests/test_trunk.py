@@ -241,3 +241,34 @@ class TestPlaces:
         assert trunk(source, "master").commit == source.head("master")
         shutil.rmtree(source.path / ".git/refs/remotes", ignore_errors=True)
         assert trunk(source).name == "main"
+
+
+class TestRenamedOnTheRemote:
+    """The clone was made when the default branch was still master, and nobody told it since."""
+
+    @pytest.fixture
+    def mine(self, tmp_path: Path) -> Repo:
+        source = started(tmp_path, "master")
+        mine = clone(source.path, tmp_path / "mine")
+        source.git("branch", "-m", "master", "main")
+        source.commit({"a": "1"}, "after the renaming")
+        mine.git("fetch", "-q")
+        return mine
+
+    def test_is_hinted_at(self, mine: Repo) -> None:
+        found = trunk(mine)
+        assert found.name == "master"
+        assert "; origin/main is ahead of it: if the default branch was renamed, run " in found.how
+        mine.git("remote", "set-head", "origin", "--auto")
+        assert trunk(mine).ref == "refs/remotes/origin/main"
+
+    def test_is_found_once_the_old_name_is_pruned(self, mine: Repo) -> None:
+        mine.git("fetch", "-q", "--prune")
+        assert trunk(mine).ref == "refs/remotes/origin/main"
+        assert "which is gone" in trunk(mine).how
+
+    def test_is_not_suspected_of_a_branch_that_lags(self, tmp_path: Path) -> None:
+        source = started(tmp_path, "main")
+        source.git("branch", "master")
+        source.commit({"a": "1"}, "newer")
+        assert "ahead" not in trunk(clone(source.path, tmp_path / "mine")).how

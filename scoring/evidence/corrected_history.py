@@ -113,7 +113,8 @@ class CorrectedHistory:
         beside = [sha for sha in dict.fromkeys(sha for _, sha in self._iterations) if sha not in contained]
         if not beside:
             return CommitGraph(trunk)
-        tips = [sha for sha in dict.fromkeys(self._references.commits.values()) if sha not in contained]
+        # Without a trunk nothing lands, and no branch can speak for what it contains.
+        tips = [sha for sha in dict.fromkeys(self._references.commits.values()) if trunk and sha not in contained]
         return CommitGraph(trunk, lines_beside(self._repository, beside, tips, self.trunk.commit))
 
     @cached_property

@@ -30,15 +30,23 @@ class Change(NamedTuple):
 def changes(repository: GitRepository, pairs: Iterable[Pair], *, renames: bool) -> dict[Pair, tuple[Change, ...]]:
     """Return what changed from the second commit of each pair to the first.
 
-    A pair that git cannot compare, because an object is missing, is left out.
+    A pair that git cannot compare, because an object is missing, is left out. Where only the content of files is
+    missing, as in a partial clone, renames are told for files that moved unchanged.
     """
-    how = "--find-renames" if renames else "--no-renames"
+    wanted = list(dict.fromkeys(pairs))
+    if not renames:
+        return _asked(repository, wanted, "--no-renames")
+    found = _asked(repository, wanted, "--find-renames")
+    rest = [pair for pair in wanted if pair not in found]
+    return found | _asked(repository, rest, "--find-renames=100%")
 
+
+def _asked(repository: GitRepository, pairs: Sequence[Pair], how: str) -> dict[Pair, tuple[Change, ...]]:
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, tuple[Change, ...]] | None:
         answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, how, given=as_lines(batch))
         return None if answer.returncode else dict(zip(batch, _blocks(answer.stdout), strict=True))
 
-    return answered(ask, list(dict.fromkeys(pairs)))
+    return answered(ask, pairs)
 
 
 def as_lines(pairs: Iterable[Pair]) -> bytes:

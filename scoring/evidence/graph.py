@@ -19,7 +19,6 @@ class CommitGraph:
         self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
         self._order = [sha for sha, _ in (*beside, *trunk)]
         self._trunk_start = len(beside)
-        self._shared: dict[frozenset[str], frozenset[str]] = {}
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -45,26 +44,19 @@ class CommitGraph:
         side = _reached((sha,), self.parents, self.on_trunk)
         return frozenset(p for c in side for p in self.parents.get(c, ()) if self.on_trunk(p))
 
-    def trunk_ancestors(self, sha: str) -> frozenset[str]:
-        """Return the commits of the trunk that a commit contains."""
-        boundary = self.boundary(sha)
-        if boundary not in self._shared:
-            self._shared[boundary] = frozenset(_reached(boundary, self.parents))
-        return self._shared[boundary]
-
     def merge_bases(self, sha: str) -> list[str]:
         """Return the best common ancestors of the trunk and a commit, newest first; [] of unrelated histories."""
         bases: list[str] = []
+        held: list[Contained] = []
         for candidate in sorted(self.boundary(sha), key=self.position.__getitem__):
-            if not any(candidate in self.trunk_ancestors(base) for base in bases):
+            if not any(candidate in contained for contained in held):
                 bases.append(candidate)
+                held.append(self.contained(candidate))
         return bases
 
-    def contains(self, tip: str, sha: str) -> bool:
-        """Tell whether ``tip`` is ``sha`` or comes from it."""
-        if self.on_trunk(sha):
-            return sha in self.trunk_ancestors(tip)
-        return sha in _reached((tip,), self.parents, self.on_trunk)
+    def contained(self, tip: str) -> "Contained":
+        """Return what a commit contains: itself and its ancestors."""
+        return Contained(self, tip)
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:
         """Return what ``tip`` contains and none of ``excluded`` does, newest first."""
@@ -177,6 +169,23 @@ class CommitGraph:
                 mark = of_parent if mark | of_parent == of_parent else mark | of_parent
             marks[sha] = mark
         return marks
+
+
+class Contained:
+    """The commits that one commit contains, told without listing them.
+
+    They are what is reached without a step on the mainline, and all that the newest mainline commit among its
+    ancestors contains.
+    """
+
+    def __init__(self, graph: CommitGraph, tip: str) -> None:
+        self._graph = graph
+        self._beside = _reached((tip,), graph.parents, graph.mainline_index.__contains__)
+        self.newest = graph.newest_mainline.get(tip, len(graph.mainline))
+        """The newest mainline commit in it, by its index; beyond the last one when there is none."""
+
+    def __contains__(self, sha: str) -> bool:
+        return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced(sha) >= self.newest)
 
 
 def _reached(

@@ -37,6 +37,7 @@ MOST_TIPS = 200
 _MOST_ALIKE = 50
 _MOST_BASES = 4
 _EVERYWHERE = 1 << 62
+_MISSING = "objects are missing"
 
 
 class Landed(NamedTuple):
@@ -103,6 +104,7 @@ class Landings:
         self._decided: dict[str, Landed] = {}
         self._changes: dict[Pair, tuple[Change, ...]] = {}
         self._own: dict[str, Landed | None] = {}
+        self._unsure: set[str] = set()
         self.merge_skipped = ""
         """Why no merge was tried, "" when git can."""
 
@@ -178,18 +180,19 @@ class Landings:
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
         with IsolatedRepository(self._repository, "sha256" if len(shas[0]) == 64 else "sha1") as isolated:
-            same = self._search.same(wanted, self._changes, isolated)
+            same, unread = self._search.same(wanted, self._changes, isolated)
             self._own |= {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
             # A side that changes nothing can be merged without a trace, and has not landed for that.
             rest = [sha for sha in shas if self._own[sha] is None and any(map(self._changes.get, sides[sha]))]
             merged = self._merged(rest, isolated)
+        self._unsure |= unread | ({*rest} - merged.keys() if not self.merge_skipped else set())
         for sha in rest:
             if merged.get(sha) == self._trunk_tree:
                 how = f"commit {short(sha)} landed on {self._trunk}: merging it would change nothing"
                 self._own[sha] = Landed(MERGE_TREE, how, None, self._reverts.of((sha,), _EVERYWHERE))
 
     def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landed | None:
-        before = self._graph.trunk_ancestors(sha)
+        before = self._graph.contained(sha)
         parent = self._first_parent(sha)
         for pair in pairs:
             if found := [commit for commit in same.get(pair, ()) if commit not in before]:
@@ -230,7 +233,7 @@ class Landings:
 
     def _by_subject(self, sha: str) -> Landed | None:
         subject = self._commits[sha].subject
-        before = self._graph.trunk_ancestors(sha)
+        before = self._graph.contained(sha)
         alike = [c for c in self._subjects.get(subject, ()) if c not in before][:_MOST_ALIKE] if subject else []
         self._ask_changes((commit, self._first_parent(commit)) for commit in alike)
         own = {change.path for change in self._files(sha)}
@@ -245,6 +248,9 @@ class Landings:
         return Landed(SUBJECT, self._in(sha, landed, what), landed, who, False)
 
     def _not_landed(self, sha: str) -> Landed:
+        if sha in self._unsure:
+            how = f"cannot tell whether commit {short(sha)} landed on {self._trunk}: {_MISSING}"
+            return Landed("", how)
         tried = "patch id, squash, merge, later commit, branch or subject"
         how = f"commit {short(sha)} did not land on {self._trunk}: not found by ancestry, {tried}"
         if self.merge_skipped:

@@ -28,8 +28,10 @@ class PatchSearch:
         wanted: Mapping[str, Sequence[Pair]],
         changed: Mapping[Pair, Sequence[Change]],
         isolated: IsolatedRepository,
-    ) -> dict[Pair, list[str]]:
+    ) -> tuple[dict[Pair, list[str]], set[str]]:
         """Return the trunk commits, newest first, that make the same change as a pair does.
+
+        The second part are the commits of which that cannot be told, because an object of a likely one is missing.
 
         Args:
             wanted: the pairs, by the commit that they are about.
@@ -39,7 +41,7 @@ class PatchSearch:
         pairs = [pair for some in wanted.values() for pair in some if changed.get(pair)]
         shapes = {pair: _shape(changed[pair]) for pair in pairs}
         if not pairs:
-            return {}
+            return {}, set()
         alike: dict[str, list[str]] = {}
         looked_for = set(shapes.values())
         for sha, shape in self._trunk_shapes(wanted).items():
@@ -52,20 +54,18 @@ class PatchSearch:
         if new:
             known |= {sha: patches[pair] for sha, pair in of_trunk.items() if pair in patches}
             self._cache.changed = True
-        return {
-            pair: [sha for sha in alike[shapes[pair]] if known.get(sha) == patches[pair]]
-            for pair in pairs
-            if pair in patches and shapes[pair] in alike
-        }
+        likely = {pair: alike[shapes[pair]] for pair in pairs if shapes[pair] in alike}
+        unread = {p[0] for p, some in likely.items() if p not in patches or not known.keys() >= set(some)}
+        return {p: [sha for sha in some if known.get(sha) == patches.get(p, "")] for p, some in likely.items()}, unread
 
     def _trunk_shapes(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the shape of each trunk commit, no merge, that one of some commits does not contain; newest first."""
-        trunk = self._graph.trunk[:MOST_COMPARED]
-        in_all: set[str] | None = None
-        for sha in shas:
-            before = self._graph.trunk_ancestors(sha)
-            in_all = set(before) if in_all is None else in_all & before
-        after = [sha for sha in trunk if sha not in (in_all or ()) and len(self._parents(sha)) < 2]
+        """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
+        oldest = max(self._graph.contained(sha).newest for sha in shas)
+        after = [
+            sha
+            for sha in self._graph.trunk[:MOST_COMPARED]
+            if len(self._parents(sha)) < 2 and self._graph.introduced(sha) < oldest
+        ]
         known = self._cache.shapes
         new = [sha for sha in after if sha not in known]
         if new:

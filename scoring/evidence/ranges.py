@@ -48,22 +48,22 @@ def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -
         return Range(commit, next(iter(graph.parents[commit]), ""), None)
     number, base = earlier
     taken = _taken_in(graph, commit, base)
-    if taken is None or graph.contains(base, taken):
+    if taken is None or graph.newest_mainline.get(base, len(graph.mainline)) <= taken:
         return Range(commit, base, number)
-    if graph.contains(taken, base):
-        return Range(commit, taken, number, None, True)
-    return Range(commit, base, number, tuple(_own(graph, commit, base, taken)), True)
+    if graph.on_trunk(base) and graph.introduced(base) >= taken:
+        return Range(commit, graph.mainline[taken], number, None, True)
+    return Range(commit, base, number, tuple(_own(graph, commit, base, graph.mainline[taken])), True)
 
 
-def _taken_in(graph: CommitGraph, commit: str, base: str) -> str | None:
-    """Return the newest mainline commit that came in from the trunk; None when work is done on the trunk itself."""
+def _taken_in(graph: CommitGraph, commit: str, base: str) -> int | None:
+    """Return the newest mainline commit that came in from the trunk, by its index; None for work on it itself."""
     if commit not in graph.mainline_index:
         index = graph.newest_mainline.get(commit)
     elif base in graph.mainline_index or not graph.on_trunk(base):
         return None
     else:  # the side of the earlier commit was merged in between: what the trunk had before that is not its work
         index = graph.introduced(base) + 1
-    return None if index is None or index >= len(graph.mainline) else graph.mainline[index]
+    return None if index is None or index >= len(graph.mainline) else index
 
 
 def _own(graph: CommitGraph, commit: str, base: str, taken: str) -> list[str]:

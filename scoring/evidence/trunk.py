@@ -74,7 +74,7 @@ def choose_trunk(repository: GitRepository, references: References, wanted: str 
 def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:
     """Return the full name of what the user names, and how it was taken."""
     how = "named by --trunk"
-    remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote else ""
+    remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
     local = f"{_HEADS}{wanted}"
     if wanted in references.commits:
         return wanted, how
@@ -94,7 +94,8 @@ def _found(repository: GitRepository, references: References) -> tuple[str, str]
     gone = ""
     if remote and head in references.commits:
         target = references.targets.get(head, head)
-        return _paired(repository, references, target, f"the default branch of {remote} ({remote}/HEAD)")
+        how = f"the default branch of {remote} ({remote}/HEAD)"
+        return _paired(repository, references, target, how + _renamed(repository, references, target))
     if remote and (lost := repository.ask("symbolic-ref", "--quiet", head).stdout.decode(errors="replace").strip()):
         gone = f"; {remote}/HEAD points to {_short(lost)}, which is gone"
     for name in FALLBACKS if remote else ():
@@ -116,6 +117,17 @@ def _paired(repository: GitRepository, references: References, ref: str, how: st
     if here == there or repository.ask("merge-base", "--is-ancestor", there, here).returncode == 0:
         return local, f"{how}; the local branch holds all of {_short(ref)}"
     return ref, f"{how}; the local branch {branch} does not hold all of it"
+
+
+def _renamed(repository: GitRepository, references: References, target: str) -> str:
+    """Return a hint when the default branch seems to have been renamed since the clone was made; "" otherwise."""
+    remote = f"{_REMOTES}{references.remote}/"
+    for name in FALLBACKS if target.removeprefix(remote) in FALLBACKS else ():
+        old, new = references.commits[target], references.commits.get(remote + name, "")
+        if new not in ("", old) and repository.ask("merge-base", "--is-ancestor", old, new).returncode == 0:
+            advice = f"if the default branch was renamed, run git remote set-head {references.remote} --auto"
+            return f"; {references.remote}/{name} is ahead of it: {advice}"
+    return ""
 
 
 def _short(ref: str) -> str:
