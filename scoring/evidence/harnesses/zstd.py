@@ -27,20 +27,22 @@ def decompressed(fd: int) -> Iterator[bytes]:
     else:
         from backports import zstd
 
-    length = 0
-    os.lseek(fd, 0, os.SEEK_SET)
+    length, given = 0, b""
     limits = {int(zstd.DecompressionParameter.window_log_max): WINDOW_LOG_LIMIT}
-    with open(fd, "rb", closefd=False) as file, zstd.ZstdFile(file, options=limits) as pieces:
-        while True:
-            try:
-                piece = pieces.read(_PIECE)
-            except zstd.ZstdError as e:
-                raise OSError(errno.EBADMSG, f"no zstd data that can be read ({str(e).rstrip('.').lower()})") from e
-            except EOFError:
-                return
-            if not piece:
-                return
-            length += len(piece)
-            if length > LIMIT:
-                raise OSError(errno.EFBIG, f"more than {LIMIT >> 30} GiB when it is decompressed")
+    frame = zstd.ZstdDecompressor(options=limits)
+    os.lseek(fd, 0, os.SEEK_SET)
+    while True:
+        if frame.eof:
+            given, frame = frame.unused_data, zstd.ZstdDecompressor(options=limits)
+        if frame.needs_input and not given and not (given := os.read(fd, _PIECE)):
+            return
+        try:
+            piece = frame.decompress(given, _PIECE)
+        except zstd.ZstdError as e:
+            raise OSError(errno.EBADMSG, f"no zstd data that can be read ({str(e).rstrip('.').lower()})") from e
+        given = b""
+        length += len(piece)
+        if length > LIMIT:
+            raise OSError(errno.EFBIG, f"more than {LIMIT >> 30} GiB when it is decompressed")
+        if piece:
             yield piece
