@@ -115,7 +115,9 @@ class CorrectedHistory:
             return CommitGraph(trunk)
         # Without a trunk nothing lands, and no branch can speak for what it contains.
         tips = [sha for sha in dict.fromkeys(self._references.commits.values()) if trunk and sha not in contained]
-        return CommitGraph(trunk, lines_beside(self._repository, beside, tips, self.trunk.commit))
+        lines = lines_beside(self._repository, beside, tips, self.trunk.commit)
+        # Where clocks were wrong, git may list commits that the trunk contains.
+        return CommitGraph(trunk, [line for line in lines if line[0] not in contained])
 
     @cached_property
     def _landings(self) -> Landings:
