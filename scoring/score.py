@@ -17,7 +17,7 @@ from scoring.policies.sources import Options, Sources
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
 from scoring.sessions import SessionScore, aggregate_sessions
-from scoring.sidecars.origins import write_score
+from scoring.sidecars.origins import write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -173,13 +173,14 @@ def score_iteration(
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
-    Beside a sidecar goes where the score comes from, when the rubric's rules keep that. A session whose id is no plain file name gets no sidecar; a warning says so.
+    Beside a sidecar goes where the score comes from, when the rubric's rules keep that. A session whose id is no plain
+    file name gets no sidecar; a warning says so.
 
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
     remove_litter(Path(iter_log_dir))
-    iterations = write_each(scored.iterations, lambda i: write_score(iter_log_dir, i.persisted, i.origin))
+    iterations = write_scores(iter_log_dir, [(i.persisted, i.origin) for i in scored.iterations])
     sessions = addressable_sessions(scored.sessions, warn)
     try:
         return iterations, write_each(sessions, lambda session: write_session_score(iter_log_dir, session))

@@ -1,8 +1,9 @@
 """Where scores come from: what is kept beside a sidecar, in which order, and what a later recompute makes of it."""
 
 import os
+import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from helpers.places import Place
 
 import scoring.sidecars.origins
 from rubric import released_rubric
-from scoring.atomic import write_atomically
+from scoring.atomic import write_atomically, write_together
 from scoring.cli import main
 from scoring.errors import WriteError
 from scoring.evidence.observed import HarnessFacts
@@ -174,16 +175,16 @@ class TestOrder:
         return names
 
     @pytest.mark.parametrize(
-        ("before", "evidence_first"),
+        ("before", "expected"),
         [
-            pytest.param(None, True, id="nothing is there yet"),
-            pytest.param(CLAUDE, True, id="the same evidence"),
-            pytest.param(replace(CLAUDE, turns=39), True, id="more evidence than before"),
-            pytest.param(replace(CLAUDE, turns=41), False, id="less evidence than before"),
+            pytest.param(None, ["evidence", "score"], id="nothing is there yet"),
+            pytest.param(CLAUDE, ["score"], id="the same evidence"),
+            pytest.param(replace(CLAUDE, turns=39), ["evidence", "score"], id="more evidence than before"),
+            pytest.param(replace(CLAUDE, turns=41), ["score", "evidence"], id="less evidence than before"),
         ],
     )
     def test_keeps_the_richer_evidence_longest(
-        self, place: Place, renames: list[str], before: HarnessFacts | None, evidence_first: bool
+        self, place: Place, renames: list[str], before: HarnessFacts | None, expected: list[str]
     ) -> None:
         item = scored(place).iterations[0]
         origin = replace(ORIGIN, iteration=1, harnesses=(CLAUDE,))
@@ -191,14 +192,40 @@ class TestOrder:
             write_origin(place.log, replace(origin, harnesses=(before,)), "2.3.0")
         renames.clear()
         write_score(place.log, item.persisted, origin)
-        assert renames == sorted(["iter-1.evidence.yaml", "iter-1.score.yaml"], reverse=not evidence_first)
+        assert renames == [f"iter-1.{kind}.yaml" for kind in expected]
 
-    def test_stops_at_the_first_that_cannot_be_written(self, place: Place) -> None:
-        evidence_path(place.log, 2).mkdir()
-        with pytest.raises(WriteError) as raised:
+    @pytest.mark.parametrize(("broken", "written"), [(evidence_path, []), (iteration_score_path, [1])])
+    def test_stops_at_the_first_that_cannot_be_written(
+        self, place: Place, broken: Callable[[Path, int], Path], written: list[int]
+    ) -> None:
+        """Evidence goes first, so no score stands without it."""
+        broken(place.log, 2).mkdir()
+        with pytest.raises(WriteError, match=re.escape(broken(place.log, 2).name)) as raised:
             write_scored_log(place.log, scored(place))
-        assert [path.name for path in raised.value.written] == ["iter-1.score.yaml"]
-        assert not iteration_score_path(place.log, 2).exists()
+        assert list(raised.value.written) == [iteration_score_path(place.log, n) for n in written]
+        assert not [path for path in place.log.iterdir() if path.name.startswith(".")]
+        assert not iteration_score_path(place.log, 2).is_file()
+
+    def test_of_a_whole_log_is_the_same_and_waits_for_the_disk_together(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch, renames: list[str]
+    ) -> None:
+        together: list[list[str]] = []
+
+        def noted(files: Sequence[tuple[Path, bytes]]) -> None:
+            together.append([path.name for path, _ in files])
+            write_together(files)
+
+        monkeypatch.setattr(scoring.sidecars.origins, "write_together", noted)
+        write_scored_log(place.log, scored(place))
+        assert together == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"]]
+        assert renames[:2] == ["iter-1.score.yaml", "iter-2.score.yaml"]
+        richer = read_origin(place.log, 1)
+        assert richer is not None
+        write_origin(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)), "2.3.0")
+        renames.clear()
+        write_scored_log(place.log, scored(place))
+        assert together[1:] == [[]]
+        assert renames[:3] == ["iter-1.score.yaml", "iter-1.evidence.yaml", "iter-2.score.yaml"]
 
 
 class TestLost:

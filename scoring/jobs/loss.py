@@ -12,7 +12,7 @@ from rubric import SignalContribution
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.files import read_file
 from scoring.origin import Origin, lost_between
-from scoring.sidecars.origins import read_origin
+from scoring.sidecars.origins import is_kept, read_origin
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
 from scoring.values import CORRECTION_PRESSURE, TOKEN_EFFICIENCY
 
@@ -70,12 +70,19 @@ def loss_on_disk(iter_log_dir: Path | str, new: PersistedScore, now: Origin | No
 
     ``now`` is where the new score comes from, if its rubric's rules keep that.
     """
-    was = read_origin(iter_log_dir, new.iteration) if now is not None else None
     try:
         data = read_file(iteration_score_path(iter_log_dir, new.iteration))
     except (InputError, FileNotFoundError):
         return []
-    if was is None and not any(trace in data for trace in _TRACES):  # most sidecars end here, unparsed
+    was = None
+    if now is not None:
+        alike = f"\nrubric_version: {new.rubric_version}\n".encode() in data
+        if alike and is_kept(iter_log_dir, now, new.rubric_version):  # most end here, unparsed
+            return []
+        was = read_origin(iter_log_dir, new.iteration)
+        if alike and was is not None and not lost_between(was, now):
+            return []
+    if was is None and not any(trace in data for trace in _TRACES):  # and most others here
         return []
     try:
         return lost_evidence(read_iteration_score(iter_log_dir, new.iteration), new, was, now)

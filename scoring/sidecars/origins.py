@@ -6,19 +6,19 @@ something that the old one has, so that no score outlives what it was computed f
 """
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from scoring.atomic import write_atomically
+from scoring.atomic import write_atomically, write_together
 from scoring.errors import InputError
 from scoring.evidence.files import read_file
 from scoring.evidence.observed import HarnessFacts
 from scoring.evidence.transcripts.times import NS, timestamp_ns
 from scoring.origin import Origin, lost_between
 from scoring.sidecars.emitter import Value, emit
-from scoring.sidecars.scores import PersistedScore, write_persisted_score
+from scoring.sidecars.scores import PersistedScore, write_each, write_persisted_score
 from scoring.yamlread import Node, Reader, Take, items_of, parse
 
 _COUNTS = tuple(f.name for f in fields(HarnessFacts) if f.name not in ("name", "flags"))
@@ -36,7 +36,7 @@ def write_score(iter_log_dir: Path | str, score: PersistedScore, origin: Origin 
     Raises:
         WriteError: one of the two could not be written; its old file is untouched.
     """
-    if origin is None:
+    if origin is None or is_kept(iter_log_dir, origin, score.rubric_version):
         return write_persisted_score(iter_log_dir, score)
     before = read_origin(iter_log_dir, score.iteration)
     if before is not None and lost_between(before, origin):
@@ -45,6 +45,25 @@ def write_score(iter_log_dir: Path | str, score: PersistedScore, origin: Origin 
         return path
     write_origin(iter_log_dir, origin, score.rubric_version)
     return write_persisted_score(iter_log_dir, score)
+
+
+def write_scores(iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore, Origin | None]]) -> list[Path]:
+    """Persist many scores in order, each with where it comes from, and return the paths of the scores.
+
+    The evidence that may go first is written before the first score, all of it together.
+
+    Raises:
+        WriteError: at the first that could not be written; its ``written`` holds the paths of scores written before.
+    """
+    first: list[tuple[Path, bytes]] = []
+    for score, origin in scores:
+        if origin is not None and not is_kept(iter_log_dir, origin, score.rubric_version):
+            before = read_origin(iter_log_dir, score.iteration)
+            if before is None or not lost_between(before, origin):
+                data = emit(origin_as_dict(origin, score.rubric_version))
+                first.append((evidence_path(iter_log_dir, score.iteration), data))
+    write_together(first)
+    return write_each(scores, lambda pair: write_score(iter_log_dir, *pair))
 
 
 def write_origin(iter_log_dir: Path | str, origin: Origin, rubric_version: str) -> Path:
@@ -56,6 +75,15 @@ def write_origin(iter_log_dir: Path | str, origin: Origin, rubric_version: str) 
     path = evidence_path(iter_log_dir, origin.iteration)
     write_atomically(path, emit(origin_as_dict(origin, rubric_version)))
     return path
+
+
+def is_kept(iter_log_dir: Path | str, origin: Origin, rubric_version: str) -> bool:
+    """Tell whether the file holds exactly this already, without parsing it."""
+    try:
+        data = read_file(evidence_path(iter_log_dir, origin.iteration))
+    except (FileNotFoundError, InputError):
+        return False
+    return data == emit(origin_as_dict(origin, rubric_version))
 
 
 def origin_as_dict(origin: Origin, rubric_version: str) -> dict[str, Value]:
