@@ -69,7 +69,7 @@ _PERSONAL = {"cache-dir"}
 _TABLES = {"dr"}
 """Tables of a settings file that belong to one command, which reads them by :func:`tables_of`."""
 
-_SHARED = (_KINDS.keys() - _PERSONAL) | _TABLES
+_SHARED = _KINDS.keys() - _PERSONAL
 _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
 
@@ -224,7 +224,10 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
         if key in _PERSONAL:
             raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
         if key not in _KINDS:
-            raise SettingsError(f"{where}: unknown setting {key!r}; known: {', '.join(sorted(_SHARED))}")
+            known = ", ".join(sorted(_SHARED))
+            raise SettingsError(
+                f"{where}: unknown setting {key!r}; known: {known}, and [{'], ['.join(sorted(_TABLES))}]"
+            )
         kind = _KINDS[key]
         if kind == _PATHS:
             paths = [value] if isinstance(value, str) else value

@@ -142,7 +142,8 @@ ROUNDS = st.lists(st.lists(CLAIMS, max_size=8), max_size=6)
 def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]:
     """Compare all pairs, in fractions."""
     limit = Fraction(threshold) - Fraction(1, 10**9)
-    answers, earlier = [], []
+    answers = []
+    earlier: list[frozenset[str]] = []
     for claims in rounds:
         sets = [frozenset(claim.split()) for claim in claims]
         answers.append([all(Fraction(len(s & e), len(s | e)) < limit for e in earlier) for s in sets])

@@ -10,16 +10,19 @@ from scoring.convergence import DRResult, Thresholds, Words, score_transcript
 from scoring.convergence.recommendation import HINTS, NOT_CLAIMED
 
 QUESTION = "Which one?"
-HIGH, MEDIUM, LOW = (OWNED, []), (["End."], []), (["Consider it"], [QUESTION, QUESTION])
+Rest = tuple[list[str], list[str]]
+HIGH: Rest = (OWNED, [])
+MEDIUM: Rest = (["End."], [])
+LOW: Rest = (["Consider it"], [QUESTION, QUESTION])
 """Actions and questions of a round of that readiness, if no round before has as few questions."""
 
 
-def scored(*rounds: tuple[list[str], tuple[list[str], list[str]]], k: int = 2) -> DRResult:
+def scored(*rounds: tuple[list[str], Rest], k: int = 2) -> DRResult:
     """Score rounds of claims, and of actions and questions."""
     return score_transcript(transcript(*(outputs(claims, *rest) for claims, rest in rounds)), k=k)
 
 
-def after(counts: Sequence[int], *last: tuple[list[str], list[str]], k: int = 2) -> DRResult:
+def after(counts: Sequence[int], *last: Rest, k: int = 2) -> DRResult:
     """Score rounds of so many new claims; the last ones have these actions and questions, the others the first."""
     rest = [last[0]] * (len(counts) - len(last)) + list(last)
     return scored(*zip(new_claims(*counts), rest, strict=True), k=k)
@@ -43,7 +46,7 @@ class TestRules:
         ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_hold_for_each_pair_of_classes(
-        self, counts: list[int], rest: tuple[list[str], list[str]], novelty: str, readiness: str, signal: str
+        self, counts: list[int], rest: Rest, novelty: str, readiness: str, signal: str
     ) -> None:
         few = (rest[0], rest[1][:1]) if rest[1] else rest
         result = after(counts, few, rest)
@@ -212,9 +215,7 @@ class TestFlags:
     @pytest.mark.parametrize(
         ("counts", "rest", "premature"), [([2, 2], HIGH, True), ([2, 2], MEDIUM, False), ([4, 1], HIGH, False)]
     )
-    def test_tell_of_readiness_while_much_is_new(
-        self, counts: list[int], rest: tuple[list[str], list[str]], premature: bool
-    ) -> None:
+    def test_tell_of_readiness_while_much_is_new(self, counts: list[int], rest: Rest, premature: bool) -> None:
         flags = after(counts, MEDIUM, rest).flags
         assert (("premature_readiness", 2) in [(f.flag, f.round) for f in flags]) == premature
 

@@ -162,6 +162,8 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
         contents = growing_contents(_standard_input(), only_whole=once)
     else:
         contents = contents_of(file, interval, must_exist=once)
+        if not once and not file.exists():
+            warn(f"{file}: no such file yet; waiting for it")
     try:
         for data, is_final in contents:
             scores = following.update(data, is_final)

@@ -1,5 +1,6 @@
 """``da-score rubric``: the released rubrics, a check for one's own, and two of them side by side."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
 
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
-    if not no_log and (settings.iter_log_dir.exists() or not default):
+    if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
         from scoring.cli.reading import sources_of_each
         from scoring.score import score_log_under
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scoring.convergence.meter import Embed as Embed
     from scoring.convergence.meter import Signal as Signal
     from scoring.convergence.meter import score_transcript as score_transcript
+    from scoring.convergence.semantic import open_embedder as open_embedder
     from scoring.convergence.thresholds import Thresholds as Thresholds
     from scoring.convergence.transcript import Outputs as Outputs
     from scoring.convergence.transcript import Round as Round
@@ -31,6 +32,7 @@ _HOMES = {
     "Thresholds": "thresholds",
     "Transcript": "transcript",
     "Words": "words",
+    "open_embedder": "semantic",
     "parse_transcript": "transcript",
     "read_transcript": "transcript",
     "score_transcript": "meter",

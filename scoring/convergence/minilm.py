@@ -5,7 +5,8 @@ the model is published. The tokenizer is the library ``tokenizers`` and the weig
 left is a dozen matrix products per layer. Nothing is fetched: files in, numbers out.
 
 Texts are computed in batches of the same number of tokens, so there is no padding, and no mask to keep it out of the
-attention and the mean.
+attention and the mean. One thread computes: matrices of a few texts are small, and threads that wait for each other
+take many times as long on a machine that has other things to do.
 """
 
 import math
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 SIZE = 384
@@ -50,10 +52,11 @@ class MiniLM:
         """Return the vector of each text, in their order."""
         found: list[array[float]] = [array("f")] * len(texts)
         encoded = [e.ids for e in self._tokenizer.encode_batch([_well_formed(text) for text in texts])]
-        for batch in _batches([len(ids) for ids in encoded]):
-            pooled = self._pooled(np.array([encoded[i] for i in batch]))
-            for i, row in zip(batch, pooled, strict=True):
-                found[i] = array("f", row.astype(np.float32).tobytes())
+        with threadpool_limits(1, user_api="blas"):
+            for batch in _batches([len(ids) for ids in encoded]):
+                pooled = self._pooled(np.array([encoded[i] for i in batch]))
+                for i, row in zip(batch, pooled, strict=True):
+                    found[i] = array("f", row.astype(np.float32).tobytes())
         return found
 
     def _pooled(self, ids: NDArray[np.int_]) -> Numbers:

@@ -32,7 +32,7 @@ NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INST
 SIZE = 384
 """How many numbers a vector has."""
 
-_RUNTIME = ("numpy", "safetensors", "tokenizers")
+_RUNTIME = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
 _MODULE = PACKAGE.partition("==")[0].replace("-", "_")
 _DIGESTS = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",

@@ -66,11 +66,11 @@ class Outputs(_Model):
     """What a round put out."""
 
     claims: Texts = Field(description="The claims of the round, one statement each.")
-    open_questions: OptionalTexts = Field((), description="Questions that are open at the end of the round.")
-    next_actions: OptionalTexts = Field((), description="What is to be done next, one action each.")
-    decisions: OptionalTexts = Field((), description="Decisions that were taken; not measured.")
-    citations: Any = Field(None, description="Sources, of any form; not measured.")
-    summary: Text | None = Field(None, description="The round in a few sentences; compared by level L2.")
+    open_questions: OptionalTexts = Field(default=(), description="Questions that are open at the end of the round.")
+    next_actions: OptionalTexts = Field(default=(), description="What is to be done next, one action each.")
+    decisions: OptionalTexts = Field(default=(), description="Decisions that were taken; not measured.")
+    citations: Any = Field(default=None, description="Sources, of any form; not measured.")
+    summary: Text | None = Field(default=None, description="The round in a few sentences; compared by level L2.")
 
 
 class Round(_Model):
@@ -78,16 +78,16 @@ class Round(_Model):
 
     round: StrictInt = Field(description="The number of the round; rounds are ordered by it, and each has its own.")
     outputs: Outputs
-    inputs: Any = Field(None, description="What the round was given; not measured.")
-    telemetry: Any = Field(None, description="What the round cost; not measured.")
+    inputs: Any = Field(default=None, description="What the round was given; not measured.")
+    telemetry: Any = Field(default=None, description="What the round cost; not measured.")
 
 
 class Transcript(_Model):
     """A deliberation: one round at least, in the order of their numbers."""
 
-    version: Any = Field(None, description="The version of the format.")
-    conversation_id: Any = Field(None, description="What the conversation is known by.")
-    topic: Text | None = Field(None, description="What the conversation is about.")
+    version: Any = Field(default=None, description="The version of the format.")
+    conversation_id: Any = Field(default=None, description="What the conversation is known by.")
+    topic: Text | None = Field(default=None, description="What the conversation is about.")
     rounds: Annotated[tuple[Round, ...], Field(min_length=1)]
 
     @model_validator(mode="before")

@@ -47,7 +47,7 @@ class VectorCache:
     """
 
     def __init__(self, cache_dir: Path | None, model: bytes, size: int) -> None:
-        self._directory = None if cache_dir is None else cache_dir / f"embeddings-{FORMAT}" / model.hex()
+        self._directory = None if cache_dir is None else cache_dir / f"embeddings-{FORMAT}-{model.hex()}"
         self._model = model
         self._size = size
 
