@@ -391,6 +391,46 @@ class TestMergeTree:
         assert landing(repo, one, two, asked=2).method == "merge-tree"
 
 
+class TestSafety:
+    def test_every_git_is_kept_from_the_network(self, tmp_path: Path) -> None:
+        case = SCENARIOS["same-content"].build(tmp_path)
+        with watched_doors() as doors:
+            landing(case.path, *case.commits, asked=2)
+        assert any("merge-tree" in command for command in doors.commands)
+        for environment in doors.environments:
+            assert environment["GIT_ALLOW_PROTOCOL"] == "none"
+            assert environment["GIT_NO_LAZY_FETCH"] == environment["GIT_CONFIG_NOSYSTEM"] == "1"
+            assert environment["GIT_CONFIG_GLOBAL"] == os.devnull
+
+    def test_a_remote_that_is_a_command_is_not_run(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        squash(repo, "work")
+        repo.commit({"two.txt": "2\nand more\n"}, "worked on since")
+        for key, value in (
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", f"ext::touch {tmp_path}/ran"),
+            ("protocol.ext.allow", "always"),
+        ):
+            repo.config(key, value)
+        repo.lose(f"{one}:one.txt")
+        repo.lose(f"{two}^{{tree}}")
+        assert not landing(repo, two).value.present
+        landing(repo, one)
+        assert not (tmp_path / "ran").exists()
+
+    def test_a_commit_field_never_becomes_an_option(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        repo = started(tmp_path)
+        monkeypatch.chdir(repo.path)
+        fields = ["--output=x", "-h", "--all", "--stdin", "--upload-pack=x"]
+        with watched_doors() as doors:
+            for field in fields:
+                assert not landing(repo, field).value.present
+        assert not {part for command in doors.commands for part in command if part in fields[:3]}
+        assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a.txt", "b.txt"]
+
+
 class TestLaterAncestor:
     def test_names_the_iteration(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)

@@ -130,7 +130,8 @@ class Landing:
     """What git says of the landing of one iteration.
 
     ``method`` is one word for how it was decided, as provenance keeps it: ``ancestor``, ``patch-id``, ``squash``,
-    ``merge-tree``, ``later-ancestor``, ``subject``, ``reverted``, ``not-landed``, and "" when absent.
+    ``merge-tree``, ``later-ancestor``, ``subject``, ``message`` (the commit does not resolve, and its summary is a
+    trunk commit's subject), ``reverted``, ``not-landed``, and "" when absent.
     """
 
     value: "SignalValue"
