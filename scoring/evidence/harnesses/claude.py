@@ -38,6 +38,7 @@ from msgspec import UNSET, UnsetType
 
 from scoring.evidence.harnesses.checks import command_flags
 from scoring.evidence.harnesses.door import Again, Home, Ours
+from scoring.evidence.harnesses.lines import mended
 from scoring.evidence.harnesses.rows import Rows, Span, columns_of, key_of
 from scoring.evidence.harnesses.tally import Tally, chosen
 from scoring.evidence.observed import CLAUDE
@@ -194,7 +195,10 @@ class ClaudeReader:
         try:
             found = self._input.decode(given)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            found = _Input()
+            try:
+                found = self._input.decode(mended(bytes(given)))
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                found = _Input()
         if name == "Bash":
             return command_flags(found.command or "")
         return LOOP_STATE if reads_loop_state(found.file_path or "") else 0

@@ -43,7 +43,7 @@ from msgspec import UNSET, UnsetType
 from scoring.evidence.harnesses.checks import command_flags
 from scoring.evidence.harnesses.claude import COUNT_LIMIT, ELSEWHERE, NO_FOLDER, NO_TIME
 from scoring.evidence.harnesses.door import Again, Home, Ours
-from scoring.evidence.harnesses.lines import OTHER_TYPE
+from scoring.evidence.harnesses.lines import OTHER_TYPE, mended
 from scoring.evidence.harnesses.rows import Rows, Span, columns_of, key_of
 from scoring.evidence.harnesses.tally import Tally, Tokens, chosen
 from scoring.evidence.observed import CODEX
@@ -223,7 +223,12 @@ class CodexReader:
 
 
 def _value(raw: "msgspec.Raw | UnsetType") -> Any:
-    return None if raw is UNSET else _anything.decode(raw)
+    if raw is UNSET:
+        return None
+    try:
+        return _anything.decode(raw)
+    except (msgspec.MsgspecError, ValueError):
+        return _anything.decode(mended(bytes(raw)))
 
 
 def _text(raw: "msgspec.Raw | UnsetType") -> str:
@@ -319,7 +324,7 @@ def verdict_of(output: msgspec.Raw) -> bool | None:
     begins = bytes(memoryview(output)[:2])
     if begins not in _BEGINNINGS and begins[:1] != b"[":
         return None
-    found = _anything.decode(output)
+    found = _value(output)
     text = "".join(_texts(found)) if isinstance(found, list) else found
     return _json_verdict(text) if text.startswith("{") else header_verdict(text)
 

@@ -80,7 +80,7 @@ class Lines:
             reason = self._taken(line)
         except (msgspec.MsgspecError, ValueError):
             try:
-                reason = self._taken(_mended(line))
+                reason = self._taken(mended(line))
             except (msgspec.MsgspecError, ValueError):
                 reason = broken
         if reason:
@@ -103,8 +103,11 @@ class Lines:
         return ""
 
 
-def _mended(line: bytes) -> bytes:
-    """Put something else for characters of which only a part is there: harnesses cut the text of tools anywhere."""
+def mended(line: bytes) -> bytes:
+    """Put something else for characters of which only a part is there: harnesses cut the text of tools anywhere.
+
+    What is no JSON for another reason is returned as it is.
+    """
     try:
         return json.dumps(json.loads(line.decode("utf-8", "replace")), ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, RecursionError):
