@@ -98,8 +98,8 @@ def tokens(second: float, total: Line | None, last: Line | None = None) -> Line:
     return codex(second, "event_msg", type="token_count", info={k: v for k, v in info.items() if v is not None})
 
 
-def item(second: float, kind: str, name: str | None = "call_1", **keys: Any) -> Line:
-    return codex(second, "response_item", type=kind, **({"call_id": name} if name else {}), **keys)
+def item(second: float, kind: str, call_id: str | None = "call_1", **keys: Any) -> Line:
+    return codex(second, "response_item", type=kind, **({"call_id": call_id} if call_id else {}), **keys)
 
 
 def output(second: float, said: Any, name: str | None = "call_1", kind: str = "function_call_output") -> Line:
