@@ -118,13 +118,20 @@ def _walk(top: Path, warn: Warn) -> list[Path]:
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.is_dir():
+                    if _is_folder(entry):
                         waiting.append(entry.path)
                     elif entry.name.endswith((PLAIN, COMPRESSED)):
                         found.append(Path(entry.path))
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")
     return sorted(found, key=os.fsencode)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself; whoever opens it will say so
+        return False
 
 
 def _single_files(found: Sequence[Transcript], left_out: list[FileFound]) -> list[Transcript]:
