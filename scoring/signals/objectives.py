@@ -3,7 +3,6 @@
 from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, WindowFacts
 from scoring.values import IterationObjectives, SignalValue, absent_signal, present_signal
 
-
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
