@@ -614,27 +614,38 @@ class TestDamage:
 class TestCost:
     def test_processes_do_not_grow_with_the_log(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
+        beside = []
         for n in range(12):
-            repo.checkout("master")
             repo.branch(f"work-{n}")
-            repo.commit({f"f{n}": "1\n"}, f"work {n}")
+            beside += [repo.commit({f"f{n}": "1\n"}, f"work {n}"), repo.commit({f"h{n}": "1\n"}, "again")]
             repo.checkout("master")
-            repo.commit({f"g{n}": "1\n"} if n % 2 else {f"f{n}": "1\n"}, f"trunk {n}")
-        beside = [repo.head(f"work-{n}") for n in range(12)]
+            # Taken in by patch or subject, not at all, in one commit, and together with other work.
+            f, g, h = f"f{n}", f"g{n}", f"h{n}"
+            one, two = [
+                ({f: "2\n"}, {h: "1\n"}),
+                ({g: "1\n"}, {h: "2\n"}),
+                ({f: "1\n", h: "1\n"}, {g: "1\n"}),
+                ({f: "1\n", g: "1\n"}, {h: "1\n", g: "2\n"}),
+            ][n % 4]
+            repo.commit(one, f"work {n}" if n % 4 == 0 else "other")
+            repo.commit(two, "again" if n % 4 < 2 else "another")
         on_trunk = repo.git("rev-list", "master").split()
+
+        methods = set()
 
         def processes(commits: list[str]) -> int:
             records = [record(n, sha) for n, sha in enumerate(commits, 1)]
             with watched_doors() as doors:
                 git = CORRECTED.git(repo.path, records)
                 for r in records:
-                    git.landing(r)
+                    methods.add(git.landing(r).method)
                     git.committed(r.commit)
                     git.scope(r, {"t": ("f*",)})
             return len(doors.commands)
 
-        few, many = processes([*on_trunk[:3], *beside[:3]]), processes([*on_trunk, *beside])
+        few, many = processes([*on_trunk[:3], *beside[:8]]), processes([*on_trunk, *beside])
         assert many <= few
+        assert methods == {"ancestor", "patch-id", "squash", "later-ancestor", "subject", "merge-tree", "not-landed"}
         assert processes(on_trunk) <= 10
 
     def test_the_first_question_decides_about_one_commit_alone(self, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ class CommitGraph:
         self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
         self._order = [sha for sha, _ in (*beside, *trunk)]
         self._trunk_start = len(beside)
+        self._bases: dict[str, list[str]] = {}
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -46,12 +47,15 @@ class CommitGraph:
 
     def merge_bases(self, sha: str) -> list[str]:
         """Return the best common ancestors of the trunk and a commit, newest first; [] of unrelated histories."""
+        if sha in self._bases:
+            return self._bases[sha]
         bases: list[str] = []
         held: list[Contained] = []
         for candidate in sorted(self.boundary(sha), key=self.position.__getitem__):
             if not any(candidate in contained for contained in held):
                 bases.append(candidate)
                 held.append(self.contained(candidate))
+        self._bases[sha] = bases
         return bases
 
     def contained(self, tip: str) -> "Contained":

@@ -141,16 +141,27 @@ class Landings:
         missing = sum(bits[tip.sha] for tip in tried if self._own[tip.sha] is None)
         branches = [tip for tip in self._branches if marks[tip.sha] & missing & ~bits.get(tip.sha, 0)][:MOST_TIPS]
         self._try([tip.sha for tip in branches])
-        for tip in reversed(tried):
+        by_subject = self._by_subject([tip.sha for tip in tried if self._own[tip.sha] is None])
+        later, holding = {}, {}
+        for tip in tried:
             own = bits[tip.sha]
-            later = [t for t in self._iterations if t.number > tip.number and marks.get(t.sha, 0) & own]
-            holding = [t for t in branches if t.sha != tip.sha and marks[t.sha] & own]
-            self._decided[tip.sha] = (
-                self._own[tip.sha]
-                or self._by_later(tip.sha, later, self._decided)
-                or self._by_later(tip.sha, holding, self._own)
-                or self._by_subject(tip.sha)
-                or self._not_landed(tip.sha)
+            later[tip.sha] = [t for t in self._iterations if t.number > tip.number and marks.get(t.sha, 0) & own]
+            holding[tip.sha] = [t for t in branches if t.sha != tip.sha and marks[t.sha] & own]
+        self._ask_moved(
+            (sha, by.commit)
+            for sha in by_subject
+            for tip in (*later[sha], *holding[sha])
+            for by in (self._own.get(tip.sha), self._decided.get(tip.sha), by_subject.get(tip.sha))
+            if by is not None and by.commit is not None and not by.whole
+        )
+        for tip in reversed(tried):
+            sha = tip.sha
+            self._decided[sha] = (
+                self._own[sha]
+                or self._by_later(sha, later[sha], self._decided)
+                or self._by_later(sha, holding[sha], self._own)
+                or by_subject[sha]
+                or self._not_landed(sha)
             )
 
     def _told_by_parents(self, sha: str) -> bool:
@@ -214,7 +225,7 @@ class Landings:
                 f"commit {short(sha)} landed on {self._trunk}{where}: it is an ancestor of {tip.name} "
                 f"{short(tip.sha)}, found by {by.method}"
             )
-            who = self.reverted_by(by.commit, sha) if by.commit else by.reverted_by
+            who = self.reverted_by(by.commit, sha) if by.commit else self._reverts.of((sha, tip.sha), _EVERYWHERE)
             good.append(Landed(LATER_ANCESTOR, how, by.commit, who, by.whole))
             if who is None:
                 return good[-1]
@@ -222,20 +233,30 @@ class Landings:
 
     def _may_be_there(self, sha: str, landed: str | None) -> bool:
         """Tell whether the trunk changed all files of a commit between the merge base and what landed of its side."""
-        bases = self._graph.merge_bases(sha)
-        parents = self._graph.parents.get(landed or "", ())
-        if not bases or not parents:
-            return False
-        pair = (parents[0], bases[0])
-        self._ask_changes([pair])
+        pair = self._moved(sha, landed)
+        self._ask_moved([(sha, landed)])
         moved = {change.path for change in self._changes.get(pair, ())}
         return all(change.path in moved for change in self._files(sha))
 
-    def _by_subject(self, sha: str) -> Landed | None:
-        subject = self._commits[sha].subject
-        before = self._graph.contained(sha)
-        alike = [c for c in self._subjects.get(subject, ()) if c not in before][:_MOST_ALIKE] if subject else []
-        self._ask_changes((commit, self._first_parent(commit)) for commit in alike)
+    def _moved(self, sha: str, landed: str | None) -> Pair:
+        """Return the pair over which the trunk moved, from the merge base to what landed; "" where there is none."""
+        bases = self._graph.merge_bases(sha)
+        parents = self._graph.parents.get(landed or "", ())
+        return (parents[0], bases[0]) if bases and parents else ("", "")
+
+    def _ask_moved(self, wanted: Iterable[tuple[str, str | None]]) -> None:
+        self._ask_changes(pair for sha, landed in dict.fromkeys(wanted) if (pair := self._moved(sha, landed))[0])
+
+    def _by_subject(self, shas: Iterable[str]) -> dict[str, Landed | None]:
+        alike: dict[str, list[str]] = {}
+        for sha in shas:
+            before, subject = self._graph.contained(sha), self._commits[sha].subject
+            candidates = self._subjects.get(subject, ()) if subject else ()
+            alike[sha] = [commit for commit in candidates if commit not in before][:_MOST_ALIKE]
+        self._ask_changes((commit, self._first_parent(commit)) for some in alike.values() for commit in some)
+        return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
+
+    def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landed | None:
         own = {change.path for change in self._files(sha)}
         common = {
             commit: sum(change.path in own for change in self._changes.get((commit, self._first_parent(commit)), ()))
@@ -275,7 +296,7 @@ class Landings:
         return self._changes[sha, self._first_parent(sha)]
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
-        new = [pair for pair in pairs if pair not in self._changes]
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._changes]
         if new:
             self._changes |= changes(self._repository, new, renames=False)
 
