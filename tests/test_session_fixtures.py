@@ -427,6 +427,16 @@ class TestCorrected:
                 assert (found.tool_calls, found.tool_errors) == sums[5:7]
         assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache") == []
 
+    def test_of_a_rollout_whose_compression_was_cut_off_counts_what_is_there(self, tmp_path: Path) -> None:
+        truth = codex_cases.compressed(tmp_path / "world", 1, frames=3)
+        for path in truth.home.rglob("*.zst"):
+            path.write_bytes(path.read_bytes()[:-20])
+        facts = read(CORRECTED, TranscriptPlaces(truth.repository, truth.folders), truth)
+        sums = summed(observe(truth.folders, None), *truth.windows[0])
+        assert sums is not None
+        assert 0 < sums[0] < truth.totals(truth.windows[0]).turns
+        assert (facts[0].turns, facts[0].input_tokens, facts[0].tool_calls) == (sums[0], sums[1], sums[5])
+
     def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", 5, size=80)
         places = TranscriptPlaces(truth.repository, truth.folders)
