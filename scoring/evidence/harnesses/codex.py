@@ -30,7 +30,6 @@ changes ``total_tokens`` is no turn; a replay whose parent's file is gone, and t
 stamped within a second of its beginning; a call is known by its id within a session and those forked from it.
 """
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -249,13 +248,15 @@ def _spawned_by(source: Any) -> str:
     return parent if isinstance(parent, str) else ""
 
 
-_UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-
-
 def _uuid7_ms(name: str) -> int:
     """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for any other name."""
-    found = _UUID7.fullmatch(name)
-    return int(found[1] + found[2], 16) if found else -1
+    parts = name.split("-")
+    if list(map(len, parts)) != [8, 4, 4, 4, 12] or parts[2][0] != "7" or not set(name) <= _UUID_LETTERS:
+        return -1
+    return int(parts[0] + parts[1], 16)
+
+
+_UUID_LETTERS = frozenset("0123456789abcdefABCDEF-")
 
 
 # What a call asks for.
@@ -302,13 +303,22 @@ _COMMANDS = {
 
 # How a call ended: True failed, False did not, None does not say.
 
-_HEADER = re.compile(
-    r"(?:Chunk ID|Command|Exit code|Original token count|Process exited|Process running|Script |Session ID"
-    r"|Total output lines|Wall time)"
+_HEADER = (
+    "Chunk ID",
+    "Command",
+    "Exit code",
+    "Original token count",
+    "Process exited",
+    "Process running",
+    "Script ",
+    "Session ID",
+    "Total output lines",
+    "Wall time",
 )
+"""How a header begins."""
 _HEADER_LIMIT = 4096
 """How many characters a header may have."""
-_EXIT = re.compile(r"(?:Exit code:|Process exited with code) (-?\d+)\s*")
+_EXIT = ("Exit code: ", "Process exited with code ")
 
 
 def _output_failed(payload: _Payload) -> bool | None:
@@ -355,15 +365,17 @@ def _json_verdict(text: str) -> bool | None:
 
 def header_verdict(text: str) -> bool | None:
     """Read the verdict off the header of a text: the lines before ``Output:``. Text without a header has none."""
-    if not _HEADER.match(text):
+    if not text.startswith(_HEADER):
         return None
     found: list[bool] = []
     for line in text[:_HEADER_LIMIT].split("\n"):
         said = line.rstrip()
         if said == "Output:":
             return any(found) if found else None
-        if code := _EXIT.fullmatch(said):
-            found.append(int(code[1]) != 0)
+        if said.startswith(_EXIT):
+            code = said.rpartition(" ")[2]
+            if said.removesuffix(code) in _EXIT and code.removeprefix("-").isdecimal():
+                found.append(code.strip("-0") != "")
         elif said in ("Script completed", "Script failed"):
             found.append(said == "Script failed")
     return None
