@@ -4,9 +4,10 @@ import random
 from pathlib import Path
 
 import pytest
+from helpers.doors import watched_doors
 from helpers.repos import START, Repo
 
-from scoring.evidence.diffs import changes
+from scoring.evidence.diffs import Change, changes
 from scoring.evidence.git import GitRepository
 from scoring.evidence.graph import CommitGraph
 from scoring.evidence.isolated import IsolatedRepository
@@ -123,3 +124,20 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path) -> None:
         for two in pairs:
             assert (ours[one] == ours[two]) == (theirs[one[0]] == theirs[two[0]])
     assert len(changes(repository, pairs, renames=False)) == len(set(pairs))
+
+
+def test_what_is_known_is_not_asked_again_and_what_is_found_is_kept(repo: Repo) -> None:
+    first = repo.commit({"a": "1\n" * 9, "b": "2"}, "one")
+    second = repo.commit({"a": None, "c": "1\n" * 9, "b": "3"}, "two")
+    repository = GitRepository(repo.path)
+    known: dict[tuple[str, str], tuple[Change, ...]] = {}
+    asked = changes(repository, [(second, first), (first, "")], renames=True, known=known)
+    assert known == asked
+    assert known[second, first] == (Change("M", "b", "b"), Change("R", "c", "a"))
+    with watched_doors() as doors:
+        assert changes(repository, [(first, ""), (second, first)], renames=True, known=known) == asked
+    assert doors.commands == []
+    assert changes(repository, [(second, first), ("0" * 40, first)], renames=True, known=known) == {
+        (second, first): known[second, first]
+    }
+    assert len(known) == 2

@@ -170,4 +170,7 @@ class CorrectedHistory:
     @cached_property
     def _changed(self) -> dict[Range, Changed]:
         ranges = list(dict.fromkeys(self._ranges.values()))
-        return changed_files(self._repository, self._graph, ranges)
+        before = len(self._cache.nets)
+        found = changed_files(self._repository, self._graph, ranges, self._cache.nets)
+        self._cache.changed |= len(self._cache.nets) > before
+        return found

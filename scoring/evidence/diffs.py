@@ -3,7 +3,7 @@
 Answers depend on the two commits alone. Nothing here needs the content of a file, but for telling renames.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
 from scoring.evidence.batches import answered
@@ -27,8 +27,16 @@ class Change(NamedTuple):
     was: str
 
 
-def changes(repository: GitRepository, pairs: Iterable[Pair], *, renames: bool) -> dict[Pair, tuple[Change, ...]]:
+def changes(
+    repository: GitRepository,
+    pairs: Iterable[Pair],
+    *,
+    renames: bool,
+    known: MutableMapping[Pair, tuple[Change, ...]] | None = None,
+) -> dict[Pair, tuple[Change, ...]]:
     """Return what changed from the second commit of each pair to the first.
+
+    ``known`` holds answers with renames from before, and takes those that will always be the same.
 
     A pair that git cannot compare, because an object is missing, is left out. Where only the content of files is
     missing, as in a partial clone, renames are told for files that moved unchanged.
@@ -36,15 +44,20 @@ def changes(repository: GitRepository, pairs: Iterable[Pair], *, renames: bool) 
     wanted = list(dict.fromkeys(pairs))
     if not renames:
         return _asked(repository, wanted, "--no-renames")
-    found = _asked(repository, wanted, "--find-renames")
-    rest = [pair for pair in wanted if pair not in found]
-    return found | _asked(repository, rest, "--find-renames=100%")
+    kept = {pair: known[pair] for pair in wanted if pair in known} if known else {}
+    found = _asked(repository, [pair for pair in wanted if pair not in kept], "--find-renames")
+    if known is not None:
+        known.update(found)
+    rest = [pair for pair in wanted if pair not in found and pair not in kept]
+    return kept | found | _asked(repository, rest, "--find-renames=100%")
 
 
 def _asked(repository: GitRepository, pairs: Sequence[Pair], how: str) -> dict[Pair, tuple[Change, ...]]:
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, tuple[Change, ...]] | None:
         answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, how, given=as_lines(batch))
-        return None if answer.returncode else dict(zip(batch, _blocks(answer.stdout), strict=True))
+        blocks = [] if answer.returncode else list(_blocks(answer.stdout))
+        # Of what is no commit, git may say nothing at all and still be content.
+        return dict(zip(batch, blocks, strict=True)) if len(blocks) == len(batch) else None
 
     return answered(ask, pairs)
 

@@ -1,9 +1,9 @@
 """What the search for landed work learnt and will always be so, kept between runs.
 
 Of a trunk commit: subject, parents, message where it speaks of a revert, which paths it changed (as a digest), and its
-patch id where that was needed; none of it ever changes. The order of the trunk, and whether merging a commit would
-change it, are kept with the trunk's tip. A file of its own beside the one of :mod:`scoring.evidence.gitcache`, so that
-neither set of rules reads what the other needs.
+patch id where that was needed; of two commits, what changed from one to the other. None of it ever changes. The order
+of the trunk, and whether merging a commit would change it, are kept with the trunk's tip. A file of its own beside the
+one of :mod:`scoring.evidence.gitcache`, so that neither set of rules reads what the other needs.
 """
 
 import contextlib
@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import WriteError
+from scoring.evidence.diffs import Change, Pair
 from scoring.evidence.gitcache import UNUSABLE, keep_content, kept_content, may_change, place_of
 
-FORMAT = 1
+FORMAT = 2
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
 
 
@@ -47,6 +48,8 @@ class LandingCache:
         self.patches: dict[str, str] = {}
         self.merges: dict[str, dict[str, str]] = {}
         """By the trunk's tip and a commit: the tree of their merge, "" when they conflict."""
+        self.nets: dict[Pair, tuple[Change, ...]] = {}
+        """What changed from the second commit of a pair to the first, renames told."""
         self.changed = False
         if self._place is not None:
             with contextlib.suppress(*UNUSABLE):
@@ -54,6 +57,7 @@ class LandingCache:
                 self.lines = {sha: TrunkLine(sha, tuple(p.split()), s, m) for sha, p, s, m in kept["lines"]}
                 self.orders, self.shapes = kept["orders"], kept["shapes"]
                 self.patches, self.merges = kept["patches"], kept["merges"]
+                self.nets = {(new, old): tuple(Change(*found) for found in net) for new, old, net in kept["nets"]}
 
     def save(self) -> None:
         """Write what is kept, when there is something new. A cache that cannot be written is no error."""
@@ -65,6 +69,7 @@ class LandingCache:
             "shapes": self.shapes,
             "patches": self.patches,
             "merges": self.merges,
+            "nets": [(new, old, net) for (new, old), net in self.nets.items()],
         }
         with contextlib.suppress(OSError, WriteError):
             keep_content(self._place, FORMAT, self._repository, content)

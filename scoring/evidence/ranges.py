@@ -6,7 +6,7 @@ has taken the trunk in since, the change runs from the trunk commit that was tak
 the iteration's own commits changed count.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
 from scoring.evidence.diffs import Change, Pair, changes
@@ -77,12 +77,17 @@ def _own(graph: CommitGraph, commit: str, base: str, taken: str) -> list[str]:
     return list(own)
 
 
-def changed_files(repository: GitRepository, graph: CommitGraph, ranges: Sequence[Range]) -> dict[Range, Changed]:
-    """Return what changed over each range; one that git cannot compare is left out."""
+def changed_files(
+    repository: GitRepository,
+    graph: CommitGraph,
+    ranges: Sequence[Range],
+    known: MutableMapping[Pair, tuple[Change, ...]] | None = None,
+) -> dict[Range, Changed]:
+    """Return what changed over each range; one that git cannot compare is left out. ``known`` is kept between runs."""
     own_pairs = {sha: _pairs(graph, sha) for found in ranges for sha in found.own or ()}
     wanted = [(found.commit, found.base) for found in ranges]
     wanted += [pair for pairs in own_pairs.values() for pair in pairs]
-    told = changes(repository, wanted, renames=True)
+    told = changes(repository, wanted, renames=True, known=known)
     result = {}
     for found in ranges:
         if (net := told.get((found.commit, found.base))) is None:
