@@ -211,8 +211,8 @@ class TestWhatTheTrunkChanged:
         repo.merge("work", "landed")
         repo.commit({"more": "1"}, "more of theirs")
         repo.branch("next")
-        repo.commit({"src/two": "2"}, "two")
-        two = repo.commit({"src/three": "3"}, "three")
+        repo.commit({"src/two": "2", "more": "tried"}, "two")
+        two = repo.commit({"src/three": "3", "more": "1"}, "three, and what was tried is taken back")
         assert files(repo, one, two) == ["src/three", "src/two"]
 
     def test_before_the_merge_that_landed_it_is_left_out(self, begun: tuple[Repo, str]) -> None:

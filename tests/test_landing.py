@@ -231,6 +231,9 @@ class TestPatchId:
     def test_landed_before_the_merge_base_does_not_count(self, tmp_path: Path) -> None:
         """What the branch contains already is not where its own commit landed."""
         repo = started(tmp_path)
+        repo.branch("older")
+        older = repo.commit({"o": "1\n"}, "an older branch, for which the whole trunk is looked at")
+        repo.checkout("master")
         one = repo.commit({"f": "1\n"}, "first time")
         repo.revert(one)
         repo.branch("work")
@@ -238,6 +241,10 @@ class TestPatchId:
         repo.checkout("master")
         repo.commit({"b.txt": "2\n"}, "elsewhere")
         assert landing(repo, again).method == "not-landed"
+        third = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "nothing")
+        records = [record(n, sha) for n, sha in enumerate((third, older, again), 1)]
+        git = CORRECTED.git(repo.path, records)  # the second question is about all the others at once
+        assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
 
     def test_a_change_of_what_landed_later_counts_and_a_change_before_does_not(self, tmp_path: Path) -> None:
         repo, _, two = forked(tmp_path)
