@@ -6,6 +6,9 @@ This package is data (``versions/*.yaml``) and the model that reads it. It knows
 from rubric.errors import DaScoreError, RubricError
 from rubric.model import (
     COMBINE_WEIGHTED_MEAN_RENORMALIZED,
+    EVIDENCE,
+    EVIDENCE_CORRECTED,
+    EVIDENCE_REFERENCE,
     CombinationMethod,
     Rubric,
     ScoreBand,
@@ -15,6 +18,7 @@ from rubric.model import (
 from rubric.registry import (
     RUBRIC_VERSION,
     default_rubric,
+    evidence_of,
     find_rubric,
     is_rubric_file,
     load_rubric,
@@ -27,6 +31,9 @@ from rubric.scorer import BAND_UNSCORED, Coverage, Score, SignalContribution, co
 __all__ = [
     "BAND_UNSCORED",
     "COMBINE_WEIGHTED_MEAN_RENORMALIZED",
+    "EVIDENCE",
+    "EVIDENCE_CORRECTED",
+    "EVIDENCE_REFERENCE",
     "RUBRIC_VERSION",
     "CombinationMethod",
     "Coverage",
@@ -40,6 +47,7 @@ __all__ = [
     "SignalSpec",
     "coverage_of",
     "default_rubric",
+    "evidence_of",
     "find_rubric",
     "is_rubric_file",
     "load_rubric",

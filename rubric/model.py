@@ -21,6 +21,11 @@ CombinationMethod = NewType("CombinationMethod", str)
 COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
 """The one known method: the weighted mean over the signals that are present."""
 
+EVIDENCE_REFERENCE, EVIDENCE_CORRECTED = "reference", "corrected"
+
+EVIDENCE = (EVIDENCE_REFERENCE, EVIDENCE_CORRECTED)
+"""The known rules by which evidence is found and read (contract section 10)."""
+
 WEIGHT_TOLERANCE = 1e-9
 """How far the sum of a rubric's weights may be from 1."""
 
@@ -50,12 +55,16 @@ class ScoreBand:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """A versioned rubric: signals in voting order, how they combine, and bands from best to worst."""
+    """A versioned rubric: signals in voting order, how they combine, and bands from best to worst.
+
+    ``evidence`` names the rules by which the evidence behind the signals is found and read.
+    """
 
     version: str
     combination: CombinationMethod
     signals: tuple[SignalSpec, ...]
     bands: tuple[ScoreBand, ...]
+    evidence: str = EVIDENCE_REFERENCE
 
     def validate(self) -> None:
         """Check every invariant of contract section 3.
@@ -74,6 +83,8 @@ class Rubric:
             yield "combination method is empty"
         elif self.combination != COMBINE_WEIGHTED_MEAN_RENORMALIZED:
             yield f"combination method {self.combination!r} is unknown; known: {COMBINE_WEIGHTED_MEAN_RENORMALIZED}"
+        if self.evidence not in EVIDENCE:
+            yield f"evidence {self.evidence!r} is unknown; known: {', '.join(EVIDENCE)}"
         yield from self._signal_problems()
         yield from self._band_problems()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rubric.errors import RubricError
-from rubric.model import CombinationMethod, Rubric, ScoreBand, SignalID, SignalSpec
+from rubric.model import EVIDENCE_REFERENCE, CombinationMethod, Rubric, ScoreBand, SignalID, SignalSpec
 
 RUBRIC_VERSION = "2.1.0"
 """The version that scores when nobody names another."""
@@ -50,6 +50,23 @@ def find_rubric(name: str) -> Rubric:
         RubricError: when it is neither, or the file is no valid rubric.
     """
     return load_rubric(Path(name)) if is_rubric_file(name) else released_rubric(name)
+
+
+def evidence_of(name: str) -> str:
+    """Return by which rules a rubric's evidence is read, as :func:`find_rubric` would say, mostly without loading it.
+
+    What is to read long files begins with them before it reads the rubric; so a rubric that does not speak of evidence
+    is looked through and no more.
+
+    Raises:
+        RubricError: as :func:`find_rubric`, when the rubric had to be loaded.
+    """
+    path = Path(name) if is_rubric_file(name) else VERSIONS_DIR / f"{name}.yaml"
+    try:
+        speaks_of_it = path.is_file() and path.stat().st_size <= _SIZE_LIMIT and b"evidence" in path.read_bytes()
+    except (OSError, ValueError):
+        speaks_of_it = False
+    return find_rubric(name).evidence if speaks_of_it else EVIDENCE_REFERENCE
 
 
 def is_rubric_file(name: str) -> bool:
@@ -107,7 +124,7 @@ def parse_rubric(data: object) -> Rubric:
     Raises:
         RubricError: naming a field that is missing, unknown, or of the wrong kind.
     """
-    top = _fields(data, "the rubric", ("version", "combination", "signals", "bands"))
+    top = _fields(data, "the rubric", ("version", "combination", "evidence", "signals", "bands"))
     signals = tuple(
         SignalSpec(
             SignalID(_text(s, "id", where)),
@@ -127,6 +144,7 @@ def parse_rubric(data: object) -> Rubric:
         CombinationMethod(_text(top, "combination", "the rubric")),
         signals,
         bands,
+        _text(top, "evidence", "the rubric") if "evidence" in top else EVIDENCE_REFERENCE,
     )
 
 

@@ -47,9 +47,11 @@ from scoring.errors import SettingsError as SettingsError
 from scoring.errors import TranscriptError as TranscriptError
 from scoring.errors import WriteError as WriteError
 from scoring.errors import YamlError as YamlError
+from scoring.evidence.observed import HarnessFacts as HarnessFacts
 from scoring.evidence.transcripts.events import IterationWindow as IterationWindow
 from scoring.integrity import IntegritySummary as IntegritySummary
 from scoring.integrity import summarize_integrity as summarize_integrity
+from scoring.origin import Origin as Origin
 from scoring.records.load import load_iteration_log as load_iteration_log
 from scoring.records.model import AgentInfo as AgentInfo
 from scoring.records.model import ImplBlock as ImplBlock
@@ -70,6 +72,8 @@ from scoring.score import write_scored_log as write_scored_log
 from scoring.sessions import SessionIterRef as SessionIterRef
 from scoring.sessions import SessionScore as SessionScore
 from scoring.sessions import aggregate_sessions as aggregate_sessions
+from scoring.sidecars.origins import evidence_path as evidence_path
+from scoring.sidecars.origins import read_origin as read_origin
 from scoring.sidecars.scores import PersistedContribution as PersistedContribution
 from scoring.sidecars.scores import PersistedScore as PersistedScore
 from scoring.sidecars.scores import build_persisted_score as build_persisted_score

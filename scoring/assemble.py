@@ -6,20 +6,23 @@ Evidence is gathered once for all iterations that are asked for: git in a few ba
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
-from scoring.evidence.artifacts import artifact_corrections
-from scoring.evidence.git import GitRepository
-from scoring.evidence.history import GitHistory
+from rubric import EVIDENCE_REFERENCE
+from scoring.evidence.observed import Landing
 from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
-from scoring.evidence.transcripts.scan import Reading, TranscriptScan, transcript_scan
+from scoring.evidence.transcripts.reader import silent
+from scoring.evidence.transcripts.scan import Reading, transcript_scan
 from scoring.evidence.transcripts.times import NS, clamp_ns
+from scoring.origin import Origin
+from scoring.policies import POLICIES, REFERENCE
+from scoring.policies.door import Pressure, Transcripts
+from scoring.policies.sources import Options, Sources
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
 from scoring.signals import (
     SIGNALS,
-    correction_pressure,
     landed,
     objectives,
     scope,
@@ -32,7 +35,6 @@ from scoring.signals import hook_outcomes as hooks
 from scoring.signals.diminishing_returns import MeterUse
 from scoring.signals.findings import BackfillSignals, Findings, GitSignals, IterlogSignals
 from scoring.signals.integrity import observations
-from scoring.text import trim
 from scoring.values import Deliberation, IterationObjectives, SignalSet, SignalValue
 
 
@@ -42,27 +44,29 @@ class Evidence:
     def __init__(
         self,
         records: Sequence[IterationRecord],
-        repo_dir: Path | str,
-        scan: TranscriptScan,
+        sources: Sources,
+        scan: Transcripts,
         only: Collection[int] | None = None,
     ) -> None:
         """Open the repository.
 
         Args:
             records: all records of the log, sorted by iteration: neighbours bound each other's windows.
-            repo_dir: a directory in a git work tree.
+            sources: where evidence comes from, and by which rules.
             scan: the reading of the transcripts.
             only: the iterations that will be asked about; None for all.
 
         Raises:
-            NotARepositoryError: ``repo_dir`` lies in no git work tree.
+            NotARepositoryError: the sources' ``repo_dir`` lies in no git work tree.
+            GitError: the trunk that the sources name is not there.
         """
-        self.repo_dir = repo_dir
+        self.repo_dir = sources.repo_dir
+        self.policy, self.warn = sources.policy, sources.warn
         self._records = records
         self._only = only
         self._scan = scan
-        names = dict.fromkeys(name for r in records for name in (r.commit, trim(r.commit)))
-        self.history = GitHistory(GitRepository(repo_dir), names, cache_dir=scan.cache_dir)
+        self.git = self.policy.git(self.repo_dir, records, scan.cache_dir, sources.trunk)
+        self._landings: dict[int, Landing] = {}
 
     def window(self, iteration: int) -> IterationWindow | None:
         """Return the window of an iteration; None when its commit does not resolve as written."""
@@ -71,6 +75,35 @@ class Evidence:
     def facts(self, iteration: int) -> WindowFacts | None:
         """Return what the transcripts show in an iteration's window; None when it has no window."""
         return self._facts.get(iteration)
+
+    def git_signals(self, record: IterationRecord) -> GitSignals:
+        """Return what git says about one iteration."""
+        return GitSignals(self.landing(record).value, self.git.scope(record, self.scopes))
+
+    def landing(self, record: IterationRecord) -> Landing:
+        """Return whether an iteration's work has landed, and how that was found out."""
+        if record.iteration not in self._landings:
+            self._landings[record.iteration] = self.git.landing(record)
+        return self._landings[record.iteration]
+
+    def origin(self, record: IterationRecord) -> Origin | None:
+        """Return what an iteration's signals come from; None where the policy does not keep that."""
+        if not self.policy.keeps_provenance:
+            return None
+        window, facts, trunk = self.window(record.iteration), self.facts(record.iteration), self.git.trunk
+        return Origin(
+            record.iteration,
+            window.start if window else None,
+            window.end if window else None,
+            trunk.ref,
+            trunk.commit,
+            self.landing(record).method,
+            facts.by_harness() if facts else (),
+        )
+
+    def iterlog_signals(self, record: IterationRecord) -> IterlogSignals:
+        """Read what an entry and the artifacts it names say."""
+        return iterlog_signals(record, self.repo_dir, self.policy.pressure(record, self.repo_dir, self.warn))
 
     @cached_property
     def scopes(self) -> dict[str, tuple[str, ...]]:
@@ -82,10 +115,9 @@ class Evidence:
         windows: dict[int, IterationWindow] = {}
         start: int | None = None
         for record in self._records:
-            sha = self.history.resolve(record.commit)
-            commit = self.history.commit(sha) if sha else None
-            if commit is not None and commit.time is not None:
-                end = clamp_ns(commit.time * NS)
+            time = self.git.committed(record.commit)
+            if time is not None:
+                end = clamp_ns(time * NS)
                 windows[record.iteration] = IterationWindow(record.iteration, start, end)
                 start = end
         return windows
@@ -102,40 +134,53 @@ def build_signal_sets(
     repo_dir: Path | str,
     *transcript_dirs: Path | str,
     meter: MeterUse = "votes",
-    **reading: Unpack[Reading],
+    evidence: str = EVIDENCE_REFERENCE,
+    **options: Unpack[Options],
 ) -> list[SignalSet]:
     """Load an iteration log and return the signals of its iterations, in iteration order.
 
     Args:
         iter_log_dir: the directory with ``iter-N.yaml``.
         repo_dir: the repository, for git and for artifacts.
-        transcript_dirs: folders of transcript files; without any, only natively captured tokens count.
+        transcript_dirs: folders of transcript files; without any the rules decide where to look, if at all.
         meter: what becomes of DR transcripts.
-        reading: how transcripts are read.
+        evidence: the rules by which evidence is found and read, as a rubric's data names them.
+        options: how it is found and read beyond that.
 
     Raises:
         LogError: the log cannot be loaded.
         NotARepositoryError: ``repo_dir`` lies in no git work tree (an empty log is reported first, as no sets).
     """
-    with transcript_scan(*transcript_dirs, **reading).start() as scan:
-        return signal_sets(load_iteration_log(iter_log_dir), iter_log_dir, repo_dir, scan, meter=meter)
+    policy = POLICIES[evidence]
+    sources = Sources.under(policy, repo_dir, transcript_dirs, options)
+    with sources.transcripts().start() as scan:
+        records = load_iteration_log(iter_log_dir, policy.true_flags)
+        return gathered(records, iter_log_dir, sources, scan, meter=meter).sets
 
 
-def signal_sets(
+class Gathered(NamedTuple):
+    """What was found out about some iterations: their signals, and where they come from when the policy keeps that."""
+
+    sets: list[SignalSet]
+    origins: list[Origin | None]
+
+
+def gathered(
     records: Sequence[IterationRecord],
     iter_log_dir: Path | str,
-    repo_dir: Path | str,
-    scan: TranscriptScan,
+    sources: Sources,
+    scan: Transcripts,
     only: Collection[int] | None = None,
     meter: MeterUse = "votes",
-) -> list[SignalSet]:
-    """Return the signals of loaded records, or of ``only`` some of them; see :func:`build_signal_sets`."""
+) -> Gathered:
+    """Gather the evidence of loaded records, or of ``only`` some of them; see :func:`build_signal_sets`."""
     if not records:
-        return []
-    evidence = Evidence(records, repo_dir, scan, only)
-    sets = assembled([r for r in records if only is None or r.iteration in only], iter_log_dir, evidence, meter)
-    evidence.history.keep()
-    return sets
+        return Gathered([], [])
+    evidence = Evidence(records, sources, scan, only)
+    wanted = [r for r in records if only is None or r.iteration in only]
+    sets = assembled(wanted, iter_log_dir, evidence, meter)
+    evidence.git.keep()
+    return Gathered(sets, [evidence.origin(record) for record in wanted])
 
 
 def assembled(
@@ -148,8 +193,8 @@ def assembled(
         sets.append(
             assemble_signal_set(
                 record,
-                extract_iterlog_signals(record, evidence.repo_dir),
-                git_signals(record, evidence.history, evidence.scopes),
+                evidence.iterlog_signals(record),
+                evidence.git_signals(record),
                 token_efficiency.observe(record, evidence.facts(record.iteration)),
                 objectives.observe(evidence.facts(record.iteration)),
                 hooks.observe(iter_log_dir, record.iteration),
@@ -182,30 +227,31 @@ def assemble_signal_set(
 
 def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:
     """Read what an entry and the artifacts it names say. Never raises; an empty root means no artifacts."""
+    return iterlog_signals(record, repo_root, REFERENCE.pressure(record, repo_root, silent))
+
+
+def iterlog_signals(record: IterationRecord, repo_root: Path | str, pressure: Pressure) -> IterlogSignals:
+    """Read what an entry and the artifacts it names say, beside what a policy made of its corrections."""
     return IterlogSignals(
         scope_claimed=scope.claim(record),
         tests_claimed=tests.claim(record),
         verifier=verifier.observe(record, repo_root),
         verifier_claimed=verifier.claim(record),
         landed_claimed=landed.claim(record),
-        retries=correction_pressure.retries(record),
-        user_corrections=artifact_corrections(repo_root, record.review.decision_artifact),
+        retries=pressure.retries,
+        user_corrections=pressure.corrections,
+        corrections_reported=pressure.reported,
     )
 
 
-def git_signals(record: IterationRecord, history: GitHistory, scopes: dict[str, tuple[str, ...]]) -> GitSignals:
-    """Read what git says about one iteration, from history that was asked already."""
-    return GitSignals(landed.observe(record, history), scope.observe(record, history, scopes))
-
-
 def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSignals:
-    """Ask git about one iteration alone.
+    """Ask git about one iteration alone, as the reference does.
 
     Raises:
         NotARepositoryError: ``repo_dir`` lies in no git work tree.
     """
-    evidence = Evidence([record], repo_dir, transcript_scan())
-    return git_signals(record, evidence.history, evidence.scopes)
+    git = REFERENCE.git(repo_dir, [record])
+    return GitSignals(git.landing(record).value, git.scope(record, declared_scopes(repo_dir)))
 
 
 def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> SignalValue:
@@ -219,13 +265,14 @@ def backfill_iterations(
     *transcript_dirs: Path | str,
     **reading: Unpack[Reading],
 ) -> list[BackfillSignals]:
-    """Read tokens and tool errors off the transcripts, for records sorted by iteration.
+    """Read tokens and tool errors off the transcripts as the reference does, for records sorted by iteration.
 
     Raises:
         NotARepositoryError: ``repo_dir`` lies in no git work tree.
     """
-    with transcript_scan(*transcript_dirs, **reading).start() as scan:
-        evidence = Evidence(records, repo_dir, scan)
+    sources = Sources.of(REFERENCE, repo_dir, transcript_dirs, **reading)
+    with sources.transcripts().start() as scan:
+        evidence = Evidence(records, sources, scan)
         return [token_efficiency.observe(record, evidence.facts(record.iteration)) for record in records]
 
 
@@ -235,7 +282,7 @@ def extract_iteration_objectives(
     *transcript_dirs: Path | str,
     **reading: Unpack[Reading],
 ) -> IterationObjectives:
-    """Check what the transcripts show in one window; None is no window, and no coverage."""
+    """Check what the transcripts show in one window as the reference does; None is no window, and no coverage."""
     if window is None:
         return objectives.observe(None)
     with transcript_scan(*transcript_dirs, **reading) as scan:

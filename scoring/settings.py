@@ -23,15 +23,22 @@ SETTINGS_FILE = Path(".agents/da-score.toml")
 PYPROJECT_FILE = Path("pyproject.toml")
 PYPROJECT_TABLE = "da-score"
 ENVIRONMENT_PREFIX = "DA_SCORE_"
+_VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a command works on, from wherever it was set."""
+    """What a command works on, from wherever it was set.
+
+    ``transcripts`` is ``auto`` (the harnesses' own places) or ``none``; without it the rubric's rules decide, and
+    ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is found.
+    """
 
     iter_log_dir: Path = DEFAULT_LOG_DIR
     repo_dir: Path = Path()
     transcript_dirs: tuple[Path, ...] = ()
+    transcripts: str | None = None
+    trunk: str | None = None
     rubric: str = RUBRIC_VERSION
     json: bool = False
     cache_dir: Path | None = None
@@ -40,10 +47,16 @@ class Settings:
 
 
 _TEXT, _PATH, _PATHS, _FLAG, _COUNT = "text", "a path", "a list of paths", "true or false", "a number above 0"
+_NAME, _WAY = "the name of a branch", "auto or none"
+TRANSCRIPTS = ("auto", "none")
+"""What may be said of transcripts instead of naming folders."""
+
 _KINDS = {
     "iter-log-dir": _PATH,
     "repo-dir": _PATH,
     "transcript-dir": _PATHS,
+    "transcripts": _WAY,
+    "trunk": _NAME,
     "rubric": _TEXT,
     "json": _FLAG,
     "cache-dir": _PATH,
@@ -63,28 +76,49 @@ _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir"
 def resolve_settings(
     options: Mapping[str, Any],
     environment: Mapping[str, str] | None = None,
+    files: bool = True,
 ) -> Settings:
     """Return the settings for some command-line options.
 
     Args:
         options: by long option name without dashes in front (``iter-log-dir``); None and () mean not given.
         environment: the variables to look at; those of the process by default.
+        files: whether the repository's settings files are read.
 
     Raises:
         SettingsError: a file or variable sets something that is unknown or of the wrong kind.
     """
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
-    settings = _from_environment(os.environ if environment is None else environment) | given
-    repository = Path(settings.get("repo-dir", "."))
-    settings = {"iter-log-dir": repository / DEFAULT_LOG_DIR, **_from_files(repository), **settings}
+    for key, value in given.items():
+        _check(key, value, f"--{key}", f"{value!r} is")
+    variables = _from_environment(os.environ if environment is None else environment)
+    repository = Path((variables | given).get("repo-dir", "."))
+    layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), ("the command line", given)]
+    settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR}
+    for where, layer in layers:
+        _lay_over(settings, layer, where)
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
+
+
+def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> None:
+    """Let a stronger source win; folders of transcripts and ``transcripts`` say the same thing, so one drops the other.
+
+    Raises:
+        SettingsError: the source says to read no transcripts and names folders of them.
+    """
+    if layer.get("transcripts") == "none" and layer.get("transcript-dir"):
+        raise SettingsError(f"{where}: transcripts is none and transcript-dir names folders; give one of them")
+    if "transcripts" in layer or "transcript-dir" in layer:
+        settings.pop("transcripts", None)
+        settings.pop("transcript-dir", None)
+    settings.update(layer)
 
 
 def _typed(key: str, value: Any) -> Any:
     kind = _KINDS[key]
     if kind == _PATH:
         return Path(value)
-    if kind == _TEXT:
+    if kind in (_TEXT, _NAME, _WAY):
         return str(value)
     return tuple(Path(path) for path in value) if kind == _PATHS else value
 
@@ -107,8 +141,20 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
                 raise SettingsError(f"{name}: {text!r} is not {kind}")
             found[key] = int(text)
         else:
+            _check(key, text, name, f"{text!r} is")
             found[key] = text
     return found
+
+
+def _check(key: str, value: Any, where: str, what: str) -> None:
+    """Refuse a text that its kind does not allow.
+
+    Raises:
+        SettingsError: naming where it was set.
+    """
+    kind = _KINDS[key]
+    if (kind == _WAY and value not in TRANSCRIPTS) or (kind == _NAME and not str(value).strip()):
+        raise SettingsError(f"{where}: {what} not {kind}")
 
 
 def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
@@ -125,11 +171,14 @@ def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
     return [(where, table[name]) for where, table in places.items() if isinstance(table, dict) and name in table]
 
 
-def _from_files(repository: Path) -> dict[str, Any]:
+def _from_files(repository: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return what the files of a repository set, the stronger one last, each with how errors name it."""
     shared, own = _file_tables(repository)
-    return _checked(shared, repository, f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]") | _checked(
-        own, repository, str(repository / SETTINGS_FILE)
+    places = (
+        (f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]", shared),
+        (str(repository / SETTINGS_FILE), own),
     )
+    return [(where, _checked(given, repository, where)) for where, given in places]
 
 
 def _file_tables(repository: Path) -> tuple[Any, dict[str, Any]]:
@@ -192,6 +241,7 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
         elif not isinstance(value, bool if kind == _FLAG else str):
             raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
         else:
+            _check(key, value, where, f"{key} is {value!r},")
             is_path = kind == _PATH or (key == "rubric" and is_rubric_file(str(value)))
             found[key] = _place(repository, str(value), where) if is_path else value
     return found

@@ -18,7 +18,7 @@ import base64
 import binascii
 import datetime
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 import yaml
@@ -288,10 +288,16 @@ Take: TypeAlias = Callable[["Reader", Node], Any]
 """How one field takes its node."""
 
 
+TRUE_FLAGS = frozenset({"true"})
+"""The spellings of a plain boolean that a tri-state flag takes for true, as the reference does."""
+
+
 class Reader:
     """Takes nodes into typed fields, and counts the work that aliases cause."""
 
-    def __init__(self) -> None:
+    def __init__(self, true_flags: Collection[str] = TRUE_FLAGS) -> None:
+        """Prepare to take nodes; ``true_flags`` are the plain booleans that a tri-state flag takes for true."""
+        self._true_flags = true_flags
         self._decoded = 0
         self._aliased = 0
         self._open_aliases: set[int] = set()
@@ -343,8 +349,8 @@ class Reader:
     def flag(self, node: Node) -> bool | None:
         """Take a tri-state flag: true, false, or None for not reported (null, empty).
 
-        A plain boolean is true only when spelled ``true``; a decimal integer is true unless 0; text is read after
-        trimming. Anything else raises.
+        A plain boolean is true only in the spellings that the reader was given; a decimal integer is true unless 0;
+        text is read after trimming. Anything else raises.
         """
         target = self._enter(node)
         try:
@@ -356,7 +362,7 @@ class Reader:
             tag = target.tag or (STR if target.quoted else resolve(target.value)[0])
             text = target.value
             if tag == BOOL:
-                return text == "true"
+                return text in self._true_flags
             if tag == INT and len(text) <= _LONGEST_INTEGER and _DECIMAL.fullmatch(text):
                 if INT_MIN <= int(text) <= INT_MAX:
                     return int(text) != 0

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo
 
-from scoring.atomic import LITTER_AGE, remove_litter, write_atomically
+from scoring.atomic import LITTER_AGE, remove_litter, write_atomically, write_together
 from scoring.errors import DaScoreError, WriteError
 
 TEMPORARY = re.compile(r"\.da-score-[0-9]+-[0-9a-f]{16}\.tmp")
@@ -511,3 +511,47 @@ class TestLitter:
             os.utime(path, (time.time() - age, time.time() - age))
         remove_litter(tmp_path)
         assert os.listdir(tmp_path) == [new.name]
+
+
+class TestTogether:
+    def test_writes_every_file_whole(self, tmp_path: Path) -> None:
+        files = [(tmp_path / f"{n}.yaml", bytes([n % 256]) * n) for n in range(300)]
+        write_together(files)
+        assert {path: path.read_bytes() for path in sorted(tmp_path.iterdir())} == dict(sorted(files))
+        assert {stat.S_IMODE(path.stat().st_mode) for path, _ in files} == {0o600}
+
+    def test_leaves_a_file_alone_that_holds_the_bytes(self, tmp_path: Path) -> None:
+        write_together([(tmp_path / "a", b"a"), (tmp_path / "b", b"b")])
+        before = {path: path.stat().st_ino for path in tmp_path.iterdir()}
+        write_together([(tmp_path / "a", b"a"), (tmp_path / "b", b"c")])
+        same = {path.name for path in tmp_path.iterdir() if path.stat().st_ino == before[path]}
+        assert (same, (tmp_path / "b").read_bytes()) == ({"a"}, b"c")
+
+    def test_flushes_every_file_before_it_is_renamed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        events: list[str] = []
+        fsync, replace = os.fsync, os.replace
+
+        def flushed(fd: int) -> None:
+            events.append("flush")
+            fsync(fd)
+
+        def renamed(old: Path, new: Path) -> None:
+            events.append("rename")
+            replace(old, new)
+
+        monkeypatch.setattr(os, "fsync", flushed)
+        monkeypatch.setattr(os, "replace", renamed)
+        write_together([(tmp_path / name, b"x") for name in "abc"])
+        assert events == ["flush"] * 3 + ["rename"] * 3 + ["flush"]
+
+    def test_that_fails_names_the_file_and_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        (tmp_path / "b").mkdir()
+        (tmp_path / "c").write_bytes(b"old")
+        with pytest.raises(WriteError, match=r"/b: cannot write: .*; the old file is untouched$"):
+            write_together([(tmp_path / name, b"x") for name in "abc"])
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+        assert ((tmp_path / "a").read_bytes(), (tmp_path / "c").read_bytes()) == (b"x", b"old")
+
+    def test_of_nothing_does_nothing(self, tmp_path: Path) -> None:
+        write_together([])
+        assert list(tmp_path.iterdir()) == []

@@ -25,6 +25,7 @@ from scoring.demo import build_demo
 from scoring.errors import InputError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.discover import FoundLog, find_logs, roots_from_file
+from scoring.jobs.reasons import general
 
 CLAUDE = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
 CODEX = "019cbd3b-b01a-7970-85d9-5954058b4714"
@@ -1084,7 +1085,7 @@ class TestText:
         ],
     )
     def test_joins_reasons_that_differ_in_particulars(self, details: list[str], shown: str) -> None:
-        assert [scoring.jobs.backfill._general(detail) for detail in details] == [shown] * 2
+        assert [general(detail) for detail in details] == [shown] * 2
 
     def test_cannot_write_to_a_terminal(self, project: Project, da_score: DaScore, tmp_path: Path) -> None:
         evil = project.root.rename(tmp_path / "src/a\x1b[31m")

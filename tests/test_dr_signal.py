@@ -18,10 +18,11 @@ from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.assemble import Evidence
 from scoring.cli import main
-from scoring.evidence.transcripts.scan import transcript_scan
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.jobs.fingerprint import inputs_of
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
 from scoring.records.load import load_iteration_log
 from scoring.signals.diminishing_returns import observe, use_under, vote
 from scoring.values import DIMINISHING_RETURNS, SignalValue, absent_signal, present_signal
@@ -504,8 +505,9 @@ class TestBackfill:
     ) -> None:
         log.give(document(*CONVERGED))
         record = load_iteration_log(log.path)[0]
-        with transcript_scan() as scan:
-            evidence = Evidence([record], log.repo.path, scan)
+        sources = Sources.of(REFERENCE, log.repo.path)
+        with sources.transcripts() as scan:
+            evidence = Evidence([record], sources, scan)
             before = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
             change(log)
             after = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
@@ -514,6 +516,7 @@ class TestBackfill:
     def test_does_not_wait_for_a_fifo(self, log: Log) -> None:
         make_fifo(log.path / "iter-1.dr.json")
         record = load_iteration_log(log.path)[0]
-        with transcript_scan() as scan:
-            evidence = Evidence([record], log.repo.path, scan)
+        sources = Sources.of(REFERENCE, log.repo.path)
+        with sources.transcripts() as scan:
+            evidence = Evidence([record], sources, scan)
             assert ends(lambda: inputs_of(record, evidence, log.path, "votes"))

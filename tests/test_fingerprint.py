@@ -16,9 +16,10 @@ import pytest
 from helpers.doors import ends, make_fifo
 from helpers.repos import Repo
 
-from scoring.assemble import Evidence, git_signals
-from scoring.evidence.transcripts.scan import transcript_scan
+from scoring.assemble import Evidence
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
 from scoring.records.load import load_iteration_log
 
 ONE = Fingerprint("inputs", "window", "facts", "git", "sidecar")
@@ -94,9 +95,10 @@ class Project:
 
     def taken(self) -> Fingerprint:
         records = load_iteration_log(self.log)
-        with transcript_scan(self.transcripts) as scan:
-            evidence = Evidence(records, self.repo.path, scan)
-            git = git_signals(records[0], evidence.history, evidence.scopes)
+        sources = Sources.of(REFERENCE, self.repo.path, [self.transcripts])
+        with sources.transcripts() as scan:
+            evidence = Evidence(records, sources, scan)
+            git = evidence.git_signals(records[0])
             inputs = inputs_of(records[0], evidence, self.log)
             return fingerprint(inputs, records[0], evidence, git, b"sidecar")
 

@@ -38,6 +38,7 @@ RELEASED_DIGESTS = {
     "2.0.2": "61bc91f8d7b6e26dc65568929b019a089d6bbc58bdf2b43f6a3c18b97c401ad7",
     "2.1.0": "ca7e8152a5f6d36031b31a535163e4a91ccccc9eddf02f3be153d6cf52daff42",
     "2.2.0": "3108d003916db7d1b1770a4b9d1ffb9763ae45f6058604eca9dd157969fe98b8",
+    "2.3.0": "156c96d9868c06293dcbe937075a37cdf0ef9eeb2917beb80ad20d2cea198886",
 }
 """Never edit a line: a rubric that has been released does not change. A new version is a new line."""
 
@@ -611,7 +612,7 @@ def test_label_description_and_two_way_may_be_left_out() -> None:
         pytest.param(
             "version: 1.0.0\n",
             "version: 1.0.0\nauthor: x\n",
-            "the rubric has an unknown field 'author'; known: version, combination, signals, bands",
+            "the rubric has an unknown field 'author'; known: version, combination, evidence, signals, bands",
             id="unknown field",
         ),
         pytest.param(

@@ -35,7 +35,8 @@ from scoring.compare import (
     diff_scores,
 )
 from scoring.demo import Demo, build_demo
-from scoring.evidence.transcripts.scan import transcript_scan
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
 from scoring.score import score_log, score_log_under
 from scoring.values import SignalValue, absent_signal, present_signal
 
@@ -402,15 +403,14 @@ class TestCommand:
 
 def test_the_evidence_of_both_is_gathered_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = assemble.signal_sets
+    real = assemble.gathered
 
     def counted(*arguments: Any, **named: Any) -> Any:
         calls.append(named)
         return real(*arguments, **named)
 
-    monkeypatch.setattr("scoring.score.signal_sets", counted)
-    with transcript_scan() as scan:
-        one, other = score_log_under([default_rubric(), NEXT], scan, log, Path())
+    monkeypatch.setattr("scoring.score.gathered", counted)
+    one, other = score_log_under([default_rubric(), NEXT], log, {"reference": Sources.of(REFERENCE, Path())})
     assert calls == [{"meter": "votes"}]
     assert diff_logs(one, other).totals().moved == 2
     assert [i.score for i in one.iterations] == [i.score for i in score_log(log, Path()).iterations]

@@ -17,6 +17,8 @@ DEFAULTS = Settings(
     iter_log_dir=Path(".agents/active/iteration-log"),
     repo_dir=Path(),
     transcript_dirs=(),
+    transcripts=None,
+    trunk=None,
     rubric="2.1.0",
     json=False,
     cache_dir=None,
@@ -56,6 +58,8 @@ KEYS = [
     Key("iter-log-dir", "iter_log_dir", (("/a/log", Path("/a/log")), ("/b/log", Path("/b/log")))),
     Key("repo-dir", "repo_dir", (("/a", Path("/a")), ("/b", Path("/b")))),
     Key("transcript-dir", "transcript_dirs", (("/a:/b", (Path("/a"), Path("/b"))), ("/c", (Path("/c"),)))),
+    Key("transcripts", "transcripts", (("auto", "auto"), ("none", "none"))),
+    Key("trunk", "trunk", (("main", "main"), ("upstream/trunk", "upstream/trunk"))),
     Key("rubric", "rubric", (("2.0.2", "2.0.2"), ("/a/rubric.yaml", "/a/rubric.yaml"))),
     Key("json", "json", (("1", True), ("0", False))),
     Key("cache-dir", "cache_dir", (("/a", Path("/a")), ("/b", Path("/b"))), personal=True),
@@ -135,6 +139,65 @@ class TestPrecedence:
         monkeypatch.setenv("DA_SCORE_RUBRIC", "2.0.2")
         assert resolve_settings({}).rubric == "2.0.2"
         assert resolve_settings({}, {}).rubric == "2.1.0"
+
+
+class TestTranscripts:
+    """Folders and ``transcripts`` say the same thing in two ways, so the stronger source decides on both."""
+
+    @pytest.mark.parametrize(
+        ("file", "environment", "options", "found"),
+        [
+            pytest.param('transcript-dir = "/t"', {}, {}, ((Path("/t"),), None), id="a file names a folder"),
+            pytest.param('transcripts = "none"', {}, {}, ((), "none"), id="a file wants none"),
+            pytest.param(
+                'transcripts = "none"', {}, {"transcript-dir": ("/o",)}, ((Path("/o"),), None), id="an option over none"
+            ),
+            pytest.param('transcript-dir = "/t"', {}, {"transcripts": "none"}, ((), "none"), id="none over a folder"),
+            pytest.param('transcript-dir = "/t"', {}, {"transcripts": "auto"}, ((), "auto"), id="auto over a folder"),
+            pytest.param(
+                'transcripts = "auto"\ntranscript-dir = "/t"', {}, {}, ((Path("/t"),), "auto"), id="both in one file"
+            ),
+            pytest.param(
+                'transcripts = "auto"',
+                {"DA_SCORE_TRANSCRIPT_DIR": "/v"},
+                {},
+                ((Path("/v"),), None),
+                id="a variable over auto",
+            ),
+            pytest.param(
+                "",
+                {"DA_SCORE_TRANSCRIPTS": "none"},
+                {"transcript-dir": ("/o",)},
+                ((Path("/o"),), None),
+                id="an option over a variable",
+            ),
+        ],
+    )
+    def test_are_decided_by_the_stronger_source(
+        self, file: str, environment: dict[str, str], options: dict[str, Any], found: tuple[Any, Any]
+    ) -> None:
+        Path(".agents/da-score.toml").write_text(file + "\n")
+        settings = resolve_settings(options, environment)
+        assert (settings.transcript_dirs, settings.transcripts) == found
+
+    def test_that_are_none_and_named_in_one_place_are_refused(self) -> None:
+        with pytest.raises(SettingsError, match=r"^the command line: transcripts is none and transcript-dir names "):
+            resolve_settings({"transcripts": "none", "transcript-dir": ("t",)}, {})
+        Path(".agents/da-score.toml").write_text('transcripts = "none"\ntranscript-dir = "t"\n')
+        with pytest.raises(SettingsError, match=r"^\.agents/da-score\.toml: transcripts is none and transcript-dir"):
+            resolve_settings({}, {})
+
+    @pytest.mark.parametrize(
+        ("variable", "text", "kind"),
+        [("TRANSCRIPTS", "all", "auto or none"), ("TRUNK", " ", "the name of a branch")],
+    )
+    def test_and_the_trunk_are_checked_in_variables(self, variable: str, text: str, kind: str) -> None:
+        with pytest.raises(SettingsError, match=f"^DA_SCORE_{variable}: '{text}' is not {kind}$"):
+            resolve_settings({}, {f"DA_SCORE_{variable}": text})
+
+    def test_and_the_trunk_are_checked_in_options(self) -> None:
+        with pytest.raises(SettingsError, match=r"^--trunk: '' is not the name of a branch$"):
+            resolve_settings({"trunk": ""}, {})
 
 
 class TestRepository:
@@ -262,6 +325,8 @@ WRONG_KINDS = {
     "iter-log-dir": ("a path", ["1", "true", '["log"]', "{a = 1}", "2026-01-01"]),
     "repo-dir": ("a path", ["1", "false", "[]"]),
     "transcript-dir": ("a list of paths", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
+    "transcripts": ("auto or none", ['"all"', '""', '"AUTO"', "true", '["auto"]']),
+    "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
     "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
     "json": ("true or false", ['"true"', "1", "0", "[]"]),
     "no-cache": ("true or false", ['"1"', "1"]),
@@ -300,7 +365,7 @@ class TestFiles:
     def test_every_key_has_its_wrong_kinds(self) -> None:
         assert list(WRONG_KINDS) == [key.name for key in KEYS if not key.personal]
 
-    @pytest.mark.parametrize("key", ["rubrics", "iter_log_dir", "JSON", "no-write", '""', "trunk"])
+    @pytest.mark.parametrize("key", ["rubrics", "iter_log_dir", "JSON", "no-write", '""', "branch"])
     def test_an_unknown_key_is_refused(self, file: Path, key: str) -> None:
         where = self.write(file, f"{key} = true\n")
         known = ", ".join(sorted(key.name for key in KEYS if not key.personal))

@@ -22,6 +22,8 @@ COMMANDS = {
     "integrity": "scoring.cli.integrity",
     "close-task": "scoring.cli.close_task",
     "backfill": "scoring.cli.backfill",
+    "doctor": "scoring.cli.doctor",
+    "init": "scoring.cli.init",
     "hook": "scoring.cli.hook",
     "rubric": "scoring.cli.rubric",
     "dr": "scoring.cli.dr",
@@ -101,7 +103,18 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         type=click.Path(path_type=Path),
         multiple=True,
         metavar="DIR",
-        help="A folder of agent transcripts (*.jsonl directly inside); may be given several times.",
+        help="A folder of agent transcripts, which counts whole; may be given several times.",
+    ),
+    "transcripts": click.option(
+        "--transcripts",
+        metavar="auto|none",
+        help="Where no folder is given: the harnesses' own places, this repository's work only, or none at all.  "
+        "[default: auto from rubric 2.3.0 on]",
+    ),
+    "trunk": click.option(
+        "--trunk",
+        metavar="REF",
+        help="The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
     ),
     "rubric": click.option(
         "--rubric", metavar="VERSION|FILE", help="The rubric to score under: a released version or a rubric file."
@@ -159,5 +172,14 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
-EVIDENCE_OPTIONS = ("iter-log-dir", "repo-dir", "transcript-dir", "cache-dir", "no-cache", "processes")
+EVIDENCE_OPTIONS = (
+    "iter-log-dir",
+    "repo-dir",
+    "transcript-dir",
+    "transcripts",
+    "trunk",
+    "cache-dir",
+    "no-cache",
+    "processes",
+)
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")

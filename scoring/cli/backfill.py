@@ -13,12 +13,13 @@ import click
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import warn, write, write_json
-from scoring.cli.reading import cache_dir
+from scoring.cli.reading import cache_dir, without_effect
 from scoring.cli.reports import backfill_line, backfill_payload, backfill_text
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git import GitRepository
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.discover import FoundLog, find_logs, roots_from_file
+from scoring.policies import policy_of
 from scoring.settings import resolve_settings
 
 
@@ -115,7 +116,11 @@ def _job(log: FoundLog, options: dict[str, Any]) -> LogJob:
     """
     repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
     settings = resolve_settings(options | {"repo-dir": repository})
-    return LogJob(log.iter_log_dir, Path(repository), settings.transcript_dirs, find_rubric(settings.rubric))
+    rubric = find_rubric(settings.rubric)
+    for text in without_effect(settings, policy_of(rubric)):
+        warn(f"{log.iter_log_dir}: {text}")
+    named = settings.transcript_dirs
+    return LogJob(log.iter_log_dir, Path(repository), named, rubric, settings.transcripts, settings.trunk)
 
 
 def _terminate(*_: object) -> None:

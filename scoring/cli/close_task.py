@@ -56,19 +56,18 @@ def command(
             return
         settings = _settings(options, hook)
         from rubric import find_rubric
-        from scoring.cli.reading import reading
+        from scoring.cli.reading import options as evidence_options
         from scoring.jobs.close_task import close_task
 
-        how = reading(settings)
-        how["warn"] = warnings.append
         closed = close_task(
             settings.iter_log_dir,
             settings.repo_dir,
-            *_transcript_dirs(settings, hook),
+            *settings.transcript_dirs,
             rubric=find_rubric(settings.rubric),
             iteration=iteration,
             recompute=score_recompute,
-            **how,
+            hinted=_hinted(settings, hook),
+            **evidence_options(settings, warn=warnings.append),
         )
     if settings.json:
         write_json(closed.as_dict())
@@ -146,10 +145,10 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
     return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})
 
 
-def _transcript_dirs(settings: Settings, hook: HookInput) -> list[Path]:
-    """Return the folders of the settings, and those of the harness that are not among them under another name."""
-    found = list(settings.transcript_dirs)
-    known = {os.path.realpath(folder) for folder in found}
+def _hinted(settings: Settings, hook: HookInput) -> list[Path]:
+    """Return the folders that the harness names and the settings do not name in another way."""
+    found: list[Path] = []
+    known = {os.path.realpath(folder) for folder in settings.transcript_dirs}
     for folder in hook.transcript_dirs:
         if os.path.isdir(folder) and (real := os.path.realpath(folder)) not in known:
             known.add(real)

@@ -84,6 +84,10 @@ def summary(diff: RubricDiff) -> list[str]:
         lines.append(f"Combination: {printable(diff.before.combination)} in both.")
     else:
         lines.append(f"Combination: {printable(diff.before.combination)} → {printable(diff.after.combination)}")
+    if diff.before.evidence == diff.after.evidence:
+        lines.append(f"Evidence: {diff.before.evidence} in both.")
+    else:
+        lines.append(f"Evidence: {diff.before.evidence} → {diff.after.evidence}; each side is read by its own rules.")
     if diff.same_bands:
         lines.append(f"Bands: {_bands(diff.before)} in both.")
     else:
@@ -178,6 +182,7 @@ def comparison_payload(
         "a": _rubric(diff.before),
         "b": _rubric(diff.after),
         "same_combination": diff.same_combination,
+        "same_evidence": diff.before.evidence == diff.after.evidence,
         "same_bands": diff.same_bands,
         "same_proportions": diff.same_proportions,
         "signals": [_spec(spec) for spec in diff.signals],
@@ -189,7 +194,8 @@ def comparison_payload(
 
 def _rubric(rubric: Rubric) -> dict[str, Any]:
     bands = [{"name": band.name, "min": band.min} for band in rubric.bands]
-    return {"version": rubric.version, "combination": rubric.combination, "bands": bands}
+    rules = {"combination": rubric.combination, "evidence": rubric.evidence}
+    return {"version": rubric.version, **rules, "bands": bands}
 
 
 def _spec(spec: SpecChange) -> dict[str, Any]:

@@ -37,20 +37,21 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
             recompute = True
     if recompute:
         from rubric import find_rubric
-        from scoring.cli.reading import reading
+        from scoring.cli.reading import options as evidence_options
         from scoring.jobs.loss import loss_on_disk, loss_warning
+        from scoring.policies import policy_of
         from scoring.score import examine_iteration
-        from scoring.sidecars.scores import write_persisted_score
+        from scoring.sidecars.origins import write_score
 
         rubric = find_rubric(settings.rubric)
-        how = reading(settings)
+        how = evidence_options(settings, policy_of(rubric))
         scored_now = examine_iteration(
             log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, observe=True, **how
         )
         score = scored_now.persisted
-        if lost := loss_on_disk(log_dir, score):
+        if lost := loss_on_disk(log_dir, score, scored_now.origin):
             warn(loss_warning(iteration, lost))
-        write_persisted_score(log_dir, score)
+        write_score(log_dir, score, scored_now.origin)
     deliberation = scored_now.signals.deliberation if scored_now else deliberation_of(log_dir, iteration)
     if settings.json:
         from scoring.cli.payloads import score_payload, scored_now_payload

@@ -1,15 +1,76 @@
-"""How commands read transcripts: warnings to standard error, and the index in the user's cache directory."""
+"""How commands read evidence: by which rules, where from, and what is said of settings that those rules do not know."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from rubric import Rubric, evidence_of
 from scoring.cli.output import warn
-from scoring.evidence.transcripts.scan import Reading
+from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.policies import POLICIES
+from scoring.policies.door import EvidencePolicy
+from scoring.policies.sources import Options, Sources
 from scoring.settings import Settings
 
 
-def reading(settings: Settings) -> Reading:
-    """Return how transcripts are read under some settings."""
-    return {"warn": warn, "cache_dir": cache_dir(settings), "processes": settings.processes}
+def sources(
+    settings: Settings,
+    policy: EvidencePolicy | None = None,
+    hinted: Sequence[Path] = (),
+    warn: Warn = warn,
+) -> Sources:
+    """Return where evidence comes from under some settings.
+
+    Args:
+        settings: what was set.
+        policy: the rules; by default those of the rubric of the settings, which is not loaded for that.
+        hinted: folders of transcripts that a harness named.
+        warn: takes warnings, also of settings that have no effect under the policy.
+
+    Raises:
+        RubricError: the rubric that the settings name cannot be used.
+    """
+    policy = policy or POLICIES[evidence_of(settings.rubric)]
+    return Sources.under(policy, settings.repo_dir, settings.transcript_dirs, options(settings, policy, warn), hinted)
+
+
+def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
+    """Return where evidence comes from under the rules of each of some rubrics, by the name of the rules.
+
+    A setting that only some of them know has an effect, so nothing is said of it.
+    """
+    rules = dict.fromkeys(rubric.evidence for rubric in rubrics)
+    silently: Warn = warn if len(rules) == 1 else silent
+    found = {}
+    for name in rules:
+        how = options(settings, POLICIES[name], silently)
+        how["warn"] = warn
+        found[name] = Sources.under(POLICIES[name], settings.repo_dir, settings.transcript_dirs, how)
+    return found
+
+
+def options(settings: Settings, policy: EvidencePolicy | None = None, warn: Warn = warn) -> Options:
+    """Return the same as the options of a library function; raises as :func:`sources`."""
+    policy = policy or POLICIES[evidence_of(settings.rubric)]
+    for text in without_effect(settings, policy):
+        warn(text)
+    found: Options = {"warn": warn, "cache_dir": cache_dir(settings), "processes": settings.processes}
+    found["trunk"] = settings.trunk
+    if settings.transcripts is not None:
+        found["transcripts"] = "none" if settings.transcripts == "none" else "auto"
+    return found
+
+
+def without_effect(settings: Settings, policy: EvidencePolicy) -> list[str]:
+    """Return a warning for every setting that the rules of a policy do not know."""
+    if policy.looks_around:
+        return []
+    where = f"rubric {settings.rubric} has the evidence rules of the reference"
+    texts = []
+    if settings.trunk is not None:
+        texts.append(f"{where}, whose trunk is the local branch master: trunk {settings.trunk!r} has no effect")
+    if settings.transcripts == "auto":
+        texts.append(f"{where}, which know no harness's own places: name folders with --transcript-dir")
+    return texts
 
 
 def cache_dir(settings: Settings) -> Path | None:

@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from rubric import RUBRIC_VERSION, Rubric, find_rubric, load_rubric, released_rubric, rubric_versions
+from rubric import (
+    EVIDENCE_CORRECTED,
+    EVIDENCE_REFERENCE,
+    RUBRIC_VERSION,
+    Rubric,
+    find_rubric,
+    load_rubric,
+    released_rubric,
+    rubric_versions,
+)
 from scoring.cli.app import EVIDENCE_OPTIONS, settings_options, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
@@ -75,12 +84,10 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
     if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
-        from scoring.cli.reading import reading
-        from scoring.evidence.transcripts.scan import transcript_scan
+        from scoring.cli.reading import sources_of_each
         from scoring.score import score_log_under
 
-        with transcript_scan(*settings.transcript_dirs, **reading(settings)).start() as scan:
-            one, other = score_log_under([before, after], scan, settings.iter_log_dir, settings.repo_dir)
+        one, other = score_log_under([before, after], settings.iter_log_dir, sources_of_each([before, after], settings))
         log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
     from scoring.cli import comparison
 
@@ -95,11 +102,18 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
         write(comparison.comparison_text(found, log, place, tasks))
 
 
+_EVIDENCE = {
+    EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
+    EVIDENCE_CORRECTED: "corrected (read as it really lies on disk)",
+}
+
+
 def _text(rubric: Rubric) -> str:
     lines = [f"Rubric {printable(rubric.version)}   {rubric.combination}\n\n"]
     lines.append(f"{'SIGNAL':<22}{'WEIGHT':<9}{'TWO-WAY':<9}LABEL\n")
     for s in rubric.signals:
         lines.append(f"{printable(s.id):<22}{s.weight:<9.4g}{'yes' if s.two_way else 'no':<9}{printable(s.label)}\n")
         lines.append(f"{'':<40}{printable(s.description)}\n")
-    lines.append("\nBANDS  " + "   ".join(f"{printable(b.name)} from {b.min:g}" for b in rubric.bands) + "\n")
+    lines.append(f"\nEVIDENCE  {_EVIDENCE[rubric.evidence]}\n")
+    lines.append("BANDS  " + "   ".join(f"{printable(b.name)} from {b.min:g}" for b in rubric.bands) + "\n")
     return "".join(lines)

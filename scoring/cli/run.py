@@ -4,8 +4,7 @@ import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, warn, write, write_json
-from scoring.cli.reading import reading
-from scoring.evidence.transcripts.scan import transcript_scan
+from scoring.cli.reading import sources
 from scoring.settings import Settings
 
 
@@ -20,19 +19,20 @@ def command(settings: Settings, no_write: bool) -> None:
     Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary.
     """
     log_dir = settings.iter_log_dir
-    with transcript_scan(*settings.transcript_dirs, **reading(settings)).start() as scan:
+    evidence = sources(settings)
+    with evidence.transcripts().start() as scan:
         # Transcripts are being read by now, in a process of their own; the rest is loaded meanwhile.
         from rubric import find_rubric
         from scoring.score import score_log_with, write_scored_log
 
-        scored = score_log_with(scan, log_dir, settings.repo_dir, find_rubric(settings.rubric), observe=settings.json)
+        scored = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
     written = None
     if not no_write and scored.iterations:
         from scoring.jobs.loss import loss_on_disk, loss_warning
 
-        for score in (i.persisted for i in scored.iterations):
-            if lost := loss_on_disk(log_dir, score):
-                warn(loss_warning(score.iteration, lost))
+        for scored_now in scored.iterations:
+            if lost := loss_on_disk(log_dir, scored_now.persisted, scored_now.origin):
+                warn(loss_warning(scored_now.record.iteration, lost))
         iterations, sessions = write_scored_log(log_dir, scored, warn)
         written = len(iterations), len(sessions)
     if settings.json:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.text import cell, printable
+from scoring.text import cell, printable, spans
 from scoring.values import DIMINISHING_RETURNS
 
 if TYPE_CHECKING:  # a table is drawn of what somebody else has loaded
@@ -187,14 +187,3 @@ def integrity_cells(row: "IntegritySummary") -> tuple[str, ...]:
         "-" if row.worst_delta is None else f"{row.worst_delta:+.3f}",
         spans(row.over_claimed) or "-",
     )
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as runs: ``1-3, 7``."""
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and runs[-1][1] == n - 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

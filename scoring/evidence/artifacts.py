@@ -18,26 +18,37 @@ from scoring.yamlread import Reader, Take, items_of, parse
 
 def artifact_status(repo_root: Path | str, path: str) -> str:
     """Return the ``status`` of a verifier's result artifact, "" when there is none."""
-    return str(_read(repo_root, path, {"status": Reader.string}).get("status", ""))
+    return str((_read(repo_root, path, {"status": Reader.string}) or {}).get("status", ""))
 
 
 def artifact_corrections(repo_root: Path | str, path: str) -> int:
     """Return the number of user corrections and in-loop retries in a review's decision artifact, 0 when unusable."""
+    return sum((reported_corrections(repo_root, path) or {}).values())
+
+
+def reported_corrections(repo_root: Path | str, path: str) -> dict[str, int] | None:
+    """Return the counts in a review's decision artifact, by the names of their fields; None when it is unusable."""
     fields = {"user_corrections": items_of(Reader.string), "retries_in_loop": Reader.integer}
     given = _read(repo_root, path, {"post_invocation": lambda reader, node: reader.struct(node, fields)})
+    if given is None:
+        return None
     after = given.get("post_invocation", {})
-    return len(after.get("user_corrections", ())) + int(after.get("retries_in_loop", 0))
+    return {
+        "user_corrections": len(after.get("user_corrections", ())),
+        "retries_in_loop": int(after.get("retries_in_loop", 0)),
+    }
 
 
-def _read(repo_root: Path | str, path: str, fields: Mapping[str, Take]) -> dict[str, Any]:
+def _read(repo_root: Path | str, path: str, fields: Mapping[str, Take]) -> dict[str, Any] | None:
+    """Return some fields of an artifact; None when it is unusable."""
     found = artifact_path(repo_root, path)
     if found is None:
-        return {}
+        return None
     try:
         node = parse(read_file(found))
         return {} if node is None else Reader().struct(node, fields)
     except (InputError, FileNotFoundError):
-        return {}
+        return None
 
 
 def artifact_path(repo_root: Path | str, path: str) -> Path | None:

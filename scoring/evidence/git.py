@@ -50,6 +50,7 @@ _CONFIG = (
     "protocol.allow=never",
 )
 _ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -105,10 +106,10 @@ class GitRepository:
         self.directory = Path(directory)
         self._trusted: tuple[str, ...] = ()
         question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
-        answer = self._ask(*question)
+        answer = self.ask(*question)
         if answer.returncode and b"dubious ownership" in answer.stderr:
             self._trusted = self._trusted_directories()
-            answer = self._ask(*question)
+            answer = self.ask(*question)
         inside, _, common_dir = answer.stdout.rstrip(b"\n").partition(b"\n")
         if answer.returncode or inside != b"true":
             why = answer.stderr.decode(errors="replace").strip().splitlines()
@@ -122,7 +123,7 @@ class GitRepository:
     @property
     def top_level(self) -> Path:
         """The top of the work tree, a linked one's own."""
-        answer = self._run("rev-parse", "--path-format=absolute", "--show-toplevel")
+        answer = self.run("rev-parse", "--path-format=absolute", "--show-toplevel")
         return Path(os.fsdecode(answer.removesuffix(b"\n")))
 
     def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
@@ -134,30 +135,30 @@ class GitRepository:
         found: dict[str, str | None] = dict.fromkeys(wanted)
         asked = [name for name in wanted if name and not _UNSAFE_IN_NAME.search(name)]
         while asked:
-            answer = self._ask("cat-file", "--batch-check", given=b"".join(_bytes(n) + b"^{commit}\n" for n in asked))
+            answer = self.ask("cat-file", "--batch-check", given=b"".join(_bytes(n) + b"^{commit}\n" for n in asked))
             lines = answer.stdout.split(b"\n")[:-1]
             for name, line in zip(asked, lines, strict=False):
                 if m := _SHA.match(line):
                     found[name] = m[1].decode()
             if not answer.returncode:
                 break
-            self._run("cat-file", "--batch-check", given=_NO_NAME)  # git itself works
+            self.run("cat-file", "--batch-check", given=_NO_NAME)  # git itself works
             # Some names (an upstream that is not set, a path outside) make git give up: the first one unanswered.
             asked = asked[len(lines) + 1 :]
         return found
 
     def walk(self, tip: str) -> list[TrunkCommit]:
         """Return a commit and its ancestors, newest first, as ``git log`` orders them."""
-        return _trunk_commits(self._run("log", *_TRUNK_FORMAT, tip, "--"))
+        return _trunk_commits(self.run("log", *_TRUNK_FORMAT, tip, "--"))
 
     def order(self, tip: str) -> list[str]:
         """Return the SHAs of a commit and its ancestors, in the order of :meth:`walk`."""
-        return self._run("rev-list", tip, "--").decode().split()
+        return self.run("rev-list", tip, "--").decode().split()
 
     def describe(self, shas: Iterable[str]) -> list[TrunkCommit]:
         """Return what :meth:`walk` says of some commits, in their order."""
         given = "".join(f"{sha}\n" for sha in shas).encode()
-        return _trunk_commits(self._run("log", "--no-walk=unsorted", "--stdin", *_TRUNK_FORMAT, given=given))
+        return _trunk_commits(self.run("log", "--no-walk=unsorted", "--stdin", *_TRUNK_FORMAT, given=given))
 
     def show(self, shas: Iterable[str]) -> dict[str, ShownCommit]:
         """Return the time and the changed files of commits, as ``git show --name-only`` names them.
@@ -176,14 +177,14 @@ class GitRepository:
             if (answer := self._show([sha])).returncode == 0:
                 shown.update(_shown(answer.stdout))
             else:
-                time = self._ask("log", "--no-walk", "--no-patch", "--format=%x00%H %ct", sha, "--")
+                time = self.ask("log", "--no-walk", "--no-patch", "--format=%x00%H %ct", sha, "--")
                 shown.update((name, ShownCommit(commit.time, None)) for name, commit in _shown(time.stdout))
         return shown
 
     def _show(self, shas: list[str]) -> "subprocess.CompletedProcess[bytes]":
         given = "".join(f"{sha}\n" for sha in shas).encode()
         options = ("--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
-        return self._ask("show", "--stdin", *options, given=given)
+        return self.ask("show", "--stdin", *options, given=given)
 
     def _trusted_directories(self) -> tuple[str, ...]:
         """Read the caller's ``safe.directory``, the one user setting that is honoured."""
@@ -194,11 +195,17 @@ class GitRepository:
         )
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
-    def _ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        """Run git here, whatever comes of it. Arguments are ours; what a log or a repository says is ``given``."""
         return _git(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments, given)
 
-    def _run(self, *arguments: str, given: bytes = b"") -> bytes:
-        return _demand(self.directory, self._ask(*arguments, given=given), arguments[0])
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Return what git prints; see :meth:`ask`.
+
+        Raises:
+            GitError: it failed; the text says why.
+        """
+        return _demand(self.directory, self.ask(*arguments, given=given), arguments[0])
 
 
 def _environment() -> dict[str, str]:
@@ -277,12 +284,52 @@ def import_repository(directory: Path, stream: bytes) -> None:
         _demand(directory, _git(directory, settings, arguments, given), arguments[0])
 
 
+def ask_in(directory: Path, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    """Run git in a repository of our own making, whatever comes of it."""
+    return _git(directory, (), arguments, given)
+
+
+def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
+    """Run git in a repository of our own making, on a file as its input, and return what it prints line by line.
+
+    Nothing is held of what may be gigabytes.
+
+    Raises:
+        GitError: it failed; whatever it printed before has been returned.
+    """
+    command = _command(directory, (), arguments)
+    with (
+        open(given, "rb") as source,
+        subprocess.Popen(
+            command,
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            start_new_session=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            yield from process.stdout
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise GitError(f"{directory}: git {arguments[0]} failed: exit {process.returncode}")
+
+
 def _git(
     directory: Path, settings: Iterable[str], arguments: Iterable[str], given: bytes
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run git in a directory with the fixed environment and settings, and some of the caller's."""
+    return _start(_command(directory, settings, arguments), _environment(), given)
+
+
+def _command(directory: Path, settings: Iterable[str], arguments: Iterable[str]) -> list[str]:
     options = [part for setting in (*_CONFIG, *settings) for part in ("-c", setting)]
-    return _start(["git", "--no-pager", "-C", os.fspath(directory), *options, *arguments], _environment(), given)
+    return ["git", "--no-pager", "-C", os.fspath(directory), *options, *arguments]
 
 
 def _demand(directory: Path, answer: "subprocess.CompletedProcess[bytes]", command: str) -> bytes:

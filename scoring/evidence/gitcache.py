@@ -13,6 +13,7 @@ import json
 import os
 import zlib
 from pathlib import Path
+from typing import Any
 
 from scoring.atomic import remove_litter, write_atomically
 from scoring.errors import InputError, WriteError
@@ -22,6 +23,8 @@ from scoring.evidence.git import ShownCommit, TrunkCommit
 FORMAT = 1
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
 
+UNUSABLE = (OSError, InputError, ValueError, TypeError, KeyError, IndexError, RecursionError)
+"""What a cache file that is not what it should be raises; it is then as if it were not there."""
 
 _SIZE_LIMIT = 1 << 30
 
@@ -36,7 +39,9 @@ class GitCache:
             cache_dir: where caches lie; None keeps nothing.
             repository: the repository's own directory, which all its work trees share.
         """
-        self._place = None if cache_dir is None or _may_change(repository) else _place(cache_dir, repository)
+        self._place = (
+            None if cache_dir is None or may_change(repository) else place_of(cache_dir, f"git-{FORMAT}", repository)
+        )
         self._repository = os.fspath(repository)
         self.shown: dict[str, ShownCommit] = {}
         self.trunk: dict[str, TrunkCommit] = {}
@@ -44,16 +49,10 @@ class GitCache:
         """The order of the last walk, by its tip."""
         self.changed = False
         if self._place is not None:
-            with contextlib.suppress(OSError, InputError, ValueError, TypeError, KeyError, IndexError, RecursionError):
-                self._load(read_file(self._place, _SIZE_LIMIT))
+            with contextlib.suppress(*UNUSABLE):
+                self._load(kept_content(self._place, FORMAT, self._repository))
 
-    def _load(self, data: bytes) -> None:
-        checksum, _, rest = data.partition(b"\n")
-        if int(checksum, 16) != zlib.crc32(rest):
-            return
-        kept = json.loads(rest)
-        if kept["format"] != FORMAT or kept["repository"] != self._repository:
-            return
+    def _load(self, kept: dict[str, Any]) -> None:
         shown = {sha: ShownCommit(time, tuple(files)) for sha, (time, files) in kept["shown"].items()}
         trunk = {sha: TrunkCommit(sha, subject, message.encode("latin-1")) for sha, subject, message in kept["trunk"]}
         self.shown, self.trunk, self.walks = shown, trunk, kept["walks"]
@@ -63,27 +62,48 @@ class GitCache:
         if self._place is None or not self.changed:
             return
         content = {
-            "format": FORMAT,
-            "repository": self._repository,
             "shown": self.shown,
             "trunk": [(c.sha, c.subject, c.message.decode("latin-1")) for c in self.trunk.values()],
             "walks": self.walks,
         }
-        rest = json.dumps(content).encode()
         with contextlib.suppress(OSError, WriteError):
-            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            remove_litter(self._place.parent)
-            write_atomically(self._place, f"{zlib.crc32(rest):08x}\n".encode() + rest, durable=False)
+            keep_content(self._place, FORMAT, self._repository, content)
             self.changed = False
 
 
-def _place(cache_dir: Path, repository: Path) -> Path:
+def kept_content(place: Path, file_format: int, repository: str) -> dict[str, Any]:
+    """Return what a cache file keeps of a repository.
+
+    Raises:
+        One of :data:`UNUSABLE`: there is none, it is not whole, or it is of another format or repository.
+    """
+    checksum, _, rest = read_file(place, _SIZE_LIMIT).partition(b"\n")
+    kept: dict[str, Any] = json.loads(rest) if int(checksum, 16) == zlib.crc32(rest) else {}
+    if kept["format"] != file_format or kept["repository"] != repository:
+        raise ValueError("of another format or repository")
+    return kept
+
+
+def keep_content(place: Path, file_format: int, repository: str, content: dict[str, Any]) -> None:
+    """Write a cache file.
+
+    Raises:
+        OSError, WriteError: it cannot be written.
+    """
+    rest = json.dumps({"format": file_format, "repository": repository, **content}).encode()
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    remove_litter(place.parent)
+    write_atomically(place, f"{zlib.crc32(rest):08x}\n".encode() + rest, durable=False)
+
+
+def place_of(cache_dir: Path, kind: str, repository: Path) -> Path:
+    """Return where a cache of some kind and format (``git-1``) is kept for a repository."""
     from hashlib import blake2b
 
-    return cache_dir / f"git-{FORMAT}" / f"{blake2b(os.fsencode(repository), digest_size=16).hexdigest()}.cache"
+    return cache_dir / kind / f"{blake2b(os.fsencode(repository), digest_size=16).hexdigest()}.cache"
 
 
-def _may_change(repository: Path) -> bool:
+def may_change(repository: Path) -> bool:
     """Tell whether what a commit says may change in this repository."""
     with contextlib.suppress(OSError):
         if b" refs/replace/" in (repository / "packed-refs").read_bytes():

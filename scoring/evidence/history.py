@@ -44,6 +44,11 @@ class GitHistory:
         self._resolved = repository.resolve([*names, branch])
         self._tip = self._resolved[branch]
 
+    @property
+    def tip(self) -> str | None:
+        """The SHA of the trunk's tip; None when there is no such branch."""
+        return self._tip
+
     def keep(self) -> None:
         """Keep what was learnt for the next run."""
         self._cache.save()

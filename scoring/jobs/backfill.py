@@ -5,7 +5,6 @@ whatever happens next (contract section 5, backfill).
 """
 
 import datetime
-import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -14,24 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
-from scoring.assemble import Evidence, assembled, git_signals
+from scoring.assemble import Evidence, assembled
 from scoring.atomic import remove_litter
 from scoring.errors import DaScoreError, InputError, NotFoundError
 from scoring.evidence.files import read_file
-from scoring.evidence.transcripts.scan import transcript_scan
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
-from scoring.jobs.loss import lost_signals
+from scoring.jobs.loss import lost_evidence
+from scoring.jobs.reasons import general
+from scoring.origin import Origin, changed_between
+from scoring.policies import policy_of
+from scoring.policies.sources import Sources
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.emitter import emit
+from scoring.sidecars.origins import read_origin, write_origin, write_score
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
     is_plain_session_id,
     iteration_score_path,
     read_iteration_score,
-    write_persisted_score,
     write_session_score,
 )
 from scoring.signals.diminishing_returns import use_under
@@ -60,6 +62,8 @@ class LogJob:
     repo_dir: Path
     transcript_dirs: tuple[Path, ...] = ()
     rubric: Rubric | None = None
+    transcripts: str | None = None
+    trunk: str | None = None
 
 
 @dataclass(slots=True)
@@ -125,47 +129,67 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
 
 def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport) -> None:
     log = job.iter_log_dir
-    with transcript_scan(
-        *job.transcript_dirs,
+    sources = Sources.of(
+        policy_of(plan.rubric),
+        job.repo_dir,
+        job.transcript_dirs,
+        transcripts=job.transcripts,
+        trunk=job.trunk,
         warn=report.warnings.append,
         cache_dir=plan.cache_dir,
         processes=plan.processes,
         keep=not plan.dry_run,
-    ).start() as scan:
-        records = load_iteration_log(log)
+    )
+    with sources.transcripts().start() as scan:
+        records = load_iteration_log(log, sources.policy.true_flags)
         if not records:
             return
-        evidence = Evidence(records, job.repo_dir, scan)
+        evidence = Evidence(records, sources, scan)
         meter = use_under(plan.rubric)
         inputs = [inputs_of(record, evidence, log, meter) for record in records]
         sets = assembled(records, log, evidence, meter)
     if not plan.dry_run:
-        evidence.history.keep()
+        evidence.git.keep()
         remove_litter(log)
     standing: dict[int, PersistedScore] = {}
     for record, signals, fed in zip(records, sets, inputs, strict=True):
         new = build_persisted_score(plan.rubric.score(signals), record)
         data = emit(new.as_dict())
-        git = git_signals(record, evidence.history, evidence.scopes)
-        found = fingerprint(fed, record, evidence, git, data)
+        found = fingerprint(fed, record, evidence, evidence.git_signals(record), data)
+        now = evidence.origin(record)
+        was = read_origin(log, record.iteration) if now else None
         old, old_data = _on_disk(log, record.iteration)
         reason = _reason(record, plan, evidence, found, store.get(record.iteration), old, old_data, data, report)
-        if reason and old and not plan.allow_evidence_loss and (lost := lost_signals(old, new)):
+        reason = _with_origins(reason, was, now)
+        if reason and old and not plan.allow_evidence_loss and (lost := lost_evidence(old, new, was, now)):
             report.kept[record.iteration] = lost
             reason = None
         if reason:
             report.scored[record.iteration] = reason
             if not plan.dry_run:
-                write_persisted_score(log, new)
+                write_score(log, new, now)
                 store.put(record.iteration, found)
         elif old_data == data and not plan.dry_run:
             store.put(record.iteration, found)
+            if now and was is None:
+                write_origin(log, now, new.rubric_version)
         stands = new if reason else old
         if stands is not None:
             standing[record.iteration] = stands
-            report.absent.update((row.signal, _general(row.detail)) for row in stands.breakdown if not row.present)
+            report.absent.update((row.signal, general(row.detail)) for row in stands.breakdown if not row.present)
     if not plan.dry_run:
         _write_sessions(log, plan.rubric, records, standing, report)
+
+
+_UNKNOWN = "result differs, and what it came from was not kept"
+
+
+def _with_origins(reason: str | None, was: Origin | None, now: Origin | None) -> str | None:
+    """Say what changed, where only the evidence that was kept beside the sidecar can tell."""
+    if reason != _UNKNOWN or was is None or now is None:
+        return reason
+    told = changed_between(was, now)
+    return f"evidence changed ({'; '.join(told)})" if told else "inputs changed"
 
 
 def _reason(
@@ -196,7 +220,7 @@ def _reason(
         return "forced"
     if then is None or then.sidecar != digest_of(old_data):
         if old_data != data:
-            return "result differs, and what it came from was not kept"
+            return _UNKNOWN
     elif not now.same_inputs(then):
         if old_data != data:
             return "inputs changed"
@@ -254,19 +278,3 @@ def _write_sessions(
         elif len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
             refs = [SessionIterRef(s.iteration, s.scored, s.value, s.band) for s in scores]
             write_session_score(log, session_score(rubric, session_id, refs))
-
-
-_PARTICULARS = (
-    (re.compile(r"iter-\d+"), "iter-N"),
-    (re.compile(r'"(?:[^"\\]|\\.)*"'), '"…"'),
-    (re.compile(r"SHA \S+ does"), "SHA … does"),
-    (re.compile(r"changed files for \S+"), "changed files for …"),
-    (re.compile(r"(cannot (?:parse|read) [^:]*:).*", re.DOTALL), r"\1 …"),
-)
-
-
-def _general(detail: str) -> str:
-    """Return why a signal is absent without what is particular to one iteration."""
-    for pattern, replacement in _PARTICULARS:
-        detail = pattern.sub(replacement, detail)
-    return detail

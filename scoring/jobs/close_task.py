@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rubric import Rubric
-from scoring.assemble import signal_sets
+from scoring.assemble import gathered
 from scoring.atomic import remove_litter
 from scoring.errors import DaScoreError, NotFoundError, SettingsError
 from scoring.evidence.transcripts.reader import Warn
-from scoring.evidence.transcripts.scan import Reading, transcript_scan
 from scoring.jobs.loss import loss_on_disk, loss_warning
+from scoring.policies import policy_of
+from scoring.policies.sources import Options, Sources
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
 from scoring.sessions import SessionIterRef, session_score
+from scoring.sidecars.origins import write_score
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
     is_plain_session_id,
     iteration_score_path,
     read_iteration_score,
-    write_persisted_score,
     write_session_score,
 )
 from scoring.signals.diminishing_returns import use_under
@@ -61,7 +62,8 @@ def close_task(
     rubric: Rubric,
     iteration: int | None = None,
     recompute: str = "current",
-    **reading: Unpack[Reading],
+    hinted: Sequence[Path] = (),
+    **options: Unpack[Options],
 ) -> ClosedTask:
     """Score an iteration that was just closed, and rewrite its sidecar and its session's.
 
@@ -74,7 +76,8 @@ def close_task(
         rubric: the rubric to score under.
         iteration: which one; the highest by default.
         recompute: ``current`` scores it alone, ``recent-K`` the K latest up to it, ``all`` the whole log.
-        reading: how transcripts are read; its warnings are in the result as well.
+        hinted: folders of transcripts that the harness named.
+        options: how evidence is found and read; its warnings are in the result as well.
 
     Raises:
         NotFoundError: the log has no such iteration, or none at all.
@@ -82,15 +85,16 @@ def close_task(
         LogError, NotARepositoryError, WriteError: as for a whole run.
     """
     warnings: list[str] = []
-    tell = reading.get("warn")
+    tell = options.get("warn")
 
     def warn(text: str) -> None:
         warnings.append(text)
         if tell:
             tell(text)
 
-    reading["warn"] = warn
-    records = load_iteration_log(iter_log_dir)
+    options["warn"] = warn
+    sources = Sources.under(policy_of(rubric), repo_dir, transcript_dirs, options, hinted)
+    records = load_iteration_log(iter_log_dir, sources.policy.true_flags)
     record = _wanted(records, iteration, iter_log_dir)
     chosen = _chosen(records, record.iteration, recompute)
     sessions = {r.agent.session_id for r in records if r.iteration in chosen} - {""}
@@ -98,15 +102,15 @@ def close_task(
     kept = {r.iteration: _kept(iter_log_dir, r.iteration, rubric) for r in members if r.iteration not in chosen}
     chosen |= {number for number, score in kept.items() if score is None}
 
-    with transcript_scan(*transcript_dirs, **reading).start() as scan:
-        sets = signal_sets(records, iter_log_dir, repo_dir, scan, chosen, use_under(rubric))
+    with sources.transcripts().start() as scan:
+        found = gathered(records, iter_log_dir, sources, scan, chosen, use_under(rubric))
     remove_litter(Path(iter_log_dir))
     by_number = {r.iteration: r for r in records}
-    scores = {s.iteration: build_persisted_score(rubric.score(s), by_number[s.iteration]) for s in sets}
-    for score in scores.values():
-        if lost := loss_on_disk(iter_log_dir, score):
+    scores = {s.iteration: build_persisted_score(rubric.score(s), by_number[s.iteration]) for s in found.sets}
+    for score, origin in zip(scores.values(), found.origins, strict=True):
+        if lost := loss_on_disk(iter_log_dir, score, origin):
             warn(loss_warning(score.iteration, lost))
-        write_persisted_score(iter_log_dir, score)
+        write_score(iter_log_dir, score, origin)
     known = scores | {number: score for number, score in kept.items() if score is not None}
     paths = {
         session_id: _write_session(iter_log_dir, rubric, session_id, members, known, warn)

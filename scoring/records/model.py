@@ -47,7 +47,7 @@ class SelfAssessment:
 
 @dataclass(frozen=True, slots=True)
 class ImplBlock:
-    """What the implementing agent reported."""
+    """What the implementing agent reported. ``retries_reported``: the entry has that field, and it is not null."""
 
     summary: str = ""
     scope_note: str = ""
@@ -56,6 +56,7 @@ class ImplBlock:
     focused_tests_pass: bool | None = None
     tests_total_pass: bool | None = None
     self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
+    retries_reported: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class LinkedTrace:
 
 @dataclass(frozen=True, slots=True)
 class VerifierRecord:
-    """What one verifier reported. Schema 2 only."""
+    """What one verifier reported. Schema 2 only. ``retries_reported`` as in :class:`ImplBlock`."""
 
     type: str = ""
     status: str = ""
@@ -90,6 +91,7 @@ class VerifierRecord:
     retries: int = 0
     result_artifact: str = ""
     self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
+    retries_reported: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,15 @@ class IterationRecord:
     verifiers: tuple[VerifierRecord, ...] = ()
     review: ReviewBlock = field(default_factory=ReviewBlock)
 
+    @property
+    def retries_reported(self) -> bool:
+        """Whether anybody reported a number of retries, 0 included."""
+        return self.impl.retries_reported or any(verifier.retries_reported for verifier in self.verifiers)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``da-score records`` prints it."""
-        return asdict(self)
+        return asdict(self, dict_factory=_shown)
+
+
+def _shown(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if name != "retries_reported"}

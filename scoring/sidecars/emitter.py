@@ -15,6 +15,7 @@ back; no sidecar of the reference can hold such a text.
 """
 
 import base64
+import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -130,6 +131,7 @@ def scalar(value: bool | int | float) -> str:
     return ("-" if math.copysign(1, value) < 0 else "") + written
 
 
+@functools.lru_cache(4096)  # the sidecars of a log say the same labels and reasons over and over
 def text(value: str, indent: int) -> str:
     """Return a string scalar; lines after the first stand at ``indent``."""
     if _SURROGATES.search(value):  # not UTF-8: bytes that were carried through

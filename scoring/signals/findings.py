@@ -21,7 +21,8 @@ class GitSignals:
 class IterlogSignals:
     """What the entry and its verification artifacts say (contract sections 2.2 to 2.5 and 2.9).
 
-    ``retries`` and ``user_corrections`` are counts; they may be negative, as the log may be.
+    ``retries`` and ``user_corrections`` are counts; they may be negative, as the log may be. ``corrections_reported``
+    is whether anybody spoke of them.
     """
 
     scope_claimed: SignalValue
@@ -31,6 +32,7 @@ class IterlogSignals:
     landed_claimed: SignalValue
     retries: int
     user_corrections: int
+    corrections_reported: bool = True
 
 
 @dataclass(frozen=True, slots=True)

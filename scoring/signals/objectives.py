@@ -3,18 +3,31 @@
 from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, WindowFacts
 from scoring.values import IterationObjectives, SignalValue, absent_signal, present_signal
 
+_BASH = "Bash tool invoked", "no Bash tool invocation in window"
+
 
 def observe(facts: WindowFacts | None) -> IterationObjectives:
-    """Check what the transcripts of a window show; ``facts`` is None when the iteration has no window."""
+    """Check what the transcripts of a window show; ``facts`` is None when the iteration has no window.
+
+    Details name the harnesses where the evidence tells them apart.
+    """
     flags = 0 if facts is None else facts.flags
+
+    harnesses = facts.by_harness() if facts else ()
+    names = ", ".join(h.name for h in harnesses if h.flags & COVERED)
 
     def check(bit: int, seen: str, not_seen: str) -> SignalValue:
         if not flags & COVERED:
             return absent_signal("no transcript coverage in window")
-        return present_signal(1, seen) if flags & bit else present_signal(0, not_seen)
+        if not flags & bit:
+            return present_signal(0, not_seen + (f" ({names})" if names else ""))
+        by = ", ".join(h.name for h in harnesses if h.flags & bit)
+        return present_signal(1, seen + (f" ({by})" if by else ""))
 
+    # Where harnesses are told apart, the tool that runs commands has a name in each.
+    tool = ("command tool invoked", "no command run in window") if harnesses else _BASH
     return IterationObjectives(
-        ran_cli_command=check(BASH, "Bash tool invoked", "no Bash tool invocation in window"),
+        ran_cli_command=check(BASH, *tool),
         committed_after_tests=check(TESTS, "test command invoked before commit", "no test command in window"),
         read_loop_state=check(LOOP_STATE, "loop-state.md was read", "loop-state.md not read in window"),
     )

@@ -29,5 +29,17 @@ def _efficiency(record: IterationRecord, facts: WindowFacts | None) -> SignalVal
         return present_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}")
     if facts.turns > 0:
         rate = facts.cache_hit_rate
-        return present_signal(rate, f"backfilled from {facts.turns} transcript turn(s): cache_hit_rate {rate:.3f}")
+        told = f"backfilled from {facts.turns} transcript turn(s): cache_hit_rate {rate:.3f}"
+        return present_signal(rate, told + _taking_part(facts))
     return absent_signal("no transcript covers the iteration window")
+
+
+def _taking_part(facts: WindowFacts) -> str:
+    """Name the harnesses whose turns were counted, where they are told apart: their rates do not compare.
+
+    Codex does not say what it wrote to the cache, so all its uncached input counts as creation.
+    """
+    turns = [(harness.name, harness.turns) for harness in facts.by_harness() if harness.turns]
+    if len(turns) < 2:
+        return "".join(f" ({name})" for name, _ in turns)
+    return f" ({', '.join(f'{name} {count}' for name, count in turns)})"

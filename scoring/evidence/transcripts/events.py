@@ -10,9 +10,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from scoring.numbers import wrap64
+
+if TYPE_CHECKING:
+    from scoring.evidence.observed import HarnessFacts
 
 COVERED, BASH, TESTS, LOOP_STATE = 1, 2, 4, 8
 """What a line shows, as bits: the objective checks can read it; Bash was used; a test was run; loop state was read."""
@@ -71,6 +74,10 @@ class WindowFacts:
     def tool_error_rate(self) -> float | None:
         """Failed tool calls over tool calls; None when there are none."""
         return self.tool_errors / self.tool_calls if self.tool_calls else None
+
+    def by_harness(self) -> "tuple[HarnessFacts, ...]":
+        """Return what each harness contributed, where the policy tells them apart; nothing where it does not."""
+        return ()
 
     def __add__(self, other: "WindowFacts") -> "WindowFacts":
         return WindowFacts(

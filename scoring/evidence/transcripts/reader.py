@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,26 +87,57 @@ def read_part(fd: int, start: int, end: int, reader: LineReader, too_long: Calla
         OSError: the file cannot be read.
     """
     events: list[PlainEvent] = []
-    line_start, at, rest, skipping = start, start, b"", False
-    while at < end and (data := os.pread(fd, min(_BLOCK, end - at), at)):
-        at += len(data)
-        if not skipping and len(rest) + _first_line(data) > LINE_LIMIT:
-            rest, skipping = b"", True
+    blocks = LineBlocks(chunks(fd, start, end), start, too_long)
+    for block in blocks:
+        events += reader.read_block(block)
+    return Part(events, blocks.behind, reader.read(blocks.rest))
+
+
+def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
+    """Yield what lies between two offsets of a file, a block at a time.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    while start < end and (data := os.pread(fd, min(_BLOCK, end - start), start)):
+        start += len(data)
+        yield data
+
+
+class LineBlocks:
+    """Cuts data that comes in chunks into blocks of whole lines.
+
+    Iterating yields the blocks, each of which ends with a line break. After that ``behind`` is the offset behind the
+    last line break, and ``rest`` is what stands after it. A line over :data:`LINE_LIMIT` is left out.
+    """
+
+    def __init__(self, data: Iterable[bytes], start: int, too_long: Callable[[int], None]) -> None:
+        """Take the data, the offset at which it begins, and who is told the offset of a line that is too long."""
+        self._data, self._too_long = data, too_long
+        self.behind, self.rest = start, b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        at, rest, skipping = self.behind, b"", False
+        for chunk in self._data:
+            data = chunk
+            at += len(data)
+            if not skipping and len(rest) + _first_line(data) > LINE_LIMIT:
+                rest, skipping = b"", True
+            if skipping:
+                _, found, data = data.partition(b"\n")
+                if not found:
+                    continue
+                self._too_long(self.behind)
+                skipping, self.behind = False, at - len(data)
+            whole, found, tail = data.rpartition(b"\n")
+            if found:
+                yield rest + whole + found
+                rest, self.behind = tail, at - len(tail)
+            else:
+                rest += data
         if skipping:
-            _, found, data = data.partition(b"\n")
-            if not found:
-                continue
-            too_long(line_start)
-            skipping, line_start = False, at - len(data)
-        whole, found, tail = data.rpartition(b"\n")
-        if found:
-            events += reader.read_block(rest + whole + found)
-            rest, line_start = tail, at - len(tail)
-        else:
-            rest += data
-    if skipping:
-        too_long(line_start)
-    return Part(events, line_start, reader.read(rest))
+            self._too_long(self.behind)
+        self.rest = rest
 
 
 def _first_line(data: bytes) -> int:

@@ -1,0 +1,206 @@
+"""The ancestry of a trunk and of the commits beside it, in memory: one walk answers who comes from whom.
+
+*Mainline* is the trunk's first-parent line; every other commit of the trunk was brought in by a merge on it.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+
+Line = tuple[str, tuple[str, ...]]
+"""A commit and its parents."""
+
+
+class CommitGraph:
+    """Commits and their parents. Children come before their parents, in both parts and over both."""
+
+    def __init__(self, trunk: Sequence[Line], beside: Sequence[Line] = ()) -> None:
+        """Take the commits of the trunk, its tip first, and those beside it whose ancestry is known."""
+        self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
+        self._order = [sha for sha, _ in (*beside, *trunk)]
+        self._trunk_start = len(beside)
+        self._bases: dict[str, list[str]] = {}
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Where a commit stands: smaller is newer, and no commit stands before its descendants."""
+        return {sha: n for n, sha in enumerate(self._order)}
+
+    def __contains__(self, sha: str) -> bool:
+        return sha in self.parents
+
+    def on_trunk(self, sha: str) -> bool:
+        """Tell whether the trunk contains a commit."""
+        return self.position.get(sha, -1) >= self._trunk_start
+
+    @property
+    def trunk(self) -> list[str]:
+        """The commits of the trunk, newest first."""
+        return self._order[self._trunk_start :]
+
+    def boundary(self, sha: str) -> frozenset[str]:
+        """Return where the side of a commit leaves the trunk: the trunk commits that are parents on it."""
+        if self.on_trunk(sha):
+            return frozenset((sha,))
+        side = _reached((sha,), self.parents, self.on_trunk)
+        return frozenset(p for c in side for p in self.parents.get(c, ()) if self.on_trunk(p))
+
+    def merge_bases(self, sha: str) -> list[str]:
+        """Return the best common ancestors of the trunk and a commit, newest first; [] of unrelated histories."""
+        if sha in self._bases:
+            return self._bases[sha]
+        bases: list[str] = []
+        held: list[Contained] = []
+        for candidate in sorted(self.boundary(sha), key=self.position.__getitem__):
+            if not any(candidate in contained for contained in held):
+                bases.append(candidate)
+                held.append(self.contained(candidate))
+        self._bases[sha] = bases
+        return bases
+
+    def contained(self, tip: str) -> "Contained":
+        """Return what a commit contains: itself and its ancestors."""
+        return Contained(self, tip)
+
+    def between(self, tip: str, excluded: Iterable[str]) -> list[str]:
+        """Return what ``tip`` contains and none of ``excluded`` does, newest first."""
+        position, parents = self.position, self.parents
+        left_out = {sha for sha in excluded if sha in position}
+        heap = [position[sha] for sha in {tip, *left_out}]
+        heapq.heapify(heap)
+        seen, wanted, found = {tip, *left_out}, 0 if tip in left_out else 1, []
+        while heap and wanted:
+            sha = self._order[heapq.heappop(heap)]
+            out = sha in left_out
+            if not out:
+                found.append(sha)
+                wanted -= 1
+            for parent in parents[sha]:
+                if parent not in position:
+                    continue
+                if parent not in seen:
+                    seen.add(parent)
+                    heapq.heappush(heap, position[parent])
+                    wanted += not out
+                    if out:
+                        left_out.add(parent)
+                elif out and parent not in left_out:
+                    left_out.add(parent)
+                    wanted -= 1
+        return found
+
+    @cached_property
+    def mainline(self) -> list[str]:
+        """The first-parent line of the trunk, newest first."""
+        line, sha = [], self._order[self._trunk_start] if self._trunk_start < len(self._order) else ""
+        while sha:
+            line.append(sha)
+            sha = next((p for p in self.parents[sha][:1] if p in self.parents), "")
+        return line
+
+    @cached_property
+    def mainline_index(self) -> dict[str, int]:
+        """Where a commit stands on the mainline, 0 being the tip."""
+        return {sha: n for n, sha in enumerate(self.mainline)}
+
+    @cached_property
+    def newest_mainline(self) -> dict[str, int]:
+        """The newest commit of the mainline that each commit contains, by its index there; missing when none."""
+        own = self.mainline_index
+        newest: dict[str, int] = {}
+        for sha in reversed(self._order):
+            index = own.get(sha, -1)
+            if index < 0:
+                index = min((newest[p] for p in self.parents[sha] if p in newest), default=-1)
+            if index >= 0:
+                newest[sha] = index
+        return newest
+
+    @cached_property
+    def _introduced(self) -> dict[str, int]:
+        """The mainline commit that brought each trunk commit in, by its index."""
+        found: dict[str, int] = {}
+        for index in range(len(self.mainline) - 1, -1, -1):
+            todo = [self.mainline[index]]
+            while todo:
+                sha = todo.pop()
+                if sha not in found:
+                    found[sha] = index
+                    todo += [p for p in self.parents[sha] if p in self.parents]
+        return found
+
+    @cached_property
+    def _groups(self) -> dict[int, list[str]]:
+        """What each mainline commit brought in, itself included, newest first."""
+        groups: dict[int, list[str]] = {}
+        for sha in self.trunk:
+            groups.setdefault(self._introduced[sha], []).append(sha)
+        return groups
+
+    def introduced(self, sha: str) -> int:
+        """Return the index of the mainline commit that brought a trunk commit in."""
+        return self._introduced[sha]
+
+    def brought_by(self, sha: str) -> list[str]:
+        """Return the merges that brought a trunk commit in, the one on the mainline first; [] on the mainline."""
+        if sha in self.mainline_index or not self.on_trunk(sha):
+            return []
+        index = self._introduced[sha]
+        holding = {sha}
+        for commit in reversed(self._groups[index]):
+            if any(p in holding for p in self.parents[commit]):
+                holding.add(commit)
+        found: list[str] = []
+        at = self.mainline[index]
+        while True:
+            while self.parents[at] and self.parents[at][0] in holding:
+                at = self.parents[at][0]
+            if at == sha:
+                return found
+            found.append(at)
+            at = next(p for p in self.parents[at][1:] if p in holding)
+
+    def marks(self, shas: Sequence[str]) -> dict[str, int]:
+        """Return, for each commit, which of ``shas`` it contains: bit n stands for ``shas[n]``."""
+        bits: dict[str, int] = {}
+        for n, sha in enumerate(shas):
+            bits[sha] = bits.get(sha, 0) | 1 << n
+        marks: dict[str, int] = {}
+        for sha in reversed(self._order):
+            mark = bits.get(sha, 0)
+            for parent in self.parents[sha]:
+                of_parent = marks.get(parent, 0)
+                mark = of_parent if mark | of_parent == of_parent else mark | of_parent
+            marks[sha] = mark
+        return marks
+
+
+class Contained:
+    """The commits that one commit contains, told without listing them.
+
+    They are what is reached without a step on the mainline, and all that the newest mainline commit among its
+    ancestors contains.
+    """
+
+    def __init__(self, graph: CommitGraph, tip: str) -> None:
+        self._graph = graph
+        self._beside = _reached((tip,), graph.parents, graph.mainline_index.__contains__)
+        self.newest = graph.newest_mainline.get(tip, len(graph.mainline))
+        """The newest mainline commit in it, by its index; beyond the last one when there is none."""
+
+    def __contains__(self, sha: str) -> bool:
+        return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced(sha) >= self.newest)
+
+
+def _reached(
+    starts: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Callable[[str], bool] = lambda _: False
+) -> set[str]:
+    """Return the starts and what they come from, without what ``stop`` tells and what only that comes from."""
+    seen = set(starts)
+    todo = list(seen)
+    while todo:
+        for parent in parents.get(todo.pop(), ()):
+            if parent not in seen and not stop(parent):
+                seen.add(parent)
+                todo.append(parent)
+    return seen

@@ -1,0 +1,90 @@
+"""Which commits of a trunk say that they revert another one, and which of them still count (contract section 10).
+
+The words *revert*, *reverts* or *reverted* and the SHA stand in one line, at most 40 characters apart, and the word
+does not come after *not*, *n't* or *never* in its clause. A SHA goes with the word before it, and only without one with
+a word behind it. A revert that a live one reverts does not count, to any depth.
+"""
+
+import re
+from bisect import bisect
+from collections.abc import Callable, Iterable, Sequence
+
+_SHORTEST = 7
+_FURTHEST = 40
+_CLAUSE = 200
+_WORD = re.compile(r"\b(?:revert|reverts|reverted)\b", re.IGNORECASE)
+_SHA = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Fa-f]{7,64}(?![0-9A-Za-z_])")
+_NEGATION = re.compile(r"(?:\b(?:not|cannot|never)\b|n['\u2019]t\b)[^.;:!?,]*$", re.IGNORECASE)
+
+
+def reverted_shas(message: str) -> list[str]:
+    """Return the SHAs, full or abbreviated and in lower case, that a message says to revert, in its order."""
+    return [sha for line in message.split("\n") for sha in _in_line(line)]
+
+
+def _in_line(line: str) -> list[str]:
+    words = list(_WORD.finditer(line))
+    starts = [word.start() for word in words]
+    found = []
+    for sha in _SHA.finditer(line) if words else ():
+        n = bisect(starts, sha.start())
+        if n and sha.start() - words[n - 1].end() <= _FURTHEST:
+            said = _meant(line, words, n - 1)
+        else:
+            said = n < len(words) and starts[n] - sha.end() <= _FURTHEST and _meant(line, words, n)
+        if said:
+            found.append(sha[0].lower())
+    return found
+
+
+def _meant(line: str, words: "Sequence[re.Match[str]]", n: int) -> bool:
+    """Tell whether a word is not denied: no *not* between the word before it and itself, in its clause."""
+    end = words[n].start()
+    return _NEGATION.search(line, max(words[n - 1].end() if n else 0, end - _CLAUSE), end) is None
+
+
+class Reverts:
+    """The reverts on one trunk. A place is a number that is smaller for what is newer."""
+
+    def __init__(self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]) -> None:
+        """Read the messages.
+
+        Args:
+            messages: place, SHA and message of each commit of the trunk that speaks of a revert.
+            brought_by: the merges that brought a commit in; to revert one of them reverts the commit too.
+        """
+        self._brought_by = brought_by
+        self._places: dict[str, int] = {}
+        self._said: dict[str, list[tuple[str, str]]] = {}
+        for place, sha, message in messages:
+            self._places[sha] = place
+            for run in dict.fromkeys(reverted_shas(message)):
+                self._said.setdefault(run[:_SHORTEST], []).append((run, sha))
+        self._live: dict[str, bool] = {}
+
+    def of(self, targets: Iterable[str], place: int) -> str | None:
+        """Return the newest live commit, newer than ``place``, that says it reverts one of ``targets`` (full SHAs)."""
+        saying = self._saying(targets, place)
+        self._settle(saying)
+        return next((sha for sha in saying if self._live[sha]), None)
+
+    def _saying(self, targets: Iterable[str], place: int) -> list[str]:
+        found = {
+            sha
+            for target in targets
+            for run, sha in self._said.get(target[:_SHORTEST], ())
+            if target.startswith(run) and self._places[sha] < place
+        }
+        return sorted(found, key=self._places.__getitem__)
+
+    def _settle(self, shas: Iterable[str]) -> None:
+        """Find out which commits are live. Whatever speaks against one is newer, so no chain of them is a ring."""
+        against: dict[str, list[str]] = {}
+        todo = [sha for sha in shas if sha not in self._live]
+        while todo:
+            sha = todo.pop()
+            if sha not in against:
+                against[sha] = self._saying((sha, *self._brought_by(sha)), self._places[sha])
+                todo += [other for other in against[sha] if other not in self._live]
+        for sha in sorted(against, key=self._places.__getitem__):
+            self._live[sha] = not any(self._live[other] for other in against[sha])

@@ -1,0 +1,214 @@
+"""Claude Code: which lines are one response, which one counts, and what the others say (contract section 10)."""
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.harness_lines import ALWAYS, Line, claude, read, response, result, summary, use, window, write
+
+from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS
+
+
+def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:
+    write(root / "t" / "s.jsonl", *lines)
+    return summary(read(root / "t")[0][0])
+
+
+def outputs(root: Path, *lines: Line | bytes) -> tuple[int, int]:
+    """Turns and output tokens."""
+    found = facts(root, *lines)
+    return found[0], found[2]
+
+
+def flags(root: Path, *lines: Line | bytes) -> int:
+    write(root / "t" / "s.jsonl", *lines)
+    return read(root / "t")[0][0].flags
+
+
+def skipped(root: Path, *lines: Line | bytes) -> dict[str, int]:
+    write(root / "t" / "s.jsonl", *lines)
+    return read(root / "t")[1].lines_skipped
+
+
+class TestResponse:
+    def test_counts_once_however_many_blocks_it_has(self, tmp_path: Path) -> None:
+        assert facts(tmp_path, response(1), response(2), response(3)) == (1, 1, 10, 70, 20, 0, 0)
+
+    def test_of_another_id_counts(self, tmp_path: Path) -> None:
+        assert outputs(tmp_path, response(1), response(2, "msg_2", "req_2")) == (2, 20)
+
+    def test_of_another_request_counts(self, tmp_path: Path) -> None:
+        assert outputs(tmp_path, response(1), response(2, "msg_1", "req_2")) == (2, 20)
+
+    def test_without_a_request_is_known_by_its_id(self, tmp_path: Path) -> None:
+        assert outputs(tmp_path, response(1, "msg_1", None), response(2, "msg_1", None)) == (1, 10)
+
+    def test_without_a_request_is_a_copy_of_one_that_has_one(self, tmp_path: Path) -> None:
+        assert outputs(tmp_path, response(1, "msg_1", None, output=30), response(2)) == (1, 30)
+
+    def test_without_an_id_counts_every_time(self, tmp_path: Path) -> None:
+        assert outputs(tmp_path, response(1, None), response(2, None), response(3, None, None)) == (3, 30)
+
+    def test_grows_while_it_streams_and_counts_as_the_largest(self, tmp_path: Path) -> None:
+        lines = [response(second, output=output) for second, output in ((1, 1), (2, 400), (3, 40))]
+        assert outputs(tmp_path, *lines) == (1, 400)
+
+    def test_counts_at_its_earliest_copy_with_the_numbers_of_the_best(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "s.jsonl", response(30, output=9), response(5, output=1), response(20, output=2))
+        early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
+        assert (early.turns, early.output_tokens, late.turns) == (1, 9, 0)
+
+    def test_counts_once_in_all_files(self, tmp_path: Path) -> None:
+        for name, output in (("a", 10), ("b", 12), ("sub/c", 11)):
+            write(tmp_path / "t" / f"{name}.jsonl", response(1, output=output), response(2, output=output))
+        (found,), survey = read(tmp_path / "t")
+        assert (found.turns, found.output_tokens) == (1, 12)
+        assert [h.duplicates_dropped for h in survey.harnesses] == [5]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            pytest.param(response(1, message={"model": "<synthetic>"}), id="synthetic"),
+            pytest.param(response(1, isApiErrorMessage=True), id="API error"),
+            pytest.param(claude(1, message={"usage": None}), id="without usage"),
+            pytest.param(response(1, kind="system"), id="of another type"),
+            pytest.param({"type": "progress", "timestamp": "2026-04-12T00:00:00Z", "data": response(1)}, id="nested"),
+        ],
+    )
+    def test_that_is_none_does_not_count(self, tmp_path: Path, line: Line) -> None:
+        assert facts(tmp_path, line) == (0,) * 7
+
+    def test_that_says_it_is_no_error_counts(self, tmp_path: Path) -> None:
+        assert outputs(tmp_path, response(1, isApiErrorMessage=False)) == (1, 10)
+
+
+def side(second: float, request: str | None, **keys: Any) -> Line:
+    return response(second, "msg_1", request, isSidechain=True, **keys)
+
+
+class TestSidechain:
+    @pytest.mark.parametrize("lines", list(permutations([response(1), side(2, "req_2"), side(3, "req_3")])))
+    def test_copy_is_the_response_of_the_main_line_whatever_it_was_asked_by(
+        self, tmp_path: Path, lines: tuple[Line, ...]
+    ) -> None:
+        assert outputs(tmp_path, *lines) == (1, 10)
+
+    def test_copies_in_another_file_are_too(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", side(2, "req_2"))
+        write(tmp_path / "t" / "b.jsonl", response(1))
+        assert read(tmp_path / "t")[0][0].turns == 1
+
+    def test_copies_alone_are_told_apart_by_their_request(self, tmp_path: Path) -> None:
+        assert outputs(tmp_path, side(1, "req_2"), side(2, "req_3"), side(3, "req_3")) == (2, 20)
+
+    def test_copy_of_two_requests_joins_one_of_them(self, tmp_path: Path) -> None:
+        lines = response(1), response(2, "msg_1", "req_2"), side(3, "req_3")
+        assert [outputs(tmp_path / str(n), *order) for n, order in enumerate(permutations(lines))] == [(2, 20)] * 6
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_copy_with_the_same_output_gives_way(self, tmp_path: Path, turned: bool) -> None:
+        lines = response(1, reads=5), side(2, "req_2", reads=9_000)
+        assert facts(tmp_path, *lines[:: -1 if turned else 1])[3] == 5
+
+    def test_copy_with_more_output_does_not(self, tmp_path: Path) -> None:
+        assert facts(tmp_path, response(1, reads=5), side(2, "req_2", reads=9_000, output=11))[2:4] == (11, 9_000)
+
+
+class TestToolCall:
+    def test_counts_by_its_result(self, tmp_path: Path) -> None:
+        lines = claude(1, result(is_error=True), result("toolu_2"), result("toolu_3", is_error=None), kind="user")
+        assert facts(tmp_path, lines)[5:] == (3, 1)
+
+    def test_counts_once_at_its_earliest_copy(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", claude(9, result(is_error=True), kind="user"))
+        write(tmp_path / "t" / "b.jsonl", claude(1, result(is_error=True), kind="user"))
+        early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
+        assert (early.tool_calls, early.tool_errors, late.tool_calls) == (1, 1, 0)
+
+    def test_without_an_id_counts_every_time(self, tmp_path: Path) -> None:
+        assert facts(tmp_path, *(claude(n, result(None, is_error=True), kind="user") for n in (1, 2)))[5:] == (2, 2)
+
+    def test_text_as_content_holds_none(self, tmp_path: Path) -> None:
+        line = response(1, message={"content": '[{"type": "tool_result", "tool_use_id": "x"}]'})
+        assert facts(tmp_path, line) == (1, 1, 10, 70, 20, 0, 0)
+
+    def test_text_among_the_content_is_passed_over(self, tmp_path: Path) -> None:
+        assert facts(tmp_path, claude(1, "text", result(), None, kind="user"))[5:] == (1, 0)  # type: ignore[arg-type]
+
+
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("item", "shown"),
+        [
+            pytest.param(use("Bash", command="ls"), BASH, id="a command"),
+            pytest.param(use("Bash", command="cd x && uv run pytest -q"), BASH | TESTS, id="tests"),
+            pytest.param(use("Bash", command="cat .agents/loop-state.md"), BASH | LOOP_STATE, id="cat loop state"),
+            pytest.param(use("Bash", command="echo x > loop-state.md"), BASH, id="writes the loop state"),
+            pytest.param(use("Bash"), BASH, id="no command"),
+            pytest.param({"type": "tool_use", "id": "a", "name": "Bash"}, 0, id="no input"),
+            pytest.param(use("Bash", command=["pytest"]), BASH, id="a command of another type"),
+            pytest.param(use("Read", file_path="/x/loop-state.md"), LOOP_STATE, id="loop state"),
+            pytest.param(use("Read", file_path="/x/loop-state.md.bak"), 0, id="another file"),
+            pytest.param(use("Grep", command="pytest", file_path="loop-state.md"), 0, id="another tool"),
+            pytest.param({"type": "text", "name": "Bash", "input": {"command": "pytest"}}, 0, id="no tool"),
+        ],
+    )
+    def test_of_an_item(self, tmp_path: Path, item: Line, shown: int) -> None:
+        assert flags(tmp_path, response(1, "msg_1", "req_1", item)) == COVERED | shown
+
+    def test_belongs_to_the_earliest_copy_of_the_call(self, tmp_path: Path) -> None:
+        for name, second in (("a", 50), ("b", 1)):
+            write(tmp_path / "t" / f"{name}.jsonl", response(second, "msg_1", "req_1", use("Bash", command="pytest")))
+        early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
+        assert (early.flags & TESTS, late.flags) == (TESTS, COVERED)
+
+    def test_covers_what_has_a_time(self, tmp_path: Path) -> None:
+        assert flags(tmp_path, {"type": "summary", "summary": "…", "leafUuid": "x"}) == 0
+        assert flags(tmp_path, {"type": "queue-operation", "timestamp": "2026-04-12T00:00:00Z", "sessionId": "s"})
+
+
+class TestLine:
+    def test_is_skipped_by_a_reason(self, tmp_path: Path) -> None:
+        lines = (
+            b"{not json",
+            b"[]",
+            b"42",
+            json.dumps(response(1, output=1.5)).encode(),  # type: ignore[arg-type]
+            json.dumps(response(1, output=-1)).encode(),
+            json.dumps(response(1, output=1 << 60)).encode(),
+            json.dumps(response(1, output=True)).encode(),
+            {"type": "summary", "leafUuid": "x"},
+            response(1, timestamp="yesterday"),
+            response(1, message={"model": "<synthetic>"}),
+            b'{"sessionId": "s", "message": ' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+            b"",
+        )
+        assert skipped(tmp_path, *lines, response(2)) == {
+            "API error or other words of the harness": 1,
+            "a field of another type": 6,
+            "nested too deep": 1,
+            "no time stamp": 2,
+            "not JSON": 1,
+        }
+        assert read(tmp_path / "t")[0][0].turns == 1
+
+    @pytest.mark.parametrize("text", [b"\xff\xfe", b"\\ud83d", b"\\udc00 \\ud83d", "naïve 日本".encode()])
+    def test_with_parts_of_characters_counts(self, tmp_path: Path, text: bytes) -> None:
+        line = json.dumps(response(1, "msg_1", "req_1", use("Bash", command="pytest TEXT"), gitBranch="TEXT")).encode()
+        write(tmp_path / "t" / "s.jsonl", line.replace(b"TEXT", text), response(2, "msg_2"))
+        (found,), survey = read(tmp_path / "t")
+        assert (found.turns, found.flags & TESTS, survey.lines_skipped) == (2, TESTS, {})
+
+    def test_that_is_half_written_is_told_apart(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "t" / "s.jsonl", response(1))
+        with path.open("ab") as file:
+            file.write(b'{"type": "assis')
+        assert read(tmp_path / "t")[1].lines_skipped == {"half-written last line": 1}
+
+    def test_belongs_to_the_session_it_names(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "s.jsonl", response(1), response(2, "msg_2", agentId="a", isSidechain=True))
+        write(tmp_path / "t" / "u.jsonl", response(3, "msg_3", sessionId="s2"))
+        (share,) = read(tmp_path / "t", [ALWAYS])[0][0].harnesses
+        assert (share.name, share.sessions, share.files) == ("claude", 2, 2)
