@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from scoring.errors import WriteError
-from scoring.text import printable
+from scoring.text import as_utf8, printable
 
 
 def write(text: str) -> None:
@@ -32,7 +32,7 @@ def write_json(value: Any) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    write(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") + "\n")
+    write(as_utf8(text) + "\n")
 
 
 def on_terminal() -> bool:

@@ -1,0 +1,100 @@
+"""One pass over a log: every iteration with its entry, its signals and the score that counts for it.
+
+The score that counts is that of the sidecar, because it may rest on evidence that is gone by now. An iteration that has
+none is scored in memory, and so is every one when asked to. Iterations are yielded as they come, a few hundred held at
+a time, so that a log of any length can be gone through.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TypeAlias, Unpack
+
+from rubric import Rubric, default_rubric
+from scoring.assemble import Evidence, assembled
+from scoring.errors import InputError, NotFoundError
+from scoring.evidence.transcripts.reader import silent
+from scoring.evidence.transcripts.scan import Reading, transcript_scan
+from scoring.records.load import load_iteration_log
+from scoring.records.model import IterationRecord
+from scoring.sidecars.scores import PersistedScore, build_persisted_score, read_iteration_score
+from scoring.values import SignalSet
+
+Origin: TypeAlias = Literal["sidecar", "computed"]
+"""Where a score comes from: the file on disk, or this very pass."""
+
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One iteration as a pass over its log finds it.
+
+    ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
+    that was asked for.
+    """
+
+    record: IterationRecord
+    signals: SignalSet
+    computed: PersistedScore
+    score: PersistedScore
+    origin: Origin
+
+    @property
+    def differs(self) -> bool:
+        """Whether the evidence would give another value today than the sidecar of the same rubric holds."""
+        old, new = self.score, self.computed
+        return old.rubric_version == new.rubric_version and (old.scored, old.value) != (new.scored, new.value)
+
+
+@dataclass(frozen=True, slots=True)
+class LogView:
+    """A log that can be gone through, under a rubric.
+
+    ``recompute`` takes no score from a sidecar; ``last`` takes only that many of the newest iterations.
+    """
+
+    iter_log_dir: Path
+    repo_dir: Path
+    transcript_dirs: tuple[Path, ...] = ()
+    rubric: Rubric | None = None
+    recompute: bool = False
+    last: int | None = None
+
+    def examine(self, **reading: Unpack[Reading]) -> Iterator[Examined]:
+        """Yield the iterations in order.
+
+        Raises:
+            LogError: the log cannot be loaded.
+            NotARepositoryError: ``repo_dir`` lies in no git work tree.
+        """
+        rubric = self.rubric or default_rubric()
+        warn = reading.get("warn", silent)
+        records = load_iteration_log(self.iter_log_dir)
+        wanted = records[-self.last :] if self.last is not None else records
+        if not wanted:
+            return
+        with transcript_scan(*self.transcript_dirs, **reading).start() as scan:
+            evidence = Evidence(records, self.repo_dir, scan, {record.iteration for record in wanted})
+            for some in _batches(wanted):
+                for record, signals in zip(some, assembled(some, self.iter_log_dir, evidence), strict=True):
+                    computed = build_persisted_score(rubric.score(signals), record)
+                    on_disk = None if self.recompute else self._sidecar(record.iteration, warn)
+                    yield Examined(record, signals, computed, on_disk or computed, "sidecar" if on_disk else "computed")
+            evidence.history.keep()
+
+    def _sidecar(self, iteration: int, warn: Callable[[str], None]) -> PersistedScore | None:
+        try:
+            return read_iteration_score(self.iter_log_dir, iteration)
+        except NotFoundError:
+            return None
+        except InputError as e:
+            warn(f"{e}; this iteration is scored anew instead")
+            return None
+
+
+def _batches(records: Sequence[IterationRecord]) -> Iterator[list[IterationRecord]]:
+    rest = iter(records)
+    while some := list(islice(rest, _AT_ONCE)):
+        yield some
