@@ -14,11 +14,13 @@ from typing import Literal, TypeAlias, Unpack
 from rubric import Rubric, default_rubric
 from scoring.assemble import Evidence, assembled
 from scoring.errors import InputError, NotFoundError
+from scoring.evidence.transcripts.events import IterationWindow
 from scoring.evidence.transcripts.reader import silent
 from scoring.evidence.transcripts.scan import Reading, transcript_scan
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, read_iteration_score
+from scoring.text import trim
 from scoring.values import SignalSet
 
 Origin: TypeAlias = Literal["sidecar", "computed"]
@@ -32,7 +34,8 @@ class Examined:
     """One iteration as a pass over its log finds it.
 
     ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
-    that was asked for.
+    that was asked for. ``sha`` and ``window`` are the commit that the entry's commit field stands for and the time
+    that belongs to the iteration; None when it stands for none.
     """
 
     record: IterationRecord
@@ -40,6 +43,8 @@ class Examined:
     computed: PersistedScore
     score: PersistedScore
     origin: Origin
+    sha: str | None
+    window: IterationWindow | None
 
     @property
     def differs(self) -> bool:
@@ -52,7 +57,7 @@ class Examined:
 class LogView:
     """A log that can be gone through, under a rubric.
 
-    ``recompute`` takes no score from a sidecar; ``last`` takes only that many of the newest iterations.
+    ``recompute`` takes no score from a sidecar; ``last`` takes only that many of the newest iterations, ``only`` one.
     """
 
     iter_log_dir: Path
@@ -61,6 +66,7 @@ class LogView:
     rubric: Rubric | None = None
     recompute: bool = False
     last: int | None = None
+    only: int | None = None
 
     def examine(self, **reading: Unpack[Reading]) -> Iterator[Examined]:
         """Yield the iterations in order.
@@ -73,6 +79,8 @@ class LogView:
         warn = reading.get("warn", silent)
         records = load_iteration_log(self.iter_log_dir)
         wanted = records[-self.last :] if self.last is not None else records
+        if self.only is not None:
+            wanted = [record for record in wanted if record.iteration == self.only]
         if not wanted:
             return
         with transcript_scan(*self.transcript_dirs, **reading).start() as scan:
@@ -81,7 +89,15 @@ class LogView:
                 for record, signals in zip(some, assembled(some, self.iter_log_dir, evidence), strict=True):
                     computed = build_persisted_score(rubric.score(signals), record)
                     on_disk = None if self.recompute else self._sidecar(record.iteration, warn)
-                    yield Examined(record, signals, computed, on_disk or computed, "sidecar" if on_disk else "computed")
+                    yield Examined(
+                        record,
+                        signals,
+                        computed,
+                        on_disk or computed,
+                        "sidecar" if on_disk else "computed",
+                        evidence.history.resolve(trim(record.commit)),
+                        evidence.window(record.iteration),
+                    )
             evidence.history.keep()
 
     def _sidecar(self, iteration: int, warn: Callable[[str], None]) -> PersistedScore | None:

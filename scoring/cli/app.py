@@ -22,6 +22,8 @@ COMMANDS = {
     "integrity": "scoring.cli.integrity",
     "close-task": "scoring.cli.close_task",
     "backfill": "scoring.cli.backfill",
+    "explain": "scoring.cli.explain",
+    "watch": "scoring.cli.watch",
     "check": "scoring.cli.check",
     "export": "scoring.cli.export",
     "query": "scoring.cli.query",

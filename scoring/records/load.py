@@ -13,6 +13,11 @@ ARCHIVE_NAME = "historical.yaml"
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml")
 
 
+def is_entry_name(name: str) -> bool:
+    """Tell whether a file name is that of an entry."""
+    return _ENTRY.fullmatch(name) is not None
+
+
 def load_iteration_log(directory: Path | str) -> list[IterationRecord]:
     """Read every entry of a log, sorted by iteration.
 
@@ -29,11 +34,11 @@ def load_iteration_log(directory: Path | str) -> list[IterationRecord]:
         raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
     records: dict[int, IterationRecord] = {}
     for name in names:
-        if _ENTRY.fullmatch(name):
+        if is_entry_name(name):
             record = load_entry(directory / name)
             records[record.iteration] = record
     if ARCHIVE_NAME in names:
-        for record in _archived(directory / ARCHIVE_NAME):
+        for record in load_archive(directory / ARCHIVE_NAME):
             records.setdefault(record.iteration, record)
     return [records[n] for n in sorted(records)]
 
@@ -54,7 +59,12 @@ def load_entry(path: Path) -> IterationRecord:
         raise LogError(f"{e}; an entry must be a readable file of YAML") from e
 
 
-def _archived(path: Path) -> list[IterationRecord]:
+def load_archive(path: Path) -> list[IterationRecord]:
+    """Read the archive's entries; none when there is no such file.
+
+    Raises:
+        LogError: the file cannot be read or is no archive.
+    """
     try:
         return parse_archive(read_file(path))
     except FileNotFoundError:
