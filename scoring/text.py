@@ -5,6 +5,7 @@ use the full ones, which differ for a handful of letters. The rules live here so
 """
 
 import re
+from collections.abc import Sequence
 
 WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -99,3 +100,14 @@ def cut(text: str, width: int) -> str:
 def cell(text: str, width: int) -> str:
     """Return text fit for a table column: control characters escaped, cut to ``width`` characters."""
     return cut(printable(text), width)
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as runs: ``1-3, 7``."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

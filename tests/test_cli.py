@@ -29,9 +29,9 @@ import scoring.cli.records
 import scoring.cli.run
 from scoring.cli import main
 from scoring.cli.app import COMMANDS, cli
-from scoring.cli.tables import spans
 from scoring.demo import Demo, build_demo
 from scoring.errors import DaScoreError, GitError, InputError, WriteError
+from scoring.text import spans
 
 CODEX_SESSION = "019cbd3b-b01a-7970-85d9-5954058b4714"
 CLAUDE_SESSION = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"

@@ -23,6 +23,7 @@ COMMANDS = {
     "close-task": "scoring.cli.close_task",
     "backfill": "scoring.cli.backfill",
     "explain": "scoring.cli.explain",
+    "report": "scoring.cli.report",
     "watch": "scoring.cli.watch",
     "check": "scoring.cli.check",
     "export": "scoring.cli.export",

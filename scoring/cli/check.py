@@ -94,7 +94,7 @@ def _text(verdict: Any, log: str) -> str:
     for one in verdict.iterations:
         for note in one.notes:
             notes.setdefault(note, []).append(one.iteration)
-    from scoring.cli.tables import spans
+    from scoring.text import spans
 
     lines += [f"note  iteration {spans(iterations)}: {printable(note)}\n" for note, iterations in notes.items()]
     count, mean = len(verdict.iterations), "no score" if verdict.mean is None else f"mean score {verdict.mean:.3f}"

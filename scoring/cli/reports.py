@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from scoring.cli.tables import spans
 from scoring.jobs.backfill import BackfillPlan, LogReport
-from scoring.text import printable
+from scoring.text import printable, spans
 
 
 def backfill_line(report: LogReport, dry_run: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring.text import cell, printable
+from scoring.text import cell, printable, spans
 
 if TYPE_CHECKING:  # a table is drawn of what somebody else has loaded
     from rubric import SignalContribution
@@ -142,14 +142,3 @@ def integrity_cells(row: "IntegritySummary") -> tuple[str, ...]:
         "-" if row.worst_delta is None else f"{row.worst_delta:+.3f}",
         spans(row.over_claimed) or "-",
     )
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as runs: ``1-3, 7``."""
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and runs[-1][1] == n - 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
