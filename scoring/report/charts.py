@@ -91,6 +91,11 @@ def _dots(axes: Any, xs: Sequence[float], ys: Sequence[float | None], colour: st
     axes.plot(x, y, color=colour, linewidth=size, solid_capstyle="round", clip_on=False)
 
 
+def _size(values: Sequence[float | None]) -> float:
+    """Return how large dots are, in points, so that many of them do not run together."""
+    return 4 if len(values) < 60 else 3 if len(values) < 200 else 1.5
+
+
 def _ticks(axes: Any, lines: Sequence[Line], most: int) -> None:
     """Write iteration numbers below an axis whose places count from 0."""
     step = max(1, math.ceil(len(lines) / most))
@@ -130,7 +135,7 @@ def scores(digest: Digest) -> str:
             points = axes.scatter(
                 [n for n, _ in known],
                 [line.value for _, line in known],
-                s=26 if len(lines) < 200 else 10,
+                s=50 if len(lines) < 200 else 12,
                 color=[_BAND_COLOURS.get(line.band, INK) for _, line in known],
                 edgecolors="none",
                 zorder=3,
@@ -161,7 +166,7 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
     with _figure(3.6, 1.7) as (figure, axes):
         places = list(range(len(values)))
         axes.plot(places, smooth(values, 8), color=ACCENT, linewidth=1.2, alpha=0.8)
-        _dots(axes, places, values, INK, 3 if len(values) < 200 else 1.5)
+        _dots(axes, places, values, INK, _size(values))
         axes.set_ylim(-0.05, 1.05)
         axes.set_yticks([0, 0.5, 1])
         _ticks(axes, digest.lines, 6)
@@ -289,7 +294,7 @@ def corrections(digest: Digest) -> str:
             other = axes.twinx()
             other.spines["right"].set_visible(True)
             other.patch.set_alpha(0)
-            _dots(other, places, [None if rate is None else rate * 100 for rate in rates], INK, 3)
+            _dots(other, places, [None if rate is None else rate * 100 for rate in rates], INK, _size(rates))
             other.set_ylim(0, max(100 * max(rate for rate in rates if rate is not None), 10))
             other.set_ylabel("failed tool calls, % (dots)")
         axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
@@ -309,7 +314,7 @@ def tokens(digest: Digest) -> str:
     with _figure(11, 2.2) as (figure, axes):
         places = list(range(len(lines)))
         axes.plot(places, smooth(rates, 8), color=ACCENT, linewidth=1.6)
-        _dots(axes, places, rates, INK, 3 if len(lines) < 200 else 1.5)
+        _dots(axes, places, rates, INK, _size(rates))
         axes.set_ylim(-0.03, 1.03)
         axes.set_ylabel("cache hit rate")
         _ticks(axes, lines, 16)
