@@ -60,10 +60,10 @@ def signal_rows(log: Path, examined: Examined) -> Iterator[Row]:
             "signal": row.signal,
             "label": row.label,
             "present": row.present,
-            "sub_score": row.sub_score if row.present else None,
+            "sub_score": float(row.sub_score) if row.present else None,
             "nominal_weight": row.nominal_weight,
             "effective_weight": row.effective_weight,
-            "contribution": row.contribution,
+            "contribution": float(row.contribution),
             "detail": row.detail,
         }
 
@@ -78,7 +78,7 @@ def integrity_rows(log: Path, examined: Examined) -> Iterator[Row]:
             "role": str(observation.role),
             "claimed": _value(observation.claimed),
             "observed": _value(observation.observed),
-            "delta": observation.delta if observation.comparable else None,
+            "delta": float(observation.delta) if observation.comparable else None,
             "over_claim": observation.delta < 0,
             "claimed_detail": observation.claimed.detail,
             "observed_detail": observation.observed.detail,
@@ -131,7 +131,7 @@ def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Itera
 
 
 def _value(value: SignalValue) -> float | None:
-    return value.sub_score if value.present else None
+    return float(value.sub_score) if value.present else None
 
 
 def _seen(value: SignalValue) -> bool | None:
