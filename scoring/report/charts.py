@@ -63,6 +63,7 @@ def _svg(figure: Any, name: str, title: str, description: str) -> str:
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
+    text = text.replace(' target="_blank"', "")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, f"var({variable})")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from scoring.report.digest import Digest, Line
-from scoring.text import cell, printable, spans
+from scoring.text import cell, spans
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ABSENT = "·"
@@ -38,7 +38,8 @@ def terminal_text(digest: Digest, width: int, colour: bool) -> str:
 def _lines(digest: Digest, width: int, paint: Paint) -> Iterator[str]:
     count = len(digest.lines)
     mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
-    yield paint(f"{count} iterations, {mean}", "1") + f"   rubric {printable(digest.rubric.version)}"
+    yield paint(cell(f"{count} iterations, {mean}", width), "1")
+    yield cell(f"rubric {digest.rubric.version}", width)
     yield cell(digest.log, width)
     if not digest.lines:
         return
@@ -50,9 +51,8 @@ def _lines(digest: Digest, width: int, paint: Paint) -> Iterator[str]:
         values = [line.sub_scores.get(name) for line in digest.lines]
         line = sparkline(values, room)
         yield f"{cell(name, label):<{label}}  {line:<{min(room, count)}} {digest.presence(name) * 100:3.0f} %"
-    yield paint(
-        f"{'':<{label}}  iterations {digest.lines[0].iteration} to {digest.lines[-1].iteration}; % present", "2"
-    )
+    first, newest = digest.lines[0].iteration, digest.lines[-1].iteration
+    yield paint(cell(f"{'':<{label}}  iterations {first} to {newest}; % present", width), "2")
     yield ""
     most = max(digest.bands.values())
     for name, number in digest.bands.items():
