@@ -267,7 +267,7 @@ class TestCommand:
 def wait_for(shown: Page, title: str) -> None:
     """Wait until the breakdown is open under a title."""
     shown.wait_for_function(
-        "title => document.getElementById('breakdown').open && document.getElementById('b-title').textContent === title",
+        "title => document.querySelector('#breakdown[open] #b-title')?.textContent === title",
         arg=title,
     )
 

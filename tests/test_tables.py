@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,18 @@ class TestQuery:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
         found = da_score("query", "select 1")
         assert found.err == "da-score: error: this needs duckdb; install it with: pip install 'da-score[query]'\n"
+
+
+def test_the_document_lists_every_column() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "TABLES.md").read_text("utf-8")
+    listed = [
+        tuple(cell.strip().strip("`") for cell in row.split("|")[1:-1])
+        for row in text.splitlines()
+        if row.startswith("| `")
+    ]
+    columns = [column for table in TABLES.values() for column in table]
+    assert listed == [(c.name, c.kind, c.unit or "-", "yes" if c.may_miss else "no", c.meaning) for c in columns]
+    assert re.findall("^## (.*)$", text, re.M)[:4] == list(TABLES)
 
 
 class TestFrames:
