@@ -19,6 +19,11 @@ from scoring.assemble import extract_git_signals as extract_git_signals
 from scoring.assemble import extract_hook_outcomes_signal as extract_hook_outcomes_signal
 from scoring.assemble import extract_iteration_objectives as extract_iteration_objectives
 from scoring.assemble import extract_iterlog_signals as extract_iterlog_signals
+from scoring.compare import IterationDiff as IterationDiff
+from scoring.compare import LogDiff as LogDiff
+from scoring.compare import RubricDiff as RubricDiff
+from scoring.compare import diff_logs as diff_logs
+from scoring.compare import diff_rubrics as diff_rubrics
 from scoring.demo import build_demo as build_demo
 from scoring.errors import DaScoreError as DaScoreError
 from scoring.errors import GitError as GitError
@@ -28,6 +33,7 @@ from scoring.errors import NotARepositoryError as NotARepositoryError
 from scoring.errors import NotFoundError as NotFoundError
 from scoring.errors import RubricError as RubricError
 from scoring.errors import SettingsError as SettingsError
+from scoring.errors import TranscriptError as TranscriptError
 from scoring.errors import WriteError as WriteError
 from scoring.errors import YamlError as YamlError
 from scoring.evidence.transcripts.events import IterationWindow as IterationWindow
@@ -70,6 +76,7 @@ from scoring.signals.findings import BackfillSignals as BackfillSignals
 from scoring.signals.findings import GitSignals as GitSignals
 from scoring.signals.findings import IterlogSignals as IterlogSignals
 from scoring.values import CORRECTION_PRESSURE as CORRECTION_PRESSURE
+from scoring.values import DIMINISHING_RETURNS as DIMINISHING_RETURNS
 from scoring.values import HOOK_OUTCOMES as HOOK_OUTCOMES
 from scoring.values import LANDED as LANDED
 from scoring.values import ROLE_IMPL as ROLE_IMPL
@@ -80,6 +87,7 @@ from scoring.values import TESTS as TESTS
 from scoring.values import TOKEN_EFFICIENCY as TOKEN_EFFICIENCY
 from scoring.values import VERIFIER as VERIFIER
 from scoring.values import AgentRole as AgentRole
+from scoring.values import Deliberation as Deliberation
 from scoring.values import IntegrityObservation as IntegrityObservation
 from scoring.values import IterationObjectives as IterationObjectives
 from scoring.values import SignalSet as SignalSet

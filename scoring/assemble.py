@@ -17,12 +17,23 @@ from scoring.evidence.transcripts.scan import Reading, TranscriptScan, transcrip
 from scoring.evidence.transcripts.times import NS, clamp_ns
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
-from scoring.signals import SIGNALS, correction_pressure, landed, objectives, scope, tests, token_efficiency, verifier
+from scoring.signals import (
+    SIGNALS,
+    correction_pressure,
+    landed,
+    objectives,
+    scope,
+    tests,
+    token_efficiency,
+    verifier,
+)
+from scoring.signals import diminishing_returns as dr
 from scoring.signals import hook_outcomes as hooks
+from scoring.signals.diminishing_returns import MeterUse
 from scoring.signals.findings import BackfillSignals, Findings, GitSignals, IterlogSignals
 from scoring.signals.integrity import observations
 from scoring.text import trim
-from scoring.values import IterationObjectives, SignalSet, SignalValue
+from scoring.values import Deliberation, IterationObjectives, SignalSet, SignalValue
 
 
 class Evidence:
@@ -90,6 +101,7 @@ def build_signal_sets(
     iter_log_dir: Path | str,
     repo_dir: Path | str,
     *transcript_dirs: Path | str,
+    meter: MeterUse = "votes",
     **reading: Unpack[Reading],
 ) -> list[SignalSet]:
     """Load an iteration log and return the signals of its iterations, in iteration order.
@@ -98,6 +110,7 @@ def build_signal_sets(
         iter_log_dir: the directory with ``iter-N.yaml``.
         repo_dir: the repository, for git and for artifacts.
         transcript_dirs: folders of transcript files; without any, only natively captured tokens count.
+        meter: what becomes of DR transcripts.
         reading: how transcripts are read.
 
     Raises:
@@ -105,7 +118,7 @@ def build_signal_sets(
         NotARepositoryError: ``repo_dir`` lies in no git work tree (an empty log is reported first, as no sets).
     """
     with transcript_scan(*transcript_dirs, **reading).start() as scan:
-        return signal_sets(load_iteration_log(iter_log_dir), iter_log_dir, repo_dir, scan)
+        return signal_sets(load_iteration_log(iter_log_dir), iter_log_dir, repo_dir, scan, meter=meter)
 
 
 def signal_sets(
@@ -114,29 +127,37 @@ def signal_sets(
     repo_dir: Path | str,
     scan: TranscriptScan,
     only: Collection[int] | None = None,
+    meter: MeterUse = "votes",
 ) -> list[SignalSet]:
     """Return the signals of loaded records, or of ``only`` some of them; see :func:`build_signal_sets`."""
     if not records:
         return []
     evidence = Evidence(records, repo_dir, scan, only)
-    sets = assembled([r for r in records if only is None or r.iteration in only], iter_log_dir, evidence)
+    sets = assembled([r for r in records if only is None or r.iteration in only], iter_log_dir, evidence, meter)
     evidence.history.keep()
     return sets
 
 
-def assembled(records: Iterable[IterationRecord], iter_log_dir: Path | str, evidence: Evidence) -> list[SignalSet]:
+def assembled(
+    records: Iterable[IterationRecord], iter_log_dir: Path | str, evidence: Evidence, meter: MeterUse = "votes"
+) -> list[SignalSet]:
     """Return the signals of some records from evidence that was opened for their log."""
-    return [
-        assemble_signal_set(
-            record,
-            extract_iterlog_signals(record, evidence.repo_dir),
-            git_signals(record, evidence.history, evidence.scopes),
-            token_efficiency.observe(record, evidence.facts(record.iteration)),
-            objectives.observe(evidence.facts(record.iteration)),
-            hooks.observe(iter_log_dir, record.iteration),
+    sets = []
+    for record in records:
+        deliberation = None if meter == "unread" else dr.observe(iter_log_dir, record.iteration)
+        sets.append(
+            assemble_signal_set(
+                record,
+                extract_iterlog_signals(record, evidence.repo_dir),
+                git_signals(record, evidence.history, evidence.scopes),
+                token_efficiency.observe(record, evidence.facts(record.iteration)),
+                objectives.observe(evidence.facts(record.iteration)),
+                hooks.observe(iter_log_dir, record.iteration),
+                dr.vote(record.iteration, deliberation) if meter == "votes" else None,
+                deliberation,
+            )
         )
-        for record in records
-    ]
+    return sets
 
 
 def assemble_signal_set(
@@ -146,11 +167,17 @@ def assemble_signal_set(
     backfill: BackfillSignals,
     objective: IterationObjectives,
     hook_outcomes: SignalValue,
+    diminishing_returns: SignalValue | None = None,
+    deliberation: Deliberation | None = None,
 ) -> SignalSet:
-    """Join what was found out about one iteration into its signals. Pure."""
-    findings = Findings(record, iterlog, git, backfill, objective, hook_outcomes)
-    signals = {signal_id: value(findings) for signal_id, value in SIGNALS.items()}
-    return SignalSet(record.iteration, signals, objective, observations(findings))
+    """Join what was found out about one iteration into its signals. Pure.
+
+    What was not asked for (None) is no signal of the set; ``deliberation`` stands beside the signals and has no vote.
+    """
+    findings = Findings(record, iterlog, git, backfill, objective, hook_outcomes, diminishing_returns)
+    found = {signal_id: value(findings) for signal_id, value in SIGNALS.items()}
+    signals = {signal_id: value for signal_id, value in found.items() if value is not None}
+    return SignalSet(record.iteration, signals, objective, observations(findings), deliberation)
 
 
 def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:

@@ -6,7 +6,8 @@
     ├── RubricError              a rubric that cannot be read or is not valid (rubric.errors)
     ├── InputError               a file that is not what it should be
     │   ├── YamlError            text that is not YAML, or not the YAML a field takes
-    │   └── LogError             an iteration log that cannot be loaded
+    │   ├── LogError             an iteration log that cannot be loaded
+    │   └── TranscriptError      a transcript of a deliberation that cannot be read
     ├── GitError                 git is missing, too old, or failed
     │   └── NotARepositoryError  a repository directory that is no git work tree
     ├── NotFoundError            an iteration or session that is not there
@@ -29,6 +30,7 @@ __all__ = [
     "NotFoundError",
     "RubricError",
     "SettingsError",
+    "TranscriptError",
     "WriteError",
     "YamlError",
 ]
@@ -44,6 +46,10 @@ class YamlError(InputError):
 
 class LogError(InputError):
     """An iteration log that cannot be loaded; the text names the file at fault (contract section 1.1)."""
+
+
+class TranscriptError(InputError):
+    """A transcript that cannot be read; the text names the file, the line or round, and the field (section 6)."""
 
 
 class GitError(DaScoreError):

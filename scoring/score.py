@@ -22,6 +22,7 @@ from scoring.sidecars.scores import (
     write_persisted_score,
     write_session_score,
 )
+from scoring.signals.diminishing_returns import use_under
 from scoring.values import SignalSet
 
 
@@ -61,22 +62,43 @@ def score_log(
     repo_dir: Path | str,
     *transcript_dirs: Path | str,
     rubric: Rubric | None = None,
+    observe: bool = False,
     **reading: Unpack[Reading],
 ) -> ScoredLog:
     """Score every iteration of a log. Writes nothing.
+
+    With ``observe`` DR transcripts are read also where the rubric does not have them vote.
 
     Raises:
         LogError: the log cannot be loaded.
         NotARepositoryError: ``repo_dir`` lies in no git work tree.
     """
     with transcript_scan(*transcript_dirs, **reading).start() as scan:
-        return score_log_with(scan, iter_log_dir, repo_dir, rubric or default_rubric())
+        return score_log_with(scan, iter_log_dir, repo_dir, rubric or default_rubric(), observe)
 
 
-def score_log_with(scan: TranscriptScan, iter_log_dir: Path | str, repo_dir: Path | str, rubric: Rubric) -> ScoredLog:
+def score_log_with(
+    scan: TranscriptScan, iter_log_dir: Path | str, repo_dir: Path | str, rubric: Rubric, observe: bool = False
+) -> ScoredLog:
     """Score every iteration of a log from transcripts whose reading has begun; see :func:`score_log`."""
+    return score_log_under([rubric], scan, iter_log_dir, repo_dir, observe)[0]
+
+
+def score_log_under(
+    rubrics: Sequence[Rubric],
+    scan: TranscriptScan,
+    iter_log_dir: Path | str,
+    repo_dir: Path | str,
+    observe: bool = False,
+) -> list[ScoredLog]:
+    """Score a log under several rubrics; what they read alike is read once. Raises as :func:`score_log`."""
     records = load_iteration_log(iter_log_dir)
-    sets = signal_sets(records, iter_log_dir, repo_dir, scan)
+    # Every rubric so far reads evidence by the same rules, so one set of signals serves them all.
+    shared = signal_sets(records, iter_log_dir, repo_dir, scan, meter=use_under(*rubrics, observe=observe))
+    return [_scored_log(rubric, records, shared) for rubric in rubrics]
+
+
+def _scored_log(rubric: Rubric, records: Sequence[IterationRecord], sets: Sequence[SignalSet]) -> ScoredLog:
     scores = rubric.score_all(sets)
     iterations = tuple(ScoredIteration(*parts) for parts in zip(records, sets, scores, strict=True))
     return ScoredLog(rubric, iterations, tuple(aggregate_sessions(rubric, records, scores)))
@@ -88,9 +110,12 @@ def examine_iteration(
     iteration: int,
     *transcript_dirs: Path | str,
     rubric: Rubric | None = None,
+    observe: bool = False,
     **reading: Unpack[Reading],
 ) -> ScoredIteration:
     """Score one iteration of a log, and return what led to its score. Writes nothing.
+
+    With ``observe`` its DR transcript is read also where the rubric does not have it vote.
 
     Raises:
         NotFoundError: the log has no such iteration; the text names the path where it was looked for.
@@ -101,9 +126,11 @@ def examine_iteration(
     if record is None:
         path = Path(iter_log_dir) / f"iter-{iteration}.yaml"
         raise NotFoundError(f"{path}: no entry for iteration {iteration} in this log")
+    rubric = rubric or default_rubric()
+    meter = use_under(rubric, observe=observe)
     with transcript_scan(*transcript_dirs, **reading).start() as scan:
-        (signals,) = signal_sets(records, iter_log_dir, repo_dir, scan, {iteration})
-    return ScoredIteration(record, signals, (rubric or default_rubric()).score(signals))
+        (signals,) = signal_sets(records, iter_log_dir, repo_dir, scan, {iteration}, meter)
+    return ScoredIteration(record, signals, rubric.score(signals))
 
 
 def score_iteration(

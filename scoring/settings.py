@@ -53,6 +53,9 @@ _KINDS = {
 _PERSONAL = {"cache-dir"}
 """What a repository must not choose: a cache is trusted, and a checkout is not."""
 
+_TABLES = {"dr"}
+"""Tables of a settings file that belong to one command, which reads them by :func:`tables_of`."""
+
 _SHARED = _KINDS.keys() - _PERSONAL
 _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
@@ -108,13 +111,32 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
+def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
+    """Return one table of a repository's settings files, with where it stands; the one that wins comes last.
+
+    Raises:
+        SettingsError: a settings file cannot be read.
+    """
+    shared, own = _file_tables(repository)
+    places = {
+        f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}.{name}]": shared,
+        f"{repository / SETTINGS_FILE}: [{name}]": own,
+    }
+    return [(where, table[name]) for where, table in places.items() if isinstance(table, dict) and name in table]
+
+
 def _from_files(repository: Path) -> dict[str, Any]:
-    own = _toml(repository / SETTINGS_FILE)
-    shared = _toml(repository / PYPROJECT_FILE, only_if=PYPROJECT_TABLE).get("tool", {})
-    table = shared.get(PYPROJECT_TABLE, {}) if isinstance(shared, dict) else {}
-    return _checked(table, repository, f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]") | _checked(
+    shared, own = _file_tables(repository)
+    return _checked(shared, repository, f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]") | _checked(
         own, repository, str(repository / SETTINGS_FILE)
     )
+
+
+def _file_tables(repository: Path) -> tuple[Any, dict[str, Any]]:
+    """Return the settings of ``pyproject.toml`` and those of da-score's own file."""
+    own = _toml(repository / SETTINGS_FILE)
+    shared = _toml(repository / PYPROJECT_FILE, only_if=PYPROJECT_TABLE).get("tool", {})
+    return (shared.get(PYPROJECT_TABLE, {}) if isinstance(shared, dict) else {}), own
 
 
 def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
@@ -148,10 +170,15 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
         raise SettingsError(f"{where}: not a table")
     found: dict[str, Any] = {}
     for key, value in table.items():
+        if key in _TABLES:
+            continue
         if key in _PERSONAL:
             raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
         if key not in _KINDS:
-            raise SettingsError(f"{where}: unknown setting {key!r}; known: {', '.join(sorted(_SHARED))}")
+            known = ", ".join(sorted(_SHARED))
+            raise SettingsError(
+                f"{where}: unknown setting {key!r}; known: {known}, and [{'], ['.join(sorted(_TABLES))}]"
+            )
         kind = _KINDS[key]
         if kind == _PATHS:
             paths = [value] if isinstance(value, str) else value

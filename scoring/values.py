@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NewType
+from pathlib import Path
+from typing import Any, NewType
 
 from rubric import SignalID
 
@@ -14,6 +15,7 @@ CORRECTION_PRESSURE = SignalID("correction_pressure")
 SCOPE = SignalID("scope")
 HOOK_OUTCOMES = SignalID("hook_outcomes")
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
+DIMINISHING_RETURNS = SignalID("diminishing_returns")
 
 AgentRole = NewType("AgentRole", str)
 """Who made a claim: ``impl``, ``verifier`` or ``review``."""
@@ -96,13 +98,34 @@ class IntegrityObservation:
 
 
 @dataclass(frozen=True, slots=True)
+class Deliberation:
+    """What the diminishing-returns meter says of an iteration that has a DR transcript (contract sections 6 and 8).
+
+    ``source`` is the transcript, ``value`` what the signal is where it votes, ``meter`` the meter's whole output as
+    plain data, None when the transcript cannot be read.
+    """
+
+    source: Path
+    value: SignalValue
+    meter: Mapping[str, Any] | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain data."""
+        return {"source": str(self.source), **self.value.as_dict(), "meter": self.meter}
+
+
+@dataclass(frozen=True, slots=True)
 class SignalSet:
-    """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed."""
+    """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed.
+
+    ``deliberation`` is None where there is no DR transcript, or nobody asked for it.
+    """
 
     iteration: int
     signals: Mapping[SignalID, SignalValue]
     objective: IterationObjectives
     integrity: tuple[IntegrityObservation, ...] = field(default=())
+    deliberation: Deliberation | None = None
 
     def value(self, signal_id: str) -> SignalValue:
         """Return the value of a signal; absent when the id is unknown."""
@@ -115,4 +138,10 @@ class SignalSet:
             "signals": {name: value.as_dict() for name, value in self.signals.items()},
             "integrity": [observation.as_dict() for observation in self.integrity],
             "objective": self.objective.as_dict(),
+            **deliberation_dict(self.deliberation),
         }
+
+
+def deliberation_dict(deliberation: Deliberation | None) -> dict[str, object]:
+    """Return the key that a DR transcript adds to an iteration's data; nothing where there is none."""
+    return {} if deliberation is None else {str(DIMINISHING_RETURNS): deliberation.as_dict()}

@@ -235,6 +235,7 @@ class TestText:
         listed = da_score("rubric", "list").out.splitlines()
         assert [line.split()[0] for line in listed][:2] == ["2.0.2", "2.1.0"]
         assert "2.1.0     7 signals  (default)" in listed
+        assert "2.2.0     8 signals" in listed
 
     def test_of_a_rubric(self, da_score: DaScore) -> None:
         shown = da_score("rubric", "show").out
@@ -245,6 +246,9 @@ class TestText:
         assert "\nhook_outcomes         0.1      no       Hook-gate outcomes\n" in shown
         assert shown.endswith("\nBANDS  excellent from 0.85   good from 0.7   fair from 0.5   poor from 0\n")
         assert da_score("rubric", "show", "2.0.2").out.startswith("Rubric 2.0.2 ")
+        shown = da_score("rubric", "show", "2.2.0").out
+        assert "\nverifier              0.1656   yes      Verifier results\n" in shown
+        assert "\ndiminishing_returns   0.08     no       Diminishing returns\n" in shown
 
     def test_of_a_rubric_file(self, da_score: DaScore, tmp_path: Path) -> None:
         own = yaml.safe_dump(da_score("rubric", "show", "--json").json | {"version": "9.0.0-\x1b"}, allow_unicode=True)
@@ -271,6 +275,7 @@ READING = {
     "integrity": ["integrity"],
     "rubric list": ["rubric", "list"],
     "rubric show": ["rubric", "show", "2.0.2"],
+    "rubric diff": ["rubric", "diff", "2.0.2", "2.1.0"],
 }
 
 
@@ -1022,7 +1027,7 @@ class TestCompletion:
             ("da-score session ", {CODEX_SESSION, CLAUDE_SESSION}),
             ("da-score session 5", {CLAUDE_SESSION}),
             ("da-score ses", {"session"}),
-            ("da-score rubric ", {"list", "show", "validate"}),
+            ("da-score rubric ", {"list", "show", "validate", "diff"}),
             ("da-score completion ", {"bash", "zsh", "fish"}),
             ("da-score run --no-w", {"--no-write"}),
         ],

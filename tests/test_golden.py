@@ -8,6 +8,7 @@ library's.
 
 import filecmp
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -16,14 +17,17 @@ import subprocess
 import tarfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.repos import Repo
 
+from rubric import released_rubric
 from scoring.cli import main
+from scoring.evidence.transcripts.scan import transcript_scan
+from scoring.score import score_log_under
 
 GOLDEN = Path(__file__).parent.parent / "testdata" / "golden"
 CASES = sorted(path.name for path in GOLDEN.iterdir())
@@ -236,6 +240,67 @@ def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, run: Run) -> None:
     assert [(check, found) for check, found in differences(staged, run) if found] == []
+
+
+CLAIMS = ["the log is read once", "sidecars are whole"]
+OUTPUTS = {"claims": CLAIMS, "next_actions": ["I will write the tests", "Run them"]}
+DR_ROUNDS = [{"type": "round", "round": n, "outputs": OUTPUTS} for n in (1, 2, 3)]
+DR_FILES = (
+    (".dr.json", json.dumps({"rounds": DR_ROUNDS})),
+    (".dr.jsonl", "".join(json.dumps(row) + "\n" for row in DR_ROUNDS)),
+    (".dr.json", '{"rounds": ['),
+)
+"""Three DR transcripts: one that converged, in both forms, and one that is broken."""
+
+DR_BLOCK = re.compile(rb"\nDiminishing returns \(observed, does not vote under rubric 2\.1\.0\):\n(?:  .*\n)+")
+
+
+def give_dr_transcripts(case: Staged) -> None:
+    for record in case.json("records.json"):
+        suffix, text = DR_FILES[record["iteration"] % len(DR_FILES)]
+        (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if (GOLDEN / name / "expected" / "records.json").exists()])
+def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, run: Run) -> None:
+    give_dr_transcripts(staged)
+    blocks = 0
+
+    def without_block(*arguments: str) -> Outcome:
+        nonlocal blocks
+        outcome = run(*arguments)
+        out, found = DR_BLOCK.subn(b"", outcome.out) if arguments[0] == "iteration" else (outcome.out, 0)
+        blocks += found
+        return Outcome(outcome.status, out, outcome.err)
+
+    assert [(check, found) for check, found in differences(staged, without_block) if found] == []
+    shown = [
+        record
+        for record in staged.json("records.json")
+        if (staged.expected / f"iteration-{record['iteration']}.txt").exists()
+    ]
+    assert blocks == len(shown)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if (GOLDEN / name / "expected" / "sidecars").exists()])
+def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
+    rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
+    transcripts = [value for option, value in itertools.pairwise(staged.evidence) if option == "--transcript-dir"]
+    with transcript_scan(*transcripts) as scan:
+        before, after = score_log_under(rubrics, scan, "log", "repo")
+    for old, new in zip(before.iterations, after.iterations, strict=True):
+        assert new.score.scored == old.score.scored
+        assert abs(new.score.value - old.score.value) <= 1e-12
+        *same, last = new.score.breakdown
+        assert [replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in same] == [
+            replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in old.score.breakdown
+        ]
+        assert (last.signal, last.present) == ("diminishing_returns", False)
+        assert last.detail == f"no DR transcript for iter-{new.record.iteration}"
+    assert before.iterations
+    for earlier, later in zip(before.sessions, after.sessions, strict=True):
+        assert (later.session_id, later.scored) == (earlier.session_id, earlier.scored)
+        assert abs(later.value - earlier.value) <= 1e-12
 
 
 @pytest.mark.parametrize("name", sorted(SHOWN_ESCAPED))

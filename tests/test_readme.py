@@ -186,7 +186,9 @@ def test_the_example_works(tmp_path: Path) -> None:
 # Links
 
 
-@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "docs/PARITY.md", "docs/DEPENDENCIES.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CHANGELOG.md", "docs/PARITY.md", "docs/DEPENDENCIES.md", "docs/DIMINISHING_RETURNS.md"]
+)
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("https://")]

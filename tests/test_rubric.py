@@ -37,6 +37,7 @@ from rubric import (
 RELEASED_DIGESTS = {
     "2.0.2": "61bc91f8d7b6e26dc65568929b019a089d6bbc58bdf2b43f6a3c18b97c401ad7",
     "2.1.0": "ca7e8152a5f6d36031b31a535163e4a91ccccc9eddf02f3be153d6cf52daff42",
+    "2.2.0": "3108d003916db7d1b1770a4b9d1ffb9763ae45f6058604eca9dd157969fe98b8",
 }
 """Never edit a line: a rubric that has been released does not change. A new version is a new line."""
 
@@ -443,7 +444,7 @@ def test_coverage_reads_a_breakdown_once_so_that_an_iterator_will_do() -> None:
 
 
 def test_released_versions_are_listed_oldest_first() -> None:
-    assert rubric_versions()[:2] == ["2.0.2", "2.1.0"]
+    assert rubric_versions()[:3] == ["2.0.2", "2.1.0", "2.2.0"]
 
 
 def test_versions_are_ordered_by_number_not_by_spelling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -463,6 +464,23 @@ def test_a_released_rubric_is_valid_and_has_the_version_of_its_file_name(version
 def test_the_default_rubric_is_a_released_one() -> None:
     assert RUBRIC_VERSION in rubric_versions()
     assert default_rubric() is released_rubric(RUBRIC_VERSION)
+
+
+def test_2_2_0_is_2_1_0_times_0_92_and_one_signal_more() -> None:
+    old, new = released_rubric("2.1.0"), released_rubric("2.2.0")
+    *same, last = new.signals
+    assert [replace(spec, weight=1.0) for spec in same] == [replace(spec, weight=1.0) for spec in old.signals]
+    exact = [Fraction(repr(spec.weight)) * Fraction(92, 100) for spec in old.signals]
+    assert [Fraction(repr(spec.weight)) for spec in same] == exact
+    assert sum(exact) + Fraction(repr(last.weight)) == 1
+    assert last == SignalSpec(
+        SignalID("diminishing_returns"),
+        "Diminishing returns",
+        0.08,
+        "Had the iteration's deliberation converged, unblocked, when it stopped.",
+        two_way=False,
+    )
+    assert new.bands == old.bands
 
 
 @pytest.mark.parametrize("version", ["", "2.1", "2.1.0.yaml", "2.1.0 ", "../versions/2.1.0", "latest"])

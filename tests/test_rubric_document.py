@@ -1,6 +1,7 @@
 """The rubric document says what the rubric data says, and its arithmetic holds to the last digit."""
 
 import ast
+import json
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from scoring.assemble import assemble_signal_set, extract_iterlog_signals
 from scoring.evidence.transcripts.events import WindowFacts
 from scoring.records.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.records.parse import parse_iteration_record
-from scoring.signals import hook_outcomes, landed, objectives, scope, token_efficiency, verifier
+from scoring.signals import diminishing_returns, hook_outcomes, landed, objectives, scope, token_efficiency, verifier
 from scoring.signals.findings import GitSignals
 from scoring.values import SignalSet, SignalValue, absent_signal, present_signal
 
@@ -255,6 +256,11 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
     record = parse_iteration_record(yaml.safe_dump(evidence["entry"]))
     files = evidence.get("changed_files")
     facts = WindowFacts(**evidence.get("transcript", {}))
+    deliberation = None
+    if "deliberation" in evidence:
+        rounds = [{"round": n, "outputs": {"claims": claims}} for n, claims in enumerate(evidence["deliberation"], 1)]
+        (log_dir / f"iter-{record.iteration}.dr.json").write_text(json.dumps({"rounds": rounds}), "utf-8")
+        deliberation = diminishing_returns.observe(log_dir, record.iteration)
     if "hook_results" in evidence:
         write_hook_file(log_dir, record.iteration, evidence["hook_results"])
     return assemble_signal_set(
@@ -267,6 +273,7 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
         token_efficiency.observe(record, facts),
         objectives.observe(facts),
         hook_outcomes.observe(log_dir, record.iteration),
+        diminishing_returns.vote(record.iteration, deliberation),
     )
 
 
@@ -282,6 +289,7 @@ def result(cell: str) -> str:
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
+    ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
@@ -304,7 +312,7 @@ def calculate(expression: str) -> float:
 
 def test_there_is_an_example_with_every_signal_and_one_with_absent_signals() -> None:
     absent = {name: any(row["sub-score"] == "absent" for row in example.rows) for name, example in EXAMPLES.items()}
-    assert absent == {"every-signal-present": False, "three-signals-absent": True}
+    assert absent == {"every-signal-present": False, "three-signals-absent": True, "a-deliberation-votes": True}
 
 
 EQUATIONS = [
@@ -411,6 +419,8 @@ def test_a_value_is_compared_with_the_bands_before_it_is_rounded() -> None:
 
 
 def test_the_bands_that_are_said_to_be_the_same_are() -> None:
-    stated = re.search(r"(\S+) and (\S+) have\s+the\s+same\s+bands", DOCUMENT)
+    stated = re.search(r"((?:\d\S+ )+and \S+) have\s+the\s+same\s+bands", DOCUMENT)
     assert stated
-    assert released_rubric(stated[1]).bands == released_rubric(stated[2]).bands
+    versions = re.findall(r"\d[\d.]+\d", stated[1])
+    assert versions == rubric_versions()
+    assert len({released_rubric(version).bands for version in versions}) == 1

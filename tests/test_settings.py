@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scoring.errors import SettingsError
-from scoring.settings import Settings, resolve_settings
+from scoring.settings import Settings, resolve_settings, tables_of
 
 DEFAULTS = Settings(
     iter_log_dir=Path(".agents/active/iteration-log"),
@@ -306,7 +306,7 @@ class TestFiles:
         known = ", ".join(sorted(key.name for key in KEYS if not key.personal))
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        assert str(raised.value) == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}"
+        assert str(raised.value) == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}, and [dr]"
 
     def test_a_wrong_value_is_refused_even_where_another_source_wins(self, file: Path) -> None:
         self.write(file, "json = 1\n")
@@ -409,3 +409,22 @@ class TestPyproject:
         Path("sub").mkdir()
         monkeypatch.chdir("sub")
         assert resolve_settings({}, {}) == DEFAULTS
+
+
+class TestTables:
+    """Tables that belong to one command, which checks them."""
+
+    @pytest.mark.parametrize("table", ["[dr]\nk = 2\n", "[dr]\nnonsense = 1\n", "dr = 1\n"])
+    def test_are_no_matter_to_others(self, table: str) -> None:
+        Path(".agents/da-score.toml").write_text(table)
+        Path("pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")
+        assert resolve_settings({}, {}) == DEFAULTS
+
+    def test_come_with_where_they_stand_and_the_one_that_wins_last(self) -> None:
+        assert tables_of(Path(), "dr") == []
+        Path("pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")
+        Path(".agents/da-score.toml").write_text("[dr]\nk = 2\n")
+        assert tables_of(Path(), "dr") == [
+            ("pyproject.toml: [tool.da-score.dr]", {"k": 3}),
+            (".agents/da-score.toml: [dr]", {"k": 2}),
+        ]

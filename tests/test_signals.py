@@ -925,6 +925,7 @@ class TestSignalTable:
             "scope",
             "hook_outcomes",
             "token_efficiency",
+            "diminishing_returns",
         ]
 
     def test_gives_each_signal_what_was_found_for_it(self) -> None:
@@ -1068,6 +1069,7 @@ class TestWholeLog:
             "scope": present(0.5, '1/2 changed files within declared write_scope of task "t"'),
             "hook_outcomes": absent("no hook-outcomes sidecar for iter-2"),
             "token_efficiency": present(0.75, "backfilled from 1 transcript turn(s): cache_hit_rate 0.750"),
+            "diminishing_returns": absent("no DR transcript for iter-2"),
         }
 
     @pytest.mark.parametrize(

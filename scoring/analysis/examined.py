@@ -20,6 +20,7 @@ from scoring.evidence.transcripts.scan import Reading, transcript_scan
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, read_iteration_score
+from scoring.signals.diminishing_returns import use_under
 from scoring.text import trim
 from scoring.values import SignalSet
 
@@ -58,6 +59,7 @@ class LogView:
     """A log that can be gone through, under a rubric.
 
     ``recompute`` takes no score from a sidecar; ``last`` takes only that many of the newest iterations, ``only`` one.
+    ``observe`` reads DR transcripts also where the rubric does not have them vote.
     """
 
     iter_log_dir: Path
@@ -67,6 +69,7 @@ class LogView:
     recompute: bool = False
     last: int | None = None
     only: int | None = None
+    observe: bool = False
 
     def examine(self, **reading: Unpack[Reading]) -> Iterator[Examined]:
         """Yield the iterations in order.
@@ -76,6 +79,7 @@ class LogView:
             NotARepositoryError: ``repo_dir`` lies in no git work tree.
         """
         rubric = self.rubric or default_rubric()
+        meter = use_under(rubric, observe=self.observe)
         warn = reading.get("warn", silent)
         records = load_iteration_log(self.iter_log_dir)
         wanted = records[-self.last :] if self.last is not None else records
@@ -86,7 +90,7 @@ class LogView:
         with transcript_scan(*self.transcript_dirs, **reading).start() as scan:
             evidence = Evidence(records, self.repo_dir, scan, {record.iteration for record in wanted})
             for some in _batches(wanted):
-                for record, signals in zip(some, assembled(some, self.iter_log_dir, evidence), strict=True):
+                for record, signals in zip(some, assembled(some, self.iter_log_dir, evidence, meter), strict=True):
                     computed = build_persisted_score(rubric.score(signals), record)
                     on_disk = None if self.recompute else self._sidecar(record.iteration, warn)
                     yield Examined(

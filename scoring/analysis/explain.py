@@ -7,7 +7,16 @@ from typing import Any
 from rubric import SignalContribution
 from scoring.analysis.examined import Examined
 from scoring.analysis.sources import Surroundings, sources, window_text
-from scoring.values import CORRECTION_PRESSURE, HOOK_OUTCOMES, LANDED, SCOPE, TESTS, TOKEN_EFFICIENCY, VERIFIER
+from scoring.values import (
+    CORRECTION_PRESSURE,
+    DIMINISHING_RETURNS,
+    HOOK_OUTCOMES,
+    LANDED,
+    SCOPE,
+    TESTS,
+    TOKEN_EFFICIENCY,
+    VERIFIER,
+)
 
 _WORTH_SAYING = 0.0005
 
@@ -19,7 +28,7 @@ _BETTER: Mapping[str, str] = {
     SCOPE: "every changed file lies in the task's write_scope",
     HOOK_OUTCOMES: "no hook gate had to advise or remediate",
     TOKEN_EFFICIENCY: "more of the prompt is read from the cache",
-    "diminishing_returns": "the deliberation has converged and is not blocked when it stops",
+    DIMINISHING_RETURNS: "the deliberation has converged and is not blocked when it stops",
 }
 """How a signal's vote becomes better, in words."""
 
@@ -30,7 +39,7 @@ _PRESENT: Mapping[str, str] = {
     SCOPE: "declare the task's write_scope in its TASKS.yaml, or give a scope_note",
     HOOK_OUTCOMES: "let the hook gates write iter-N.hook-outcomes.yaml beside the entry",
     TOKEN_EFFICIENCY: "name the transcripts with --transcript-dir, or record session_tokens in the entry",
-    "diminishing_returns": "keep the deliberation's rounds in iter-N.dr.json beside the entry",
+    DIMINISHING_RETURNS: "keep the deliberation's rounds in iter-N.dr.json beside the entry",
 }
 """How a signal gets to vote, in words."""
 

@@ -9,12 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.analysis.examined import Examined
+from scoring.evidence.deliberations import deliberation_file
 from scoring.evidence.hooks import hook_file
 from scoring.evidence.scopes import declaring_plan
 from scoring.evidence.transcripts.events import IterationWindow
 from scoring.records.places import EntryPlaces
 from scoring.text import short, trim
-from scoring.values import CORRECTION_PRESSURE, HOOK_OUTCOMES, LANDED, SCOPE, TESTS, TOKEN_EFFICIENCY, VERIFIER
+from scoring.values import (
+    CORRECTION_PRESSURE,
+    DIMINISHING_RETURNS,
+    HOOK_OUTCOMES,
+    LANDED,
+    SCOPE,
+    TESTS,
+    TOKEN_EFFICIENCY,
+    VERIFIER,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,11 @@ def _hook_outcomes(one: Examined, around: Surroundings) -> Iterator[str]:
         yield str(path)
 
 
+def _diminishing_returns(one: Examined, around: Surroundings) -> Iterator[str]:
+    if path := deliberation_file(around.iter_log_dir, one.record.iteration):
+        yield str(path)
+
+
 def _token_efficiency(one: Examined, around: Surroundings) -> Iterator[str]:
     if one.record.session_tokens is not None:
         yield from _fields(around, "session_tokens.cache_hit_rate")
@@ -122,4 +137,5 @@ _SOURCES: Mapping[str, Callable[[Examined, Surroundings], Iterator[str]]] = {
     SCOPE: _scope,
     HOOK_OUTCOMES: _hook_outcomes,
     TOKEN_EFFICIENCY: _token_efficiency,
+    DIMINISHING_RETURNS: _diminishing_returns,
 }

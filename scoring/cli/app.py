@@ -30,6 +30,7 @@ COMMANDS = {
     "backfill": "scoring.cli.backfill",
     "hook": "scoring.cli.hook",
     "rubric": "scoring.cli.rubric",
+    "dr": "scoring.cli.dr",
     "demo": "scoring.cli.demo",
     "completion": "scoring.cli.completion",
 }

@@ -15,7 +15,7 @@ from scoring.settings import Settings
 def command(settings: Settings) -> None:
     """Show claimed against observed over the whole log, per role and signal."""
     log_dir = settings.iter_log_dir
-    sets = build_signal_sets(log_dir, settings.repo_dir, *settings.transcript_dirs, **reading(settings))
+    sets = build_signal_sets(log_dir, settings.repo_dir, *settings.transcript_dirs, meter="unread", **reading(settings))
     rows = summarize_integrity(sets)
     if settings.json:
         write_json({"pairs": [row.as_dict() for row in rows]})

@@ -9,10 +9,11 @@ from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.errors import NotFoundError
+from scoring.evidence.deliberations import deliberation_file
 from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outcomes
 from scoring.settings import resolve_settings
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
-from scoring.values import HOOK_OUTCOMES
+from scoring.values import HOOK_OUTCOMES, Deliberation
 
 
 @click.command(epilog="Example:  da-score iteration 42 --recompute")
@@ -42,27 +43,29 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
         from scoring.sidecars.scores import write_persisted_score
 
         rubric = find_rubric(settings.rubric)
+        how = reading(settings)
         scored_now = examine_iteration(
-            log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, **reading(settings)
+            log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, observe=True, **how
         )
         score = scored_now.persisted
         if lost := loss_on_disk(log_dir, score):
             warn(loss_warning(iteration, lost))
         write_persisted_score(log_dir, score)
+    deliberation = scored_now.signals.deliberation if scored_now else deliberation_of(log_dir, iteration)
     if settings.json:
         from scoring.cli.payloads import score_payload, scored_now_payload
 
-        write_json(scored_now_payload(scored_now) if scored_now else score_payload(score))
+        write_json(scored_now_payload(scored_now) if scored_now else score_payload(score, deliberation))
         return
     hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, iteration)
     if on_terminal():
         from scoring.cli.screen import show_iteration
 
-        show_iteration(score, hooks, source, scored_now.signals.objective if scored_now else None)
+        show_iteration(score, hooks, source, scored_now.signals.objective if scored_now else None, deliberation)
     else:
         from scoring.cli.tables import iteration_text
 
-        write(iteration_text(score, hooks, source))
+        write(iteration_text(score, hooks, source, deliberation))
 
 
 def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
@@ -76,6 +79,15 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     except HookFileError as e:
         warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {e}")
         return []
+
+
+def deliberation_of(log_dir: Path, iteration: int) -> Deliberation | None:
+    """Return what the meter says of an iteration's DR transcript; None when there is none."""
+    if deliberation_file(log_dir, iteration) is None:  # most logs have none, and load no signal to show a sidecar
+        return None
+    from scoring.signals.diminishing_returns import observe
+
+    return observe(log_dir, iteration)
 
 
 def _warn_of_another_rubric(score: PersistedScore, wanted: str) -> None:

@@ -27,11 +27,14 @@ def write(text: str) -> None:
         raise WriteError(f"standard output: cannot write: {(e.strerror or str(e)).lower()}") from e
 
 
-def write_json(value: Any) -> None:
-    """Write a value as JSON. Bytes that are not UTF-8 become replacement characters, as JSON has no bytes."""
+def write_json(value: Any, indent: int | None = 1) -> None:
+    """Write a value as JSON, on one line without ``indent``.
+
+    Bytes that are not UTF-8 become replacement characters, as JSON has no bytes.
+    """
     import json
 
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     write(as_utf8(text) + "\n")
 
 

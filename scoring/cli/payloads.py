@@ -8,17 +8,18 @@ from rubric import Coverage
 from scoring.score import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import PersistedScore, session_as_dict
+from scoring.values import Deliberation, deliberation_dict
 
 
-def score_payload(score: PersistedScore) -> dict[str, Any]:
-    """Return one iteration as its sidecar holds it, with its coverage."""
-    return {**score.as_dict(), "coverage": asdict(score.coverage)}
+def score_payload(score: PersistedScore, deliberation: Deliberation | None = None) -> dict[str, Any]:
+    """Return one iteration as its sidecar holds it, with its coverage, and the meter where there is a DR transcript."""
+    return {**score.as_dict(), "coverage": asdict(score.coverage), **deliberation_dict(deliberation)}
 
 
 def scored_now_payload(iteration: ScoredIteration) -> dict[str, Any]:
     """Return one iteration that was scored now, with the objective checks and integrity."""
     return {
-        **score_payload(iteration.persisted),
+        **score_payload(iteration.persisted, iteration.signals.deliberation),
         "objective": iteration.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in iteration.signals.integrity],
     }
@@ -40,7 +41,7 @@ def run_payload(scored: ScoredLog) -> dict[str, Any]:
     coverages = {i.score.iteration: i.score.coverage for i in scored.iterations}
     return {
         "rubric_version": scored.rubric.version,
-        "iterations": [score_payload(i.persisted) for i in scored.iterations],
+        "iterations": [score_payload(i.persisted, i.signals.deliberation) for i in scored.iterations],
         "sessions": [session_payload(session, coverages) for session in scored.sessions],
         "presence": scored.presence(),
     }

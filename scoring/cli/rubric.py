@@ -1,20 +1,22 @@
-"""``da-score rubric``: the released rubrics, and a check for one's own."""
+"""``da-score rubric``: the released rubrics, a check for one's own, and two of them side by side."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from rubric import RUBRIC_VERSION, Rubric, find_rubric, load_rubric, released_rubric, rubric_versions
-from scoring.cli.app import settings_options
-from scoring.cli.output import write, write_json
-from scoring.settings import Settings
+from scoring.cli.app import EVIDENCE_OPTIONS, settings_options, shared_options
+from scoring.cli.output import on_terminal, write, write_json
+from scoring.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.text import printable
 
 
 @click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")
 def command() -> None:
-    """List, show and check rubrics."""
+    """List, show, check and compare rubrics."""
 
 
 @command.command("list", epilog="Example:  da-score rubric list --json")
@@ -53,6 +55,44 @@ def validate(file: Path, settings: Settings) -> None:
         write_json({"valid": True, "version": found.version, "signals": len(found.signals)})
     else:
         write(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
+
+
+@command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0 --repo-dir ~/src/app")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@shared_options(*EVIDENCE_OPTIONS)
+@click.option("--no-log", is_flag=True, help="Compare the rubrics alone, whether or not there is a log.")
+def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
+    """Compare two rubrics, released versions or files, and a log's scores under both.
+
+    Shows weights and bands side by side. Where there is an iteration log, shows too which scores move from A to B, by
+    how much, and which signals move them. Writes nothing.
+    """
+    settings = resolve_settings(options)
+    before, after = find_rubric(a), find_rubric(b)
+    from scoring.compare import diff_logs, diff_rubrics
+
+    found, log, tasks = diff_rubrics(before, after), None, {}
+    default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
+    if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
+        from scoring.cli.reading import reading
+        from scoring.evidence.transcripts.scan import transcript_scan
+        from scoring.score import score_log_under
+
+        with transcript_scan(*settings.transcript_dirs, **reading(settings)).start() as scan:
+            one, other = score_log_under([before, after], scan, settings.iter_log_dir, settings.repo_dir)
+        log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
+    from scoring.cli import comparison
+
+    place = None if no_log else settings.iter_log_dir
+    if settings.json:
+        write_json(comparison.comparison_payload(found, log, place, tasks))
+    elif on_terminal():
+        from scoring.cli.comparison_screen import show_comparison
+
+        show_comparison(found, log, place, tasks)
+    else:
+        write(comparison.comparison_text(found, log, place, tasks))
 
 
 def _text(rubric: Rubric) -> str:

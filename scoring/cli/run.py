@@ -25,7 +25,7 @@ def command(settings: Settings, no_write: bool) -> None:
         from rubric import find_rubric
         from scoring.score import score_log_with, write_scored_log
 
-        scored = score_log_with(scan, log_dir, settings.repo_dir, find_rubric(settings.rubric))
+        scored = score_log_with(scan, log_dir, settings.repo_dir, find_rubric(settings.rubric), observe=settings.json)
     written = None
     if not no_write and scored.iterations:
         from scoring.jobs.loss import loss_on_disk, loss_warning

@@ -13,6 +13,8 @@ from rubric import Coverage
 from scoring.cli.tables import (
     INTEGRITY_HEAD,
     breakdown_cells,
+    deliberation_head,
+    deliberation_rows,
     hook_cells,
     integrity_cells,
     iteration_head,
@@ -24,7 +26,7 @@ from scoring.score import ScoredLog
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import PersistedScore
 from scoring.text import printable
-from scoring.values import IterationObjectives
+from scoring.values import Deliberation, IterationObjectives
 
 _BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red", "unscored": "dim"}
 
@@ -103,6 +105,7 @@ def show_iteration(
     hooks: Sequence[HookOutcome],
     source: Path,
     objective: IterationObjectives | None = None,
+    deliberation: Deliberation | None = None,
 ) -> None:
     """Show an iteration's breakdown with its coverage, and the objective checks when they were made now."""
     console = _console()
@@ -120,6 +123,12 @@ def show_iteration(
         table = _table("RULE_ID", "SENTINEL_ID", "LIFECYCLE", "RESULT", "INTERVENTION")
         for hook in hooks:
             table.add_row(*_plain(*hook_cells(hook)))
+        console.print(table)
+    if deliberation is not None:
+        console.print(Text(f"\n{deliberation_head(score)}", "bold"))
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        for name, text in deliberation_rows(deliberation):
+            table.add_row(*_plain(name, text))
         console.print(table)
     if objective is not None:
         console.print("\nObserved, not scored", style="bold")

@@ -14,8 +14,9 @@ from scoring.settings import Settings
 @click.command(epilog="Example:  da-score signals --repo-dir . | jq '.[-1].signals.landed'")
 @settings_options(*SCORING_OPTIONS)
 def command(settings: Settings) -> None:
-    """Print every iteration's signals as JSON, with integrity and the objective checks."""
+    """Print every iteration's signals as JSON, with integrity, the objective checks and any DR transcript."""
     rubric = find_rubric(settings.rubric)
     how = reading(settings)
-    scored = score_log(settings.iter_log_dir, settings.repo_dir, *settings.transcript_dirs, rubric=rubric, **how)
+    log_dir, transcripts = settings.iter_log_dir, settings.transcript_dirs
+    scored = score_log(log_dir, settings.repo_dir, *transcripts, rubric=rubric, observe=True, **how)
     write_json([signals_payload(iteration) for iteration in scored.iterations])

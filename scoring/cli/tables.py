@@ -3,11 +3,12 @@
 Control characters are shown escaped; widths and cuts are in characters.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scoring.text import cell, printable, spans
+from scoring.values import DIMINISHING_RETURNS
 
 if TYPE_CHECKING:  # a table is drawn of what somebody else has loaded
     from rubric import SignalContribution
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # a table is drawn of what somebody else has loaded
     from scoring.score import ScoredLog
     from scoring.sessions import SessionScore
     from scoring.sidecars.scores import PersistedScore
+    from scoring.values import Deliberation
 
 TASK_WIDTH, SESSION_WIDTH, DETAIL_WIDTH = 12, 40, 60
 HOOK_WIDTHS = (40, 32, 22, 10)
@@ -66,8 +68,13 @@ def iteration_head(score: "PersistedScore") -> str:
     return head + ("linked_traces_to_outcomes: yes (derived)\n" if score.linked_traces_to_outcomes else "")
 
 
-def iteration_text(score: "PersistedScore", hooks: "Sequence[HookOutcome]", source: Path) -> str:
-    """Return an iteration's breakdown, and the hook records behind it when its hook signal is present."""
+def iteration_text(
+    score: "PersistedScore",
+    hooks: "Sequence[HookOutcome]",
+    source: Path,
+    deliberation: "Deliberation | None" = None,
+) -> str:
+    """Return an iteration's breakdown, the hook records behind it, and the meter where there is a DR transcript."""
     widths = (22, 7, 8, 8, 8)
     lines = [iteration_head(score), "\n"]
     lines.append(_row(widths, ("SIGNAL", "PRESENT", "SUBSCORE", "WEIGHT", "CONTRIB", "DETAIL")))
@@ -76,6 +83,9 @@ def iteration_text(score: "PersistedScore", hooks: "Sequence[HookOutcome]", sour
         lines.append("\nHook outcome sources:\n  ")
         lines.append(_row(HOOK_WIDTHS, ("RULE_ID", "SENTINEL_ID", "LIFECYCLE", "RESULT", "INTERVENTION")))
         lines.extend("  " + _row(HOOK_WIDTHS, hook_cells(hook)) for hook in hooks)
+    if deliberation is not None:
+        lines.append(f"\n{deliberation_head(score)}:\n")
+        lines.extend(f"  {name:<11}{text}\n" for name, text in deliberation_rows(deliberation))
     lines.append(f"\nSource: {printable(str(source))}\n")
     return "".join(lines)
 
@@ -90,6 +100,41 @@ def breakdown_cells(row: "SignalContribution") -> tuple[str, ...]:
         number(row.contribution, row.present),
         cell(row.detail, DETAIL_WIDTH),
     )
+
+
+def deliberation_head(score: "PersistedScore") -> str:
+    """Return the title of the meter's block, which says whether it votes."""
+    votes = any(row.signal == DIMINISHING_RETURNS for row in score.breakdown)
+    part = "votes" if votes else "observed, does not vote"
+    return f"Diminishing returns ({part} under rubric {printable(score.rubric_version)})"
+
+
+def deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
+    """Return what the meter says, a name and a text per line."""
+    meter, rows = deliberation.meter, [("ABSENT", printable(deliberation.value.detail))]
+    if meter is not None and deliberation.value.present:
+        stop, parts = meter["stop_recommendation"], meter["components"]
+        run = stop["k_consecutive_low_novelty"]
+        novelty, readiness = stop["novelty_classification"], stop["readiness_classification"]
+        rows = [
+            ("SIGNAL", stop["signal"]),
+            ("SCORE", number(deliberation.value.sub_score)),
+            ("NOVELTY", f"{parts['novelty_rate']:.3f} {novelty}, low in the last {run} of {_rounds(meter)}"),
+            ("READINESS", f"{parts['action_readiness']:.2f} {readiness}"),
+            ("RATIONALE", printable(stop["rationale"])),
+            ("NEXT", printable(meter["hint"])),
+        ]
+        if meter["flags"]:
+            rows.append(("FLAGS", ", ".join(_flag(flag) for flag in meter["flags"])))
+    return [*rows, ("SOURCE", printable(str(deliberation.source)))]
+
+
+def _rounds(meter: "Mapping[str, Any]") -> str:
+    return f"{len(meter['novelty_by_round'])} rounds"
+
+
+def _flag(flag: "Mapping[str, Any]") -> str:
+    return printable(str(flag["flag"])) + ("" if flag["round"] is None else f" (round {flag['round']})")
 
 
 def hook_cells(hook: "HookOutcome") -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from scoring.sidecars.scores import (
     write_persisted_score,
     write_session_score,
 )
+from scoring.signals.diminishing_returns import use_under
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,9 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         if not records:
             return
         evidence = Evidence(records, job.repo_dir, scan)
-        inputs = [inputs_of(record, evidence, log) for record in records]
-        sets = assembled(records, log, evidence)
+        meter = use_under(plan.rubric)
+        inputs = [inputs_of(record, evidence, log, meter) for record in records]
+        sets = assembled(records, log, evidence, meter)
     if not plan.dry_run:
         evidence.history.keep()
         remove_litter(log)

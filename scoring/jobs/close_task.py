@@ -25,6 +25,7 @@ from scoring.sidecars.scores import (
     write_persisted_score,
     write_session_score,
 )
+from scoring.signals.diminishing_returns import use_under
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
 
@@ -98,7 +99,7 @@ def close_task(
     chosen |= {number for number, score in kept.items() if score is None}
 
     with transcript_scan(*transcript_dirs, **reading).start() as scan:
-        sets = signal_sets(records, iter_log_dir, repo_dir, scan, chosen)
+        sets = signal_sets(records, iter_log_dir, repo_dir, scan, chosen, use_under(rubric))
     remove_litter(Path(iter_log_dir))
     by_number = {r.iteration: r for r in records}
     scores = {s.iteration: build_persisted_score(rubric.score(s), by_number[s.iteration]) for s in sets}

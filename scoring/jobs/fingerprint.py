@@ -2,7 +2,8 @@
 
 Kept beside the cache and never in a sidecar, whose bytes are the reference's. Three fingerprints per iteration:
 
-- ``inputs``: the entry, its hook outcomes, its artifacts and its task's declared scope;
+- ``inputs``: the entry, its hook outcomes, its artifacts and its task's declared scope, and its DR transcript under a
+  rubric in which that votes;
 - ``facts``: what the transcripts show in its window, with the window itself;
 - ``git``: what git says of its commit. Git's answers change with every push and age no score by themselves.
 
@@ -23,9 +24,11 @@ from scoring.assemble import Evidence
 from scoring.atomic import remove_litter, write_atomically
 from scoring.errors import InputError, WriteError
 from scoring.evidence.artifacts import artifact_path
+from scoring.evidence.deliberations import deliberation_file
 from scoring.evidence.files import read_file
 from scoring.evidence.hooks import hook_file
 from scoring.records.model import IterationRecord
+from scoring.signals.diminishing_returns import MeterUse
 from scoring.signals.findings import GitSignals
 
 FORMAT = 1
@@ -50,7 +53,7 @@ class Fingerprint:
         return self.git == other.git and self.window == other.window
 
 
-def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path) -> str:
+def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, meter: MeterUse = "unread") -> str:
     """Return the ``inputs`` of one iteration.
 
     Taken before the files are read for the score: one that changes in between then shows as changed the next time,
@@ -63,7 +66,14 @@ def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path) -> str
         _bytes_of(hook_file(log_dir, record.iteration)),
         [None if path is None else _bytes_of(path) for path in paths],
         evidence.scopes.get(record.task_id),
+        *([_deliberation(log_dir, record.iteration)] if meter == "votes" else []),
     )
+
+
+def _deliberation(log_dir: Path, iteration: int) -> tuple[str, bytes | None] | None:
+    """Return the name and bytes of an iteration's DR transcript."""
+    path = deliberation_file(log_dir, iteration)
+    return None if path is None else (path.name, _bytes_of(path))
 
 
 def fingerprint(

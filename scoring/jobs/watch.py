@@ -18,6 +18,7 @@ from scoring.evidence.transcripts.scan import Reading, transcript_scan
 from scoring.records.load import ARCHIVE_NAME, is_entry_name, load_archive, load_entry
 from scoring.records.model import IterationRecord
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
+from scoring.signals.diminishing_returns import use_under
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -170,7 +171,7 @@ class LogWatch:
         wanted = [n for n, _ in changes]
         with transcript_scan(*self._transcripts, **self._reading).start() as scan:
             evidence = Evidence(list(self._records.values()), self._repo, scan, set(wanted))
-            sets = assembled([self._records[n] for n in wanted], self._log, evidence)
+            sets = assembled([self._records[n] for n in wanted], self._log, evidence, use_under(self._rubric))
             evidence.history.keep()
         found: list[Seen] = []
         for (n, change), signals in zip(changes, sets, strict=True):

@@ -1,7 +1,8 @@
 """The signals, one file each, and the one table that lists them.
 
 A signal is a function from :class:`~scoring.signals.findings.Findings` to a
-:class:`~scoring.values.SignalValue`. To add one, write its file and add its line to :data:`SIGNALS`.
+:class:`~scoring.values.SignalValue`, or to None when its evidence was not asked for. To add one, write its file and add
+its line to :data:`SIGNALS`.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import TypeAlias
 from rubric import SignalID
 from scoring.signals import (
     correction_pressure,
+    diminishing_returns,
     hook_outcomes,
     landed,
     scope,
@@ -20,6 +22,7 @@ from scoring.signals import (
 from scoring.signals.findings import Findings
 from scoring.values import (
     CORRECTION_PRESSURE,
+    DIMINISHING_RETURNS,
     HOOK_OUTCOMES,
     LANDED,
     SCOPE,
@@ -29,7 +32,7 @@ from scoring.values import (
     SignalValue,
 )
 
-Signal: TypeAlias = Callable[[Findings], SignalValue]
+Signal: TypeAlias = Callable[[Findings], SignalValue | None]
 
 SIGNALS: dict[SignalID, Signal] = {
     LANDED: landed.value,
@@ -39,4 +42,5 @@ SIGNALS: dict[SignalID, Signal] = {
     SCOPE: scope.value,
     HOOK_OUTCOMES: hook_outcomes.value,
     TOKEN_EFFICIENCY: token_efficiency.value,
+    DIMINISHING_RETURNS: diminishing_returns.value,
 }

@@ -47,7 +47,7 @@ class BackfillSignals:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Everything found out about one iteration."""
+    """Everything found out about one iteration; None is what nobody asked for."""
 
     record: IterationRecord
     iterlog: IterlogSignals
@@ -55,3 +55,4 @@ class Findings:
     backfill: BackfillSignals
     objectives: IterationObjectives
     hook_outcomes: SignalValue
+    diminishing_returns: SignalValue | None = None

@@ -1,0 +1,261 @@
+"""Two rubrics side by side, and what the step from one to the other does to the scores of a log. Pure.
+
+A score is a weighted mean, so only the proportions of its weights matter. The change of a value is therefore laid to
+signals in two exact steps. First the sub-scores of the signals that vote on both sides change, each worth its effective
+weight times its change. Then the weights change: those of the second rubric are scaled so that the signals that vote on
+both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards its sub-score.
+The effects of all signals add up to the change, and a signal whose proportion stays has none.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rubric import Rubric, Score, SignalContribution, SignalSpec
+from scoring.score import ScoredLog
+
+EQUAL_WITHIN = 1e-9
+"""Values no further apart are equal: weights are decimals, and their sums are not."""
+
+Change: TypeAlias = Literal["added", "removed", "changed", "same"]
+Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecChange:
+    """One signal in two rubrics; a side is None where that rubric does not have it."""
+
+    signal: str
+    before: SignalSpec | None
+    after: SignalSpec | None
+
+    @property
+    def change(self) -> Change:
+        """What became of the signal, its words included."""
+        if self.before is None:
+            return "added"
+        if self.after is None:
+            return "removed"
+        return "same" if self.before == self.after else "changed"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that differ, where both rubrics have the signal."""
+        if self.before is None or self.after is None:
+            return ()
+        names = ("label", "weight", "description", "two_way")
+        return tuple(name for name in names if getattr(self.before, name) != getattr(self.after, name))
+
+
+@dataclass(frozen=True, slots=True)
+class RubricDiff:
+    """Two rubrics side by side: signals in the order of the second, those that only the first has at the end."""
+
+    before: Rubric
+    after: Rubric
+    signals: tuple[SpecChange, ...]
+
+    @property
+    def same_bands(self) -> bool:
+        """Whether both name values alike."""
+        return self.before.bands == self.after.bands
+
+    @property
+    def same_proportions(self) -> bool:
+        """Whether the signals of both rubrics weigh the same in proportion to each other."""
+        pairs = [(s.before.weight, s.after.weight) for s in self.signals if s.before and s.after]
+        ratios = [after / before for before, after in pairs]
+        return not ratios or max(ratios) - min(ratios) <= EQUAL_WITHIN
+
+    @property
+    def same_combination(self) -> bool:
+        """Whether both combine signals alike."""
+        return self.before.combination == self.after.combination
+
+
+def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
+    """Lay two rubrics side by side."""
+    names = dict.fromkeys(spec.id for rubric in (after, before) for spec in rubric.signals)
+    return RubricDiff(before, after, tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class SignalMove:
+    """One signal of one iteration under two rubrics; a side is None where that rubric does not have it.
+
+    ``effect`` is what the signal adds to the change of the value. ``causes`` say why: it votes on one side only
+    (presence), its sub-score differs, or its weight does in proportion to the others.
+    """
+
+    signal: str
+    before: SignalContribution | None
+    after: SignalContribution | None
+    effect: float
+    causes: tuple[Cause, ...]
+
+    @property
+    def moved(self) -> bool:
+        """Whether the signal has a part in the change of the value."""
+        return abs(self.effect) > EQUAL_WITHIN
+
+    @property
+    def same_detail(self) -> bool:
+        """Whether both sides say the same of the signal."""
+        return self.before is not None and self.after is not None and self.before.detail == self.after.detail
+
+
+@dataclass(frozen=True, slots=True)
+class IterationDiff:
+    """One iteration under two rubrics, with a line for each signal of either."""
+
+    before: Score
+    after: Score
+    signals: tuple[SignalMove, ...]
+
+    @property
+    def iteration(self) -> int:
+        """Its number."""
+        return self.before.iteration
+
+    @property
+    def change(self) -> float | None:
+        """The second value minus the first, in [-1, 1]; None unless both are scored."""
+        return self.after.value - self.before.value if self.before.scored and self.after.scored else None
+
+    @property
+    def moved(self) -> bool:
+        """Whether the value changed, or whether there is one."""
+        if self.change is None:
+            return self.before.scored != self.after.scored
+        return abs(self.change) > EQUAL_WITHIN
+
+    @property
+    def band_changed(self) -> bool:
+        """Whether the value has another name."""
+        return self.before.band != self.after.band
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the step does to a whole log.
+
+    ``mean_change`` is over the iterations that are scored on both sides, ``mean_move`` over those of them that moved;
+    both are None where there is no such iteration. ``band_changes`` counts pairs of bands that differ. ``signals`` has,
+    for each signal that moved a value, how many it moved and its mean effect on them.
+    """
+
+    iterations: int
+    moved: int
+    mean_change: float | None
+    mean_move: float | None
+    band_changes: Mapping[tuple[str, str], int]
+    signals: Mapping[str, tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class LogDiff:
+    """A log under two rubrics, iterations in order."""
+
+    iterations: tuple[IterationDiff, ...]
+
+    def totals(self) -> Totals:
+        """Add up what moved."""
+        changes = [diff.change for diff in self.iterations if diff.change is not None]
+        moves = [change for change in changes if abs(change) > EQUAL_WITHIN]
+        bands = Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed)
+        effects: dict[str, list[float]] = {}
+        for move in (move for diff in self.iterations for move in diff.signals if move.moved):
+            effects.setdefault(move.signal, []).append(move.effect)
+        return Totals(
+            iterations=len(self.iterations),
+            moved=sum(diff.moved for diff in self.iterations),
+            mean_change=_mean(changes),
+            mean_move=_mean(moves),
+            band_changes=bands,
+            signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
+        )
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
+    """Compare the scores of one log under two rubrics.
+
+    Raises:
+        ValueError: the two are not of the same iterations.
+    """
+    pairs = zip(before.iterations, after.iterations, strict=True)
+    return LogDiff(tuple(diff_scores(a.score, b.score) for a, b in pairs))
+
+
+def diff_scores(before: Score, after: Score) -> IterationDiff:
+    """Compare the scores of one iteration under two rubrics, and lay the change to signals.
+
+    Raises:
+        ValueError: the two are not of the same iteration.
+    """
+    if before.iteration != after.iteration:
+        raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
+    first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
+    effects = _effects(first, second) if before.scored and after.scored else {}
+    scale = _scale(first, second)
+    names = dict.fromkeys((*second, *first))
+    moves = tuple(_move(name, first, second, scale, effects.get(name, 0.0)) for name in names)
+    return IterationDiff(before, after, moves)
+
+
+def _effects(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> dict[str, float]:
+    """Return what each signal adds to the change of the value, as the head of this module says."""
+    both = _voting_in_both(first, second)
+    value = sum(row.contribution for row in first.values())
+    shifts = {name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score) for name in both}
+    value += sum(shifts.values())
+    scale = _scale(first, second)
+    effects = {}
+    for name in first.keys() | second.keys():
+        before, after = _weight(first.get(name)), _weight(second.get(name))
+        sub_score = second[name].sub_score if after else first[name].sub_score if before else 0.0
+        effects[name] = shifts.get(name, 0.0) + (after - before / scale) * (sub_score - value)
+    return effects
+
+
+def _voting_in_both(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> list[str]:
+    return [name for name, row in first.items() if row.present and name in second and second[name].present]
+
+
+def _weight(row: SignalContribution | None) -> float:
+    return row.effective_weight if row is not None and row.present else 0.0
+
+
+def _scale(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> float:
+    """Return how much the signals that vote on both sides weigh together before, for each that they weigh after."""
+    both = _voting_in_both(first, second)
+    after = sum(_weight(second[name]) for name in both)
+    return sum(_weight(first[name]) for name in both) / after if after else 1.0
+
+
+def _move(
+    name: str,
+    first: Mapping[str, SignalContribution],
+    second: Mapping[str, SignalContribution],
+    scale: float,
+    effect: float,
+) -> SignalMove:
+    before, after = first.get(name), second.get(name)
+    causes: list[Cause] = []
+    if _votes(before) != _votes(after):
+        causes.append("presence")
+    elif before is not None and after is not None and before.present:
+        if abs(after.sub_score - before.sub_score) > EQUAL_WITHIN:
+            causes.append("sub-score")
+        if abs(after.effective_weight * scale - before.effective_weight) > EQUAL_WITHIN:
+            causes.append("weight")
+    return SignalMove(name, before, after, effect, tuple(causes))
+
+
+def _votes(row: SignalContribution | None) -> bool:
+    return row is not None and row.present
