@@ -18,7 +18,7 @@ from rubric import default_rubric
 from scoring.analysis.examined import LogView
 from scoring.demo import Demo
 from scoring.report.charts import smooth
-from scoring.report.digest import Changed, Digest, Line, changes, digest
+from scoring.report.digest import Changed, Claim, Digest, Line, Vote, changes, digest
 from scoring.report.html import page, read_snapshot
 from scoring.report.terminal import sparkline, terminal_text
 
@@ -31,9 +31,9 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
 
 
 def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> Line:
-    rows = (("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
+    rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
     subs = {"landed": value}
-    return Line(number, "t", "", "", rubric, value, band, "computed", 1.0, "", subs, rows, (), None, None, None)
+    return Line(number, "t", "", "", rubric, value, band, "computed", 1.0, "", subs, rows, ())
 
 
 def made(*lines: Line) -> Digest:
@@ -180,8 +180,10 @@ class TestPage:
         lines: list[Line] = []
         for n in range(1000):
             value, told = (n * 37 % 101) / 100, f"a detail that is about sixty characters long, number {n}"
-            rows = tuple((name, name.title(), True, value, 0.125, value / 8, told + name) for name in names)
-            claims = tuple(("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4])
+            rows = tuple(Vote(name, name.title(), True, value, 0.125, value / 8, told + name) for name in names)
+            claims = tuple(
+                Claim("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4]
+            )
             subs: dict[str, float | None] = dict.fromkeys(names, value)
             head = (n, f"task-{n}", "2026-01-01", f"session-{n // 9}", "2.1.0", value, "good", "sidecar", 1.0, told)
             lines.append(Line(*head, subs, rows, claims, n % 3, n % 2, 0.1))

@@ -7,6 +7,7 @@ from typing import Any
 from rubric import Rubric
 from scoring.analysis.baseline import Baseline
 from scoring.analysis.examined import Examined
+from scoring.analysis.weakest import weakest
 from scoring.errors import SettingsError
 from scoring.sidecars.scores import PersistedScore
 
@@ -220,12 +221,3 @@ def _mean_drop(verdict: Verdict, most: float, baseline: Baseline) -> list[Failur
         text = f"the mean score {now:.3f} is {before - now:.3f} below the {before:.3f} of {baseline.source}"
         return [Failure("max-drop", None, text)]
     return []
-
-
-def weakest(score: PersistedScore) -> str:
-    """Name the signal that cost a score most, with its detail."""
-    rows = [row for row in score.breakdown if row.present]
-    worst = max(rows, key=lambda row: row.effective_weight - row.contribution, default=None)
-    if worst is None or worst.effective_weight - worst.contribution <= 0:
-        return "no signal stands out"
-    return f"{worst.signal} cost most: {worst.detail}" if worst.detail else f"{worst.signal} cost most"

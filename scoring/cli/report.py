@@ -35,6 +35,8 @@ def command(
     Says too what changed since the page that lay at the same place before. Needs the extra 'report':
     pip install 'da-score[report]'; --terminal needs nothing.
     """
+    from dataclasses import replace
+
     from rubric import find_rubric
     from scoring.analysis.views import log_view
     from scoring.analysis.writers import require
@@ -47,7 +49,7 @@ def command(
         from scoring.report.html import read_snapshot
 
         before = read_snapshot(since or out)
-    view = log_view(settings, recompute, last)
+    view = replace(log_view(settings, recompute, last), observe=not terminal)
     found = digest(view.iter_log_dir, find_rubric(settings.rubric), view.examine(**reading(settings)))
     if terminal:
         from scoring.report.terminal import terminal_text

@@ -72,6 +72,8 @@ def _show(found: list[Any], settings: Settings, writes: bool) -> None:
 
 
 def _line(seen: Any) -> str:
+    from scoring.analysis.weakest import weakest
+
     if seen.change == "broken":
         return f"broken   {printable(seen.reason)}\n"
     head = f"{seen.change:<9}iteration {seen.iteration}"
@@ -80,9 +82,5 @@ def _line(seen: Any) -> str:
         return f"{head}{task}\n"
     value = f"{seen.score.value:.3f}" if seen.score.scored else "-"
     before = f"  (was {seen.before:.3f})" if seen.before is not None and seen.change != "now" else ""
-    weakest = ""
-    if seen.score.scored:
-        from scoring.analysis.gates import weakest as weakest_of
-
-        weakest = f"  {printable(weakest_of(seen.score))}"
-    return f"{head}{task}  {value} {printable(seen.score.band)}{before}{weakest}\n"
+    why = f"  {printable(weakest(seen.score))}" if seen.score.scored else ""
+    return f"{head}{task}  {value} {printable(seen.score.band)}{before}{why}\n"

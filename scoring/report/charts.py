@@ -7,11 +7,12 @@ and dark. Many points are drawn as one path of dots, which keeps a picture of th
 import io
 import math
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from scoring.report.digest import Digest, Line
+from scoring.report.digest import RESULTS, Digest, Line
 from scoring.text import cell, printable
 from scoring.values import TOKEN_EFFICIENCY
 
@@ -27,6 +28,9 @@ _VARIABLES = {
 }
 _BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
 _MOST_LINKS = 1500
+_MOST_CHANGES = 20
+_FEW = 200
+_MOST_RULES = 15
 _RC: Any = {
     "text.parse_math": False,
     "svg.fonttype": "none",
@@ -47,7 +51,8 @@ def _figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(_RC), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser's fonts have it
         figure = Figure(figsize=(width, height), layout="constrained")
         figure.patch.set_alpha(0)
         axes = figure.add_subplot()
@@ -63,7 +68,7 @@ def _svg(figure: Any, name: str, title: str, description: str) -> str:
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
-    text = text.replace(' target="_blank"', "")
+    text = text.replace(' target="_blank"', ' tabindex="-1"')  # the table has the same links, for the keyboard
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, f"var({variable})")
@@ -94,7 +99,7 @@ def _dots(axes: Any, xs: Sequence[float], ys: Sequence[float | None], colour: st
 
 def _size(values: Sequence[float | None]) -> float:
     """Return how large dots are, in points, so that many of them do not run together."""
-    return 4 if len(values) < 60 else 3 if len(values) < 200 else 1.5
+    return 4 if len(values) < 60 else 3 if len(values) < _FEW else 1.5
 
 
 def _ticks(axes: Any, lines: Sequence[Line], most: int) -> None:
@@ -121,44 +126,52 @@ def scores(digest: Digest) -> str:
     lines = digest.lines
     values = [line.value for line in lines]
     with _figure(11, 3.6) as (figure, axes):
-        upper = 1.0
-        for band in digest.rubric.bands:
-            colour = _BAND_COLOURS.get(band.name, FAINT)
-            axes.axhspan(band.min, upper, color=colour, alpha=0.09, linewidth=0)
-            axes.text(
-                1.005, (band.min + upper) / 2, band.name, transform=axes.get_yaxis_transform(), va="center", size=9
-            )
-            upper = band.min
-        places = range(len(lines))
-        axes.plot(places, smooth(values, 8), color=ACCENT, linewidth=1.8)
+        _bands(axes, digest)
+        axes.plot(range(len(lines)), smooth(values, 8), color=ACCENT, linewidth=1.8)
         if len(lines) <= _MOST_LINKS:
-            known = [(n, line) for n, line in enumerate(lines) if line.value is not None]
-            points = axes.scatter(
-                [n for n, _ in known],
-                [line.value for _, line in known],
-                s=50 if len(lines) < 200 else 12,
-                color=[_BAND_COLOURS.get(line.band, INK) for _, line in known],
-                edgecolors="none",
-                zorder=3,
-            )
-            points.set_urls([f"#iter-{line.iteration}" for _, line in known])
+            _linked_dots(axes, lines)
         else:
-            _dots(axes, list(places), values, INK, 1.6)
-        for place, version in digest.rubric_changes:
-            axes.axvline(place - 0.5, color=FAINT, linestyle=":", linewidth=1)
-            axes.text(place - 0.4, 1.02, f"rubric {version}", size=8, transform=axes.get_xaxis_transform())
+            _dots(axes, range(len(lines)), values, INK, 1.6)
+        for place, version in digest.rubric_changes[:_MOST_CHANGES]:
+            axes.axvline(place - 0.5, color=INK, linestyle=":", linewidth=1)
+            axes.text(place - 0.4, 1.04, f"rubric {cell(version, 20)}", size=8, transform=axes.get_xaxis_transform())
         axes.set_ylim(0, 1)
         axes.set_ylabel("score")
         axes.set_xlabel("iteration")
         _ticks(axes, lines, 16)
         mean = "no scores" if digest.mean is None else f"mean {digest.mean:.3f}"
+        changes = ", ".join(f"{version} from {lines[n].iteration}" for n, version in digest.rubric_changes)
         return _svg(
             figure,
             "scores",
             "Score of every iteration",
-            f"{len(lines)} iterations, {mean}; the line is the mean of the last eight scores. "
-            "Every point opens the breakdown of its iteration; the table below has the same numbers.",
+            f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last eight scores. "
+            "The table of iterations has the same numbers.",
         )
+
+
+def _bands(axes: Any, digest: Digest) -> None:
+    """Colour the bands of the rubric, and name them beside the axes."""
+    upper, beside = 1.0, axes.get_yaxis_transform()
+    for band in digest.rubric.bands:
+        axes.axhspan(band.min, upper, color=_BAND_COLOURS.get(band.name, FAINT), alpha=0.09, linewidth=0)
+        axes.text(1.005, (band.min + upper) / 2, band.name, transform=beside, va="center", size=9)
+        upper = band.min
+
+
+def _linked_dots(axes: Any, lines: Sequence[Line]) -> None:
+    """Draw a dot for every score, in the colour of its band, that leads to its breakdown."""
+    known = [(n, line) for n, line in enumerate(lines) if line.value is not None]
+    points = axes.scatter(
+        [n for n, _ in known],
+        [line.value for _, line in known],
+        s=50 if len(lines) < _FEW else 12,
+        color=[_BAND_COLOURS.get(line.band, INK) for _, line in known],
+        edgecolors="none",
+        zorder=3,
+        clip_on=False,
+    )
+    points.set_urls([f"#iter-{line.iteration}" for _, line in known])
 
 
 def signal(digest: Digest, name: str, label: str, number: int) -> str:
@@ -192,7 +205,7 @@ def presence(digest: Digest) -> str:
                 color=ACCENT,
                 linewidth=0,
             )
-        axes.set_yticks(range(len(signals)), signals)
+        axes.set_yticks(range(len(signals)), [cell(name, 30) for name in signals])
         axes.set_ylim(len(signals) - 0.4, -0.6)
         _ticks(axes, digest.lines, 16)
         shares = ", ".join(f"{name} {digest.presence(name):.0%}" for name in signals)
@@ -215,14 +228,16 @@ def integrity(digest: Digest) -> str:
     means = []
     for summary in digest.integrity:
         pairs = [
-            (claim[2], claim[3])
+            (claim.claimed, claim.observed)
             for line in digest.lines
             for claim in line.claims
-            if (claim[0], claim[1]) == (summary.role, summary.signal) and claim[2] is not None and claim[3] is not None
+            if (claim.role, claim.signal) == (summary.role, summary.signal)
+            and claim.claimed is not None
+            and claim.observed is not None
         ]
         if pairs:
-            claimed = sum(float(a or 0) for a, _ in pairs) / len(pairs)
-            observed = sum(float(b or 0) for _, b in pairs) / len(pairs)
+            claimed = sum(claimed for claimed, _ in pairs) / len(pairs)
+            observed = sum(observed for _, observed in pairs) / len(pairs)
             means.append((f"{summary.role}: {summary.signal}", claimed, observed))
     with _figure(7, 0.7 + 0.4 * max(len(means), 1)) as (figure, axes):
         for row, (_, claimed, observed) in enumerate(means):
@@ -242,69 +257,87 @@ def integrity(digest: Digest) -> str:
 
 def hooks(digest: Digest) -> str:
     """Draw how often each rule of the hook gates had each result; the fifteen with the most to say."""
-    rules = _rules(digest)[:15]
+    rules = digest.rules[:_MOST_RULES]
     with _figure(7, 0.7 + 0.3 * max(len(rules), 1)) as (figure, axes):
         left = [0] * len(rules)
-        for result, colour in (("remediate", POOR), ("advise", FAIR), ("allow", GOOD)):
-            counts = [digest.hooks[rule, result] for rule in rules]
-            axes.barh(range(len(rules)), counts, left=left, color=colour, label=result, height=0.7)
+        for result, colour in zip(RESULTS, (POOR, FAIR, GOOD, FAINT), strict=True):
+            counts = [results[result] for _, results in rules]
+            if any(counts):
+                axes.barh(range(len(rules)), counts, left=left, color=colour, label=result, height=0.7)
             left = [a + b for a, b in zip(left, counts, strict=True)]
-        axes.set_yticks(range(len(rules)), [cell(rule, 40) for rule in rules])
+        axes.set_yticks(range(len(rules)), [cell(rule, 40) for rule, _ in rules])
         axes.set_ylim(len(rules) - 0.4, -0.6)
         axes.set_xlabel("records")
-        if rules:
-            axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
-        said = "; ".join(
-            f"{rule}: {', '.join(f'{digest.hooks[rule, r]} {r}' for r in ('remediate', 'advise', 'allow'))}"
-            for rule in rules
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        return _svg(figure, "hooks", "Hook outcomes by rule", "The table below has the same numbers.")
+
+
+def deliberations(digest: Digest) -> str:
+    """Draw the meter's score, the novelty of the last round and the readiness of every deliberation."""
+    found = digest.deliberated
+    with _figure(11, 2.4) as (figure, axes):
+        places = range(len(found))
+        for label, colour, marker, values in (
+            ("score", ACCENT, "o", [d.score for _, d in found]),
+            ("novelty of the last round", SECOND, "D", [d.novelty for _, d in found]),
+            ("readiness", GOOD, "s", [d.readiness for _, d in found]),
+        ):
+            there = [(n, value) for n, value in zip(places, values, strict=True) if value is not None]
+            axes.plot(*zip(*there, strict=True) if there else ((), ()), color=colour, linewidth=0.8, alpha=0.5)
+            axes.scatter(
+                [n for n, _ in there], [v for _, v in there], color=colour, marker=marker, s=26, label=label, zorder=3
+            )
+        axes.set_ylim(-0.05, 1.05)
+        _ticks(axes, [line for line, _ in found], 16)
+        axes.set_xlabel("iteration that has a deliberation")
+        axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        return _svg(
+            figure,
+            "deliberations",
+            "Deliberations: score, novelty and readiness",
+            f"{len(found)} of {len(digest.lines)} iterations have a deliberation, listed in the table below.",
         )
-        return _svg(figure, "hooks", "Hook outcomes by rule", said or "There are none.")
-
-
-def _rules(digest: Digest) -> list[str]:
-    weight = {rule: 0 for rule, _ in digest.hooks}
-    for (rule, result), count in digest.hooks.items():
-        weight[rule] += count * {"remediate": 10_000, "advise": 100}.get(result, 1)
-    return sorted(weight, key=lambda rule: (-weight[rule], rule))
 
 
 def corrections(digest: Digest) -> str:
     """Draw retries, corrections by the user, and the share of tool calls that failed."""
     lines = digest.lines
+    retries = [line.retries or 0 for line in lines]
+    users = [line.corrections or 0 for line in lines]
+    both = [a + b for a, b in zip(retries, users, strict=True)]
+    rates = [line.tool_errors for line in lines]
     with _figure(11, 2.4) as (figure, axes):
-        places = list(range(len(lines)))
-        retries = [line.retries or 0 for line in lines]
-        users = [line.corrections or 0 for line in lines]
-        axes.fill_between(
-            places, [0] * len(places), retries, step="mid", color=SECOND, alpha=0.75, linewidth=0, label="retries"
-        )
-        axes.fill_between(
-            places,
-            retries,
-            [a + b for a, b in zip(retries, users, strict=True)],
-            step="mid",
-            color=POOR,
-            alpha=0.75,
-            linewidth=0,
-            label="user corrections",
-        )
+        places = range(len(lines))
+        how = {"step": "mid", "alpha": 0.75, "linewidth": 0}
+        axes.fill_between(places, 0, retries, color=SECOND, label="retries", **how)
+        axes.fill_between(places, retries, both, color=POOR, label="user corrections", hatch="///", **how)
         axes.set_ylabel("times")
+        axes.yaxis.get_major_locator().set_params(integer=True)
         _ticks(axes, lines, 16)
-        rates = [line.tool_errors for line in lines]
-        if any(rate is not None for rate in rates):
-            other = axes.twinx()
-            other.spines["right"].set_visible(True)
-            other.patch.set_alpha(0)
-            _dots(other, places, [None if rate is None else rate * 100 for rate in rates], INK, _size(rates))
-            other.set_ylim(0, max(100 * max(rate for rate in rates if rate is not None), 10))
-            other.set_ylabel("failed tool calls, % (dots)")
+        _failed_calls(axes, rates)
         axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        known = [rate for rate in rates if rate is not None]
+        failed = f"; {sum(known) / len(known):.0%} of tool calls failed on average" if known else ""
         return _svg(
             figure,
             "corrections",
             "Correction pressure",
-            f"{sum(retries)} retries and {sum(users)} corrections by the user in {len(lines)} iterations.",
+            f"{sum(retries)} retries and {sum(users)} corrections by the user in {len(lines)} iterations{failed}.",
         )
+
+
+def _failed_calls(axes: Any, rates: Sequence[float | None]) -> None:
+    """Draw shares of tool calls that failed, as dots with an axis of their own; nothing where none is known."""
+    known = [rate for rate in rates if rate is not None]
+    if not known:
+        return
+    other = axes.twinx()
+    other.spines["right"].set_visible(True)
+    other.patch.set_alpha(0)
+    _dots(other, range(len(rates)), [None if rate is None else rate * 100 for rate in rates], INK, _size(rates))
+    other.set_ylim(0, max(100 * max(known), 10))
+    other.set_ylabel("failed tool calls, % (dots)")
 
 
 def tokens(digest: Digest) -> str:

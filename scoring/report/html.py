@@ -14,6 +14,7 @@ from scoring.report.digest import Changed, Digest, Line
 from scoring.text import spans
 
 _SIZE_LIMIT = 64 << 20
+_MOST_ROWS = 100
 _DATA = re.compile(rb'<script type="application/json" id="da-score-data">(.*?)</script>', re.S)
 
 
@@ -27,6 +28,7 @@ def page(digest: Digest, since: Changed | None) -> str:
     return template.render(
         d=digest,
         since=since,
+        most=_MOST_ROWS,
         over=sum(row.over_claims for row in digest.integrity),
         charts=_charts(digest) if digest.lines else {},
         style=environment.filters["safe"]((room / "report.css").read_text("utf-8")),
@@ -48,7 +50,8 @@ def _charts(digest: Digest) -> dict[str, Any]:
         },
         "presence": charts.presence(digest),
         "integrity": charts.integrity(digest),
-        "hooks": charts.hooks(digest),
+        "hooks": charts.hooks(digest) if digest.hooks else "",
+        "deliberations": charts.deliberations(digest) if digest.deliberated else "",
         "corrections": charts.corrections(digest),
         "tokens": charts.tokens(digest),
     }
@@ -123,6 +126,10 @@ def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
         if found is None:
             raise ValueError
         snapshot = json.loads(found[1])["snapshot"]
-        return {str(int(n)): [str(version), value, str(band)] for n, (version, value, band) in snapshot.items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as e:
+        return {str(int(n)): [str(version), _score(value), str(band)] for n, (version, value, band) in snapshot.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise InputError(f"{path}: is no report of da-score; give another file with --out") from e
+
+
+def _score(value: Any) -> float | None:
+    return None if value is None else float(value)
