@@ -16,8 +16,9 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from scoring.errors import WriteError
 
@@ -28,6 +29,7 @@ LITTER_AGE = 3600.0
 _AT_ONCE, _FLUSHERS = 128, 8
 """How many files are written together, and how many threads wait for the disk: it serves several at once."""
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
@@ -101,8 +103,35 @@ def _flush(path: Path) -> None:
         os.close(fd)
 
 
+@contextlib.contextmanager
+def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
+    """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
+
+    When the block is left by an error nothing is put there.
+
+    Raises:
+        WriteError: the file could not be written; what was at ``path`` is still there.
+    """
+    temporary = path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    try:
+        try:
+            with open(os.open(temporary, _NEW, mode), "wb") as f:
+                os.fchmod(f.fileno(), mode)
+                yield f
+                f.flush()
+                os.fsync(f.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _flush_directory(path.parent)
+    except OSError as e:
+        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the old file is untouched") from e
+
+
 def _write_whole(path: Path, data: bytes, flush: bool, mode: int) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    fd = os.open(path, _NEW, mode)
     try:
         os.fchmod(fd, mode)
         rest = memoryview(data)

@@ -78,6 +78,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda m: _ESCAPES.get(m[0]) or _escape(m[0]), text)
 
 
+def as_utf8(text: str) -> str:
+    """Return text that can be written as UTF-8: what was no UTF-8 in a file becomes a replacement character."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _escape(char: str) -> str:
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:  # an undecodable byte, carried as a surrogate escape

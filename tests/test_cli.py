@@ -23,6 +23,7 @@ from typing import Any
 import click
 import pytest
 import yaml
+from helpers.commands import DaScore, Outcome, process
 
 import scoring.cli
 import scoring.cli.records
@@ -36,43 +37,6 @@ from scoring.text import spans
 CODEX_SESSION = "019cbd3b-b01a-7970-85d9-5954058b4714"
 CLAUDE_SESSION = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
 LOG = ".agents/active/iteration-log"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        assert (self.status, self.err) == (0, "")
-        return json.loads(self.out)
-
-
-DaScore = Callable[..., Outcome]
-
-
-@pytest.fixture
-def da_score(capsysbinary: pytest.CaptureFixture[bytes]) -> DaScore:
-    """Run a command line in this process."""
-
-    def run(*arguments: str | Path) -> Outcome:
-        capsysbinary.readouterr()
-        status = main([str(argument) for argument in arguments])
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
-
-
-def process(*arguments: str | Path, **variables: str) -> Outcome:
-    """Run a command line in a process of its own, on pipes."""
-    command = [sys.executable, "-m", "scoring", *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, stdin=subprocess.DEVNULL, env=os.environ | variables, check=False
-    )
-    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @contextlib.contextmanager

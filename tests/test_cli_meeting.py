@@ -11,30 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import DaScore
 from helpers.meetings import ALL_NONE, record
-from test_cli import Outcome, lines_of, process_on_a_terminal
+from test_cli import lines_of, process_on_a_terminal
 
 from scoring import score_meeting
-from scoring.cli import main
 from scoring.convergence.deliberation.config import preset
 from scoring.convergence.deliberation.schema import config_schema, record_schema
 from scoring.convergence.deliberation.simulate import MeetingKnobs, simulate_meeting
 
-DaScore = Callable[..., Outcome]
 ROUNDS = [record(1, levels=ALL_NONE), record(2), record(3)]
-
-
-@pytest.fixture
-def da_score(capsysbinary: pytest.CaptureFixture[bytes]) -> DaScore:
-    """Run a command line in this process."""
-
-    def run(*arguments: str | Path) -> Outcome:
-        capsysbinary.readouterr()
-        status = main([str(argument) for argument in arguments])
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
 
 
 def write(path: Path, records: Sequence[Any] = ROUNDS) -> Path:

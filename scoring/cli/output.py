@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from scoring.errors import WriteError
-from scoring.text import printable
+from scoring.text import as_utf8, printable
 
 
 def write(text: str) -> None:
@@ -35,7 +35,7 @@ def write_json(value: Any, indent: int | None = 1) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    write(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") + "\n")
+    write(as_utf8(text) + "\n")
 
 
 def on_terminal() -> bool:

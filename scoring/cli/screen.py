@@ -163,3 +163,11 @@ def show_integrity(rows: Sequence[IntegritySummary], source: Path) -> None:
         table.add_row(*_plain(*integrity_cells(row)), style="red" if row.over_claims else "")
     console.print(table)
     console.print("\nDeltas are observed minus claimed: below 0 the agent claimed more than was seen.", style="dim")
+
+
+def show_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Show a table of texts that are fit to be printed."""
+    table = _table(*heads)
+    for row in rows:
+        table.add_row(*_plain(*row))
+    _console().print(table)

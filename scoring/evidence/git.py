@@ -18,7 +18,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -180,6 +180,32 @@ class GitRepository:
                 time = self.ask("log", "--no-walk", "--no-patch", "--format=%x00%H %ct", sha, "--")
                 shown.update((name, ShownCommit(commit.time, None)) for name, commit in _shown(time.stdout))
         return shown
+
+    def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+        """Return the content of the wanted files directly in a folder of a commit, by name.
+
+        Args:
+            sha: a commit.
+            folder: the folder, from the top of the work tree; "." is the top.
+            wanted: tells by its name whether a file is wanted.
+        """
+        prefix = "" if folder == "." else folder + "/"
+        listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
+        blobs: dict[str, bytes] = {}
+        for line in listed.split(b"\0")[:-1]:
+            (_, kind, blob), path = line.partition(b"\t")[0].split(), _text(line.partition(b"\t")[2])
+            name = path.removeprefix(prefix)
+            if kind == b"blob" and wanted(name):
+                blobs[name] = blob
+        answer = self.run("cat-file", "--batch", given=b"".join(blob + b"\n" for blob in blobs.values()))
+        found: dict[str, bytes] = {}
+        at = 0
+        for name in blobs:
+            end = answer.index(b"\n", at)
+            size = int(answer[at:end].split()[2])
+            found[name] = answer[end + 1 : end + 1 + size]
+            at = end + 1 + size + 1
+        return found
 
     def _show(self, shas: list[str]) -> "subprocess.CompletedProcess[bytes]":
         given = "".join(f"{sha}\n" for sha in shas).encode()

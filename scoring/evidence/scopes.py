@@ -1,5 +1,6 @@
 """The door to declared task scopes: ``.agents/workflow/plans/*/TASKS.yaml`` (contract section 1.3)."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.errors import InputError
@@ -19,19 +20,30 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, tuple[str, ...]]:
     Of tasks with one id the first with a scope counts, in the byte order of plan folder names. A plan file that cannot
     be read is skipped.
     """
-    plans = Path(repo_dir) / PLANS_DIR
     scopes: dict[str, tuple[str, ...]] = {}
+    for _, task_id, scope in _declarations(Path(repo_dir)):
+        scopes.setdefault(task_id, scope)
+    return scopes
+
+
+def declaring_plan(repo_dir: Path | str, task_id: str) -> Path | None:
+    """Return the plan file whose declaration counts for a task; None when none declares its scope."""
+    return next((path for path, declared, _ in _declarations(Path(repo_dir)) if declared == task_id), None)
+
+
+def _declarations(repo_dir: Path) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
+    plans = repo_dir / PLANS_DIR
     try:
         names = list_names(plans)
     except InputError:
-        return scopes
+        return
     for name in names:
+        path = plans / name / TASKS_NAME
         try:
-            node = parse(read_file(plans / name / TASKS_NAME))
+            node = parse(read_file(path))
             tasks = [] if node is None else Reader().struct(node, _PLAN).get("tasks", [])
         except (InputError, FileNotFoundError):
             continue
         for task in tasks:
             if task.get("write_scope"):
-                scopes.setdefault(task.get("id", ""), tuple(task["write_scope"]))
-    return scopes
+                yield path, task.get("id", ""), tuple(task["write_scope"])

@@ -1,16 +1,15 @@
 """Finds iteration logs: in a repository, as a directory by itself, or anywhere below a folder of repositories."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.evidence.files import list_names, read_file
+from scoring.records.load import ARCHIVE_NAME, is_entry_name
 from scoring.settings import DEFAULT_LOG_DIR
 
-_ENTRY = re.compile(r"iter-[0-9]+\.yaml|historical\.yaml")
 _PASSED_OVER = {".git", "node_modules", ".venv", "__pycache__"}
 
 
@@ -46,7 +45,7 @@ def _logs_of(root: Path) -> Iterator[FoundLog]:
         raise InputError(f"{root}: no such directory")
     if (root / DEFAULT_LOG_DIR).is_dir():
         yield FoundLog(root / DEFAULT_LOG_DIR, root)
-    elif any(_ENTRY.fullmatch(name) for name in list_names(root)):
+    elif any(is_entry_name(name) or name == ARCHIVE_NAME for name in list_names(root)):
         yield FoundLog(root, _repository_of(root))
     else:
         for folder, names, _ in os.walk(root):

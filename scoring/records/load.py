@@ -15,6 +15,11 @@ ARCHIVE_NAME = "historical.yaml"
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml")
 
 
+def is_entry_name(name: str) -> bool:
+    """Tell whether a file name is that of an entry."""
+    return _ENTRY.fullmatch(name) is not None
+
+
 def load_iteration_log(
     directory: Path | str,
     true_flags: Collection[str] = TRUE_FLAGS,
@@ -35,27 +40,30 @@ def load_iteration_log(
     except InputError as e:
         raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
     records: dict[int, IterationRecord] = {}
-    for name in names:
-        if _ENTRY.fullmatch(name):
-            try:
-                record = load_entry(directory / name, true_flags)
-            except LogError as e:
-                if broken is None:
-                    raise
-                broken(e)
-            else:
-                records[record.iteration] = record
+    for name in filter(is_entry_name, names):
+        for record in _records_in(directory / name, true_flags, broken):
+            records[record.iteration] = record
     if ARCHIVE_NAME in names:
-        try:
-            archived = _archived(directory / ARCHIVE_NAME, true_flags)
-        except LogError as e:
-            if broken is None:
-                raise
-            broken(e)
-            archived = []
-        for record in archived:
+        for record in _records_in(directory / ARCHIVE_NAME, true_flags, broken):
             records.setdefault(record.iteration, record)
     return [records[n] for n in sorted(records)]
+
+
+def _records_in(
+    path: Path, true_flags: Collection[str], broken: Callable[[LogError], None] | None
+) -> list[IterationRecord]:
+    try:
+        return load_records(path, true_flags)
+    except LogError as e:
+        if broken is None:
+            raise
+        broken(e)
+        return []
+
+
+def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
+    """Read the entries of one file, which is an entry or the archive; raises as :func:`load_entry`."""
+    return load_archive(path, true_flags) if path.name == ARCHIVE_NAME else [load_entry(path, true_flags)]
 
 
 def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
@@ -74,7 +82,12 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
         raise LogError(f"{e}; an entry must be a readable file of YAML") from e
 
 
-def _archived(path: Path, true_flags: Collection[str]) -> list[IterationRecord]:
+def load_archive(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
+    """Read the archive's entries; none when there is no such file.
+
+    Raises:
+        LogError: the file cannot be read or is no archive.
+    """
     try:
         return parse_archive(read_file(path), true_flags)
     except FileNotFoundError:

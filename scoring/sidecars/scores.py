@@ -1,5 +1,6 @@
 """Score sidecars: what is persisted of a score, where, and how it is read back (contract section 4)."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,6 +17,8 @@ from scoring.yamlread import Node, Reader, Take, items_of, parse
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
+
+_ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 PersistedContribution = SignalContribution
 """One row of a persisted breakdown: the row of the score, as it is."""
@@ -210,7 +213,24 @@ def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedS
         NotFoundError: there is none; the text names the path.
         InputError: the file is no score sidecar.
     """
-    given = _read(iteration_score_path(iter_log_dir, iteration), _SCORE)
+    return _score(_read(iteration_score_path(iter_log_dir, iteration), _SCORE))
+
+
+def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
+    """Read the bytes of an iteration's sidecar, wherever they come from; ``name`` says so in errors.
+
+    Raises:
+        InputError: they are no score sidecar.
+    """
+    return _score(_parsed(data, name, _SCORE))
+
+
+def is_iteration_score_name(name: str) -> bool:
+    """Tell whether a file name is that of an iteration's sidecar."""
+    return _ITERATION_SCORE.fullmatch(name) is not None
+
+
+def _score(given: dict[str, Any]) -> PersistedScore:
     return PersistedScore(**given | {"breakdown": tuple(given["breakdown"])})
 
 
@@ -222,11 +242,17 @@ def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScor
 
 def _read(path: Path, shape: Mapping[str, Take]) -> dict[str, Any]:
     try:
-        node = parse(read_file(path))
+        data = read_file(path)
+    except FileNotFoundError as e:
+        raise NotFoundError(f"{path}: no such score; score the log first with 'da-score run'") from e
+    return _parsed(data, str(path), shape)
+
+
+def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> dict[str, Any]:
+    try:
+        node = parse(data)
         if node is None:
             raise YamlError("it is empty")
         return _whole(Reader(), node, shape)
-    except FileNotFoundError as e:
-        raise NotFoundError(f"{path}: no such score; score the log first with 'da-score run'") from e
     except YamlError as e:
-        raise InputError(f"{path}: {e}; this is no score sidecar, score it anew") from e
+        raise InputError(f"{name}: {e}; this is no score sidecar, score it anew") from e

@@ -1,0 +1,40 @@
+"""``da-score explain N``: one score in plain words."""
+
+import click
+
+from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.completion import complete_iterations
+from scoring.cli.output import write, write_json
+from scoring.errors import NotFoundError
+from scoring.settings import Settings
+
+
+@click.command(epilog="Example:  da-score explain 42")
+@click.argument("iteration", type=int, shell_complete=complete_iterations)
+@settings_options(*SCORING_OPTIONS)
+@click.option("--recompute", is_flag=True, help="Explain the score that the evidence gives now, not the sidecar's.")
+def command(iteration: int, settings: Settings, recompute: bool) -> None:
+    """Say in plain words why an iteration scored what it did.
+
+    Which signals voted and where each was read from, what would have raised the score, and what was claimed against
+    what was seen. Explains the sidecar's score where there is one. Writes nothing.
+    """
+    from dataclasses import replace
+
+    from scoring.analysis.explain import explain
+    from scoring.analysis.sources import Surroundings
+    from scoring.cli.views import log_view
+    from scoring.records.places import entry_places
+
+    view = replace(log_view(settings, recompute), only=iteration)
+    log_dir = view.iter_log_dir
+    for one in view.examine():
+        explanation = explain(one, Surroundings(log_dir, view.repo_dir, entry_places(log_dir, iteration)))
+        if settings.json:
+            write_json(explanation.as_dict())
+        else:
+            from scoring.cli.plain_words import explanation_text
+
+            write(explanation_text(explanation))
+        return
+    raise NotFoundError(f"{log_dir / f'iter-{iteration}.yaml'}: no entry for iteration {iteration} in this log")

@@ -1,0 +1,101 @@
+"""``da-score export``: tidy tables of a log, for other tools."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scoring.analysis.columns import TABLES, Row
+from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.output import on_terminal, write, write_json
+from scoring.errors import SettingsError
+
+_FORMATS = ("csv", "jsonl", "parquet")
+
+
+@click.command(epilog="Example:  da-score export --format parquet --out tables")
+@click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
+@shared_options(*SCORING_OPTIONS)
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", show_default=True, help="The format.")
+@click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: {','.join(TABLES)}]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR|FILE",
+    help="A directory for several tables, a file for one.  [default: standard output, for one table]",
+)
+@click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
+@click.option("--describe", is_flag=True, help="Say what the columns mean, and export nothing.")
+def command(
+    roots: tuple[Path, ...],
+    options: dict[str, Any],
+    form: str,
+    tables: str | None,
+    out: Path | None,
+    recompute: bool,
+    describe: bool,
+) -> None:
+    """Write tables of the log, or of the logs at ROOT: a row per iteration, signal, claim and session.
+
+    Scores are those of the sidecars; an iteration that has none is scored in memory.
+    """
+    names = _tables(tables)
+    if describe:
+        _describe(names, options["json"])
+        return
+    from scoring.analysis.writers import require, write_directory, write_file
+
+    if form == "parquet":
+        require("frames", "pyarrow")
+    if out is None:
+        _to_standard_output(_rows(roots, options, recompute), names, form)
+    elif len(names) == 1 and not out.is_dir():
+        write_file(_rows(roots, options, recompute), names[0], form, out)
+        write(f"Wrote {out}\n")
+    else:
+        for path in write_directory(_rows(roots, options, recompute), names, form, out):
+            write(f"Wrote {path}\n")
+
+
+def _tables(text: str | None) -> list[str]:
+    names = list(dict.fromkeys(name.strip() for name in text.split(","))) if text is not None else list(TABLES)
+    for name in names:
+        if name not in TABLES:
+            raise SettingsError(f"--tables: {name!r} is no table; known: {', '.join(TABLES)}")
+    return names
+
+
+def _rows(roots: tuple[Path, ...], options: dict[str, Any], recompute: bool) -> Iterator[tuple[str, Row]]:
+    from scoring.cli.views import log_views, rows_of
+
+    return rows_of(log_views(roots, options, recompute))
+
+
+def _to_standard_output(rows: Iterator[tuple[str, Row]], names: list[str], form: str) -> None:
+    from scoring.analysis.writers import write_stream
+
+    if len(names) > 1:
+        raise SettingsError("several tables need a directory: give --out DIR, or one table with --tables")
+    if form == "parquet" and on_terminal():
+        raise SettingsError("Parquet is not for a terminal: give --out FILE")
+    if sys.stdout is not None:
+        sys.stdout.flush()
+        write_stream(rows, names[0], form, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def _describe(names: list[str], as_json: bool | None) -> None:
+    if as_json:
+        from dataclasses import asdict
+
+        write_json({name: [asdict(column) for column in TABLES[name]] for name in names})
+        return
+    for name in names:
+        write(f"{name}\n")
+        for c in TABLES[name]:
+            missing = ", may be missing" if c.may_miss else ""
+            unit = f" ({c.unit})" if c.unit else ""
+            write(f"  {c.name:<26}{c.kind:<9}{c.meaning}{unit}{missing}\n")
+        write("\n")

@@ -1,0 +1,88 @@
+"""An explanation as text for people."""
+
+from collections.abc import Iterator
+
+from scoring.analysis.explain import ExplainedSignal, Explanation
+from scoring.analysis.sources import window_text
+from scoring.text import printable
+from scoring.values import IntegrityObservation
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return why an iteration scored what it did, in paragraphs."""
+    return printable_lines(_lines(explanation))
+
+
+def printable_lines(lines: Iterator[str]) -> str:
+    """Return lines of text, control characters in them escaped."""
+    return "".join(printable(line) + "\n" for line in lines)
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    one, score = explanation.one, explanation.one.score
+    task = f" ({one.record.task_id})" if one.record.task_id else ""
+    if score.scored:
+        yield f"Iteration {score.iteration}{task} scored {score.value:.3f}, which is {score.band}."
+    else:
+        yield f"Iteration {score.iteration}{task} has no score: no signal is present."
+    origin = "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
+    yield f"Rubric {score.rubric_version}, {origin}; it rests on {score.coverage}."
+    if one.differs:
+        now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
+        yield f"The evidence gives {now} today; 'da-score iteration {score.iteration} --recompute' takes that over."
+    if explanation.entry:
+        yield f"Entry: {explanation.entry}"
+    if one.window:
+        yield f"Time: {window_text(one.window)}"
+    voted = [s for s in explanation.signals if s.present]
+    if voted:
+        yield ""
+        yield "What voted"
+        for signal in sorted(voted, key=lambda s: -s.effective_weight):
+            yield from _voted(signal)
+    silent = [s for s in explanation.signals if not s.present]
+    if silent:
+        yield ""
+        yield "What did not vote"
+        for signal in silent:
+            yield f"  {signal.label}: {signal.detail}"
+            if signal.advice:
+                yield f"    to let it vote: {signal.advice}"
+    yield ""
+    yield "What would have raised the score"
+    for signal in explanation.raises:
+        missing = "" if signal.present else ", if it voted in full"
+        advice = f": {signal.advice}" if signal.advice and signal.present else ""
+        yield f"  +{signal.could_add:.3f}  {signal.label}{missing}{advice}"
+    if not explanation.raises:
+        yield "  nothing: every vote is full and every signal voted"
+    if one.signals.integrity:
+        yield ""
+        yield "What was claimed, and what was seen"
+        for observation in one.signals.integrity:
+            yield f"  {_claim(observation)}"
+
+
+def _voted(signal: ExplainedSignal) -> Iterator[str]:
+    cost = f", which cost {signal.cost:.3f}" if signal.cost and signal.cost >= 0.0005 else ""
+    yield (
+        f"  {signal.label}: {signal.sub_score:.3f} of 1, with {signal.effective_weight * 100:.1f} % of the vote, "
+        f"gave {signal.contribution:.3f}{cost}"
+    )
+    yield f"    {signal.detail}"
+    for source in signal.sources:
+        yield f"    from {source}"
+
+
+def _claim(observation: IntegrityObservation) -> str:
+    claimed, seen = observation.claimed, observation.observed
+    head = f"{observation.role}, {observation.signal}:"
+    if not claimed.present:
+        return f"{head} nothing claimed ({claimed.detail}); seen {seen.sub_score:.2f} ({seen.detail})"
+    if not seen.present:
+        return f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail}); nothing to hold it against ({seen.detail})"
+    verdict = "over-claimed" if observation.delta < 0 else "claimed no more than was seen"
+    return (
+        f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail}), seen {seen.sub_score:.2f} ({seen.detail}): "
+        f"{verdict}"
+    )

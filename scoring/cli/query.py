@@ -1,0 +1,96 @@
+"""``da-score query``: SQL over one log or many."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.output import on_terminal, write, write_json
+from scoring.errors import InputError
+from scoring.evidence.files import read_file
+from scoring.text import printable
+
+
+@click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band" ~/src')
+@click.argument("sql", metavar="SQL|-|@FILE")
+@click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
+@shared_options(*SCORING_OPTIONS)
+@click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, as_csv: bool) -> None:
+    """Ask the tables iterations, signals, integrity and sessions of the log, or of the logs at ROOT, in SQL.
+
+    'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files.
+    Needs the extra: pip install 'da-score[query]'
+    """
+    from scoring.analysis.sql import ask
+    from scoring.cli.views import log_views, rows_of
+
+    rows = rows_of(log_views(roots, options, recompute))
+    with ask(_statement(sql), rows) as answer:
+        if options["json"]:
+            write_json([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows])
+        elif as_csv:
+            _write_csv(answer)
+        else:
+            _write_table(answer)
+
+
+def _statement(given: str) -> str:
+    """Return the SQL that an argument is, names, or sends on standard input.
+
+    Raises:
+        InputError: the file cannot be read, or there is no statement.
+    """
+    text = given
+    if given == "-":
+        text = sys.stdin.read() if sys.stdin else ""
+    elif given.startswith("@"):
+        try:
+            text = read_file(given[1:]).decode("utf-8", "replace")
+        except FileNotFoundError as e:
+            raise InputError(f"{given[1:]}: no such file") from e
+    if not text.strip():
+        raise InputError("query: there is no SQL; give it as an argument, as @FILE, or on standard input with -")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON knows it."""
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def _write_csv(answer: Any) -> None:
+    import csv
+    import io
+
+    text = io.StringIO(newline="")
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(answer.columns)
+    for row in answer.rows:
+        out.writerow("" if v is None else v for v in map(_plain, row))
+        write(text.getvalue())
+        text.seek(0)
+        text.truncate()
+    write(text.getvalue())
+
+
+def _write_table(answer: Any) -> None:
+    rows = [["-" if v is None else _shown(v) for v in row] for row in answer.rows]
+    heads = [printable(name) for name in answer.columns]
+    if on_terminal():
+        from scoring.cli.screen import show_table
+
+        show_table(heads, rows)
+        return
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, *rows):
+        write("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() + "\n")
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else printable(str(value))

@@ -1,0 +1,67 @@
+"""``da-score report``: a log to look at."""
+
+import shutil
+from pathlib import Path
+
+import click
+
+from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.output import on_terminal, write, write_json
+from scoring.settings import Settings
+
+_WIDE = 100
+
+
+@click.command(epilog="Example:  da-score report --out report.html")
+@settings_options(*SCORING_OPTIONS)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    default=Path("report.html"),
+    show_default=True,
+    help="Where the page goes.",
+)
+@click.option("--since", type=click.Path(path_type=Path), metavar="FILE", help="Compare with this earlier report.")
+@click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
+@click.option("--last", type=click.IntRange(1), metavar="K", help="The K newest iterations only.")
+@click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
+def command(
+    settings: Settings, out: Path, since: Path | None, terminal: bool, last: int | None, recompute: bool
+) -> None:
+    """Draw a log: one page of HTML that can be mailed, put on a shelf, or opened from disk.
+
+    Says too what changed since the page that lay at the same place before. Needs the extra 'report':
+    pip install 'da-score[report]'; --terminal needs nothing.
+    """
+    from dataclasses import replace
+
+    from rubric import find_rubric
+    from scoring.analysis.writers import require
+    from scoring.cli.views import log_view
+    from scoring.report.digest import changes, digest
+
+    if not terminal:
+        require("report", "matplotlib", "jinja2")
+    before = None
+    if not terminal:
+        from scoring.report.html import read_snapshot
+
+        before = read_snapshot(since or out)
+    view = replace(log_view(settings, recompute, last), observe=not terminal)
+    found = digest(view.iter_log_dir, find_rubric(settings.rubric), view.examine())
+    if terminal:
+        from scoring.report.terminal import terminal_text
+
+        width = shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE
+        write(terminal_text(found, width, on_terminal()))
+        return
+    from scoring.atomic import write_atomically
+    from scoring.report.html import page
+
+    changed = None if before is None else changes(found.lines, before)
+    write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
+    if settings.json:
+        write_json({"report": str(out), "iterations": len(found.lines), "mean": found.mean, "bands": found.bands})
+    else:
+        write(f"Wrote {out}: {len(found.lines)} iterations\n")

@@ -1,0 +1,56 @@
+"""Which logs a command goes through, each under the settings of its own repository."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rubric import default_rubric, find_rubric
+from scoring.analysis.columns import Row
+from scoring.analysis.examined import LogView
+from scoring.analysis.tables import table_rows
+from scoring.cli.reading import options as evidence_options
+from scoring.evidence.git import GitRepository
+from scoring.jobs.discover import FoundLog, find_logs
+from scoring.settings import Settings, resolve_settings
+
+
+def log_view(settings: Settings, recompute: bool = False, last: int | None = None) -> LogView:
+    """Return the one log that some settings name.
+
+    Raises:
+        RubricError: its rubric cannot be used.
+    """
+    return LogView(
+        settings.iter_log_dir,
+        settings.repo_dir,
+        settings.transcript_dirs,
+        find_rubric(settings.rubric),
+        recompute,
+        last,
+        options=evidence_options(settings),
+    )
+
+
+def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool = False) -> list[LogView]:
+    """Return the logs below some roots, or without roots the one that the options name.
+
+    Raises:
+        InputError: a root does not exist or holds no log.
+        NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
+    """
+    if not roots:
+        return [log_view(resolve_settings(options), recompute)]
+    return [_view_of(found, options, recompute) for found in find_logs(roots)]
+
+
+def _view_of(found: FoundLog, options: Mapping[str, Any], recompute: bool) -> LogView:
+    repository = options.get("repo-dir") or found.repo_dir or GitRepository(found.iter_log_dir).top_level
+    settings = resolve_settings({**options, "repo-dir": repository})
+    return replace(log_view(settings, recompute), iter_log_dir=found.iter_log_dir)
+
+
+def rows_of(views: Iterable[LogView]) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of every table of some logs, each with the name of its table."""
+    for view in views:
+        yield from table_rows(view.iter_log_dir, view.rubric or default_rubric(), view.examine())

@@ -1,0 +1,86 @@
+"""``da-score watch``: scores entries while they are written."""
+
+import time
+from typing import Any
+
+import click
+
+from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.output import warn, write
+from scoring.cli.reading import options
+from scoring.errors import DaScoreError
+from scoring.settings import Settings
+from scoring.text import as_utf8, printable
+
+
+@click.command(epilog="Example:  da-score watch --json")
+@settings_options(*SCORING_OPTIONS)
+@click.option(
+    "--last", type=click.IntRange(0), default=1, show_default=True, metavar="K", help="Begin with the K newest ones."
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.05, 3600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait between two looks.",
+)
+@click.option("--write", "writes", is_flag=True, help="Write the sidecar of what was scored too.")
+@click.option("--once", is_flag=True, help="Look once and end.")
+def command(settings: Settings, last: int, interval: float, writes: bool, once: bool) -> None:
+    """Score entries as they appear or change, a line each, until it is interrupted.
+
+    A half-written entry is waited for; one that is renamed or removed is said to be gone. With --json every line is a
+    JSON object, for a status bar.
+    """
+    from rubric import find_rubric
+    from scoring.jobs.watch import LogWatch
+
+    log_dir = settings.iter_log_dir
+    watch = LogWatch(
+        log_dir, settings.repo_dir, settings.transcript_dirs, find_rubric(settings.rubric), **options(settings)
+    )
+    try:
+        _show(watch.begin(last), settings, writes)
+        said = ""
+        while not once:
+            time.sleep(interval)
+            try:
+                _show(watch.look(), settings, writes)
+                said = ""
+            except DaScoreError as e:  # a log that is away for a moment may come back
+                if str(e) != said:
+                    warn(str(e))
+                    said = str(e)
+    except KeyboardInterrupt:
+        return
+
+
+def _show(found: list[Any], settings: Settings, writes: bool) -> None:
+    for seen in found:
+        if writes and seen.score is not None:
+            from scoring.sidecars.origins import write_score
+
+            write_score(settings.iter_log_dir, seen.score, seen.origin)
+        if settings.json:
+            import json
+
+            write(as_utf8(json.dumps(seen.as_dict(), ensure_ascii=False, allow_nan=False)) + "\n")
+        else:
+            write(_line(seen))
+
+
+def _line(seen: Any) -> str:
+    from scoring.analysis.weakest import weakest
+
+    if seen.change == "broken":
+        return f"broken   {printable(seen.reason)}\n"
+    head = f"{seen.change:<9}iteration {seen.iteration}"
+    task = f"  {printable(seen.task_id)}" if seen.task_id else ""
+    if seen.score is None:
+        return f"{head}{task}\n"
+    value = f"{seen.score.value:.3f}" if seen.score.scored else "-"
+    before = f"  (was {seen.before:.3f})" if seen.before is not None and seen.change != "now" else ""
+    why = f"  {printable(weakest(seen.score))}" if seen.score.scored else ""
+    return f"{head}{task}  {value} {printable(seen.score.band)}{before}{why}\n"

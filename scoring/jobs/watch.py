@@ -1,0 +1,193 @@
+"""Follows a log while it grows: what appeared, what changed, what went away, and what it scores.
+
+A log that is being written to is looked at again and again. A file that cannot be read as an entry may be half written:
+what it held before counts until it can be read, and only when it has not changed for some looks is it called broken.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, Unpack
+
+from rubric import Rubric
+from scoring.assemble import Evidence, assembled
+from scoring.errors import InputError, LogError
+from scoring.evidence.files import list_names
+from scoring.origin import Origin
+from scoring.policies import policy_of
+from scoring.policies.sources import Options, Sources
+from scoring.records.load import ARCHIVE_NAME, is_entry_name, load_records
+from scoring.records.model import IterationRecord
+from scoring.sidecars.scores import PersistedScore, build_persisted_score
+from scoring.signals.diminishing_returns import use_under
+
+PATIENCE = 3
+"""After how many looks at an unchanged file that is no entry it is called broken."""
+
+Change: TypeAlias = Literal["now", "new", "changed", "removed", "broken"]
+_Stamp: TypeAlias = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One thing that happened in a log. ``before`` is the last score that was seen, None when there was none."""
+
+    change: Change
+    iteration: int | None
+    task_id: str = ""
+    score: PersistedScore | None = None
+    before: float | None = None
+    reason: str = ""
+    origin: Origin | None = None
+    """What the score was computed from, where the rubric's rules keep that."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        score = self.score
+        return {
+            "change": self.change,
+            "iteration": self.iteration,
+            "task_id": self.task_id,
+            "rubric_version": score.rubric_version if score else None,
+            "scored": score.scored if score else None,
+            "value": score.value if score and score.scored else None,
+            "band": score.band if score else None,
+            "before": self.before,
+            "reason": self.reason or None,
+        }
+
+
+@dataclass(slots=True)
+class _File:
+    """What is known of one file: its state, the entries that it held when it could last be read, and looks in vain."""
+
+    stamp: _Stamp
+    records: list[IterationRecord] = field(default_factory=list)
+    in_vain: int = 0
+
+
+class LogWatch:
+    """One log, looked at with :meth:`look` as often as one likes."""
+
+    def __init__(
+        self,
+        iter_log_dir: Path,
+        repo_dir: Path,
+        transcript_dirs: Sequence[Path],
+        rubric: Rubric,
+        **options: Unpack[Options],
+    ) -> None:
+        """Begin to watch; nothing is read yet."""
+        self._log = iter_log_dir
+        self._sources = Sources.under(policy_of(rubric), repo_dir, transcript_dirs, options)
+        self._rubric = rubric
+        self._files: dict[str, _File] = {}
+        self._beside: dict[int, tuple[_Stamp | None, ...]] = {}
+        self._records: dict[int, IterationRecord] = {}
+        self._values: dict[int, float | None] = {}
+
+    def begin(self, last: int) -> list[Seen]:
+        """Look for the first time, and return the scores of the ``last`` newest iterations.
+
+        Raises:
+            LogError: the log cannot be listed.
+            NotARepositoryError: the repository directory lies in no git work tree.
+        """
+        broken = [seen for seen in self.look(settle=True) if seen.change == "broken"]
+        newest = sorted(self._records)[-last:] if last else []
+        return [*broken, *self._scored([(n, "now") for n in newest])]
+
+    def look(self, settle: bool = False) -> list[Seen]:
+        """Look at the log once, and return what happened since the last time, by iteration.
+
+        Args:
+            settle: only take note of entries, and score none of them.
+
+        Raises:
+            LogError: the log cannot be listed.
+            NotARepositoryError: the repository directory lies in no git work tree.
+        """
+        broken = list(self._read_changed())
+        records = self._current()
+        beside = {n: self._stamps_beside(n) for n in records}
+        changes: list[tuple[int, Change]] = []
+        for n, record in sorted(records.items()):
+            if n not in self._records:
+                changes.append((n, "new"))
+            elif record != self._records[n] or beside[n] != self._beside.get(n):
+                changes.append((n, "changed"))
+        removed = [self._removed(n) for n in sorted(self._records.keys() - records.keys())]
+        self._records, self._beside = records, beside
+        return [*broken, *removed, *([] if settle else self._scored(changes))]
+
+    def _read_changed(self) -> Iterator[Seen]:
+        """Read the files that changed since the last look; yield those that have been broken for long enough."""
+        try:
+            names = [n for n in list_names(self._log) if is_entry_name(n) or n == ARCHIVE_NAME]
+        except InputError as e:
+            raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+        for gone in self._files.keys() - set(names):
+            del self._files[gone]
+        for name in names:
+            stamp = _stamp(self._log / name)
+            if stamp is None:
+                continue
+            known = self._files.setdefault(name, _File((-1, -1, -1)))
+            if known.stamp == stamp and not 0 < known.in_vain < PATIENCE:
+                continue
+            if known.stamp != stamp:
+                known.stamp, known.in_vain = stamp, 0
+            try:
+                known.records = self._load(name)
+                known.in_vain = 0
+            except LogError as e:
+                known.in_vain += 1
+                if known.in_vain == PATIENCE:
+                    yield Seen("broken", None, reason=str(e))
+
+    def _load(self, name: str) -> list[IterationRecord]:
+        return load_records(self._log / name, self._sources.policy.true_flags)
+
+    def _current(self) -> dict[int, IterationRecord]:
+        """Return the entries that count, as the log's own rules choose them, in order."""
+        records: dict[int, IterationRecord] = {}
+        for name in sorted(self._files.keys() - {ARCHIVE_NAME}, key=os.fsencode):
+            records |= {record.iteration: record for record in self._files[name].records}
+        for record in self._files[ARCHIVE_NAME].records if ARCHIVE_NAME in self._files else []:
+            records.setdefault(record.iteration, record)
+        return {n: records[n] for n in sorted(records)}
+
+    def _stamps_beside(self, n: int) -> tuple[_Stamp | None, ...]:
+        """Return the state of the files beside an entry that its score depends on."""
+        endings = ("hook-outcomes.yaml", "dr.json", "dr.jsonl")
+        return tuple(_stamp(self._log / f"iter-{n}.{ending}") for ending in endings)
+
+    def _removed(self, n: int) -> Seen:
+        return Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None))
+
+    def _scored(self, changes: Sequence[tuple[int, Change]]) -> list[Seen]:
+        if not changes:
+            return []
+        wanted = [n for n, _ in changes]
+        with self._sources.transcripts().start() as scan:
+            evidence = Evidence(list(self._records.values()), self._sources, scan, set(wanted))
+            sets = assembled([self._records[n] for n in wanted], self._log, evidence, use_under(self._rubric))
+            origins = [evidence.origin(self._records[n]) for n in wanted]
+            evidence.git.keep()
+        found: list[Seen] = []
+        for (n, change), signals, origin in zip(changes, sets, origins, strict=True):
+            record = self._records[n]
+            score = build_persisted_score(self._rubric.score(signals), record)
+            found.append(Seen(change, n, record.task_id, score, self._values.get(n), origin=origin))
+            self._values[n] = score.value if score.scored else None
+        return found
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    """Return what tells one state of a file from another; None when it is not there."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino

@@ -1,0 +1,166 @@
+"""Following a log: what appears, changes, breaks and goes away while somebody looks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+
+from rubric import default_rubric
+from scoring.demo import Demo
+from scoring.errors import LogError
+from scoring.jobs.watch import PATIENCE, LogWatch, Seen
+
+
+@pytest.fixture
+def log(demo: Demo) -> Path:
+    return demo.iter_log_dir
+
+
+@pytest.fixture
+def watch(demo: Demo) -> LogWatch:
+    return LogWatch(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, default_rubric())
+
+
+def told(found: list[Seen]) -> list[tuple[str, int | None]]:
+    return [(seen.change, seen.iteration) for seen in found]
+
+
+def renumbered(log: Path, number: int) -> str:
+    return (log / "iter-5.yaml").read_text().replace("iteration: 5", f"iteration: {number}")
+
+
+class TestLogWatch:
+    @pytest.mark.parametrize(("last", "numbers"), [(0, []), (1, [9]), (3, [7, 8, 9])])
+    def test_begins_with_the_newest(self, watch: LogWatch, last: int, numbers: list[int]) -> None:
+        assert told(watch.begin(last)) == [("now", n) for n in numbers]
+        assert watch.look() == []
+
+    def test_scores_what_appears(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(0)
+        (log / "iter-20.yaml").write_text(renumbered(log, 20))
+        (seen,) = watch.look()
+        assert (seen.change, seen.iteration, seen.task_id, seen.before) == ("new", 20, "limit-requests", None)
+        assert seen.score is not None
+        assert seen.score.band == "poor"
+        assert watch.look() == []
+
+    def test_scores_what_changes_and_knows_what_it_was(self, watch: LogWatch, log: Path) -> None:
+        (first,) = watch.begin(1)
+        entry = log / "iter-9.yaml"
+        entry.write_text(entry.read_text().replace("tests_total_pass: true", "tests_total_pass: false"))
+        (seen,) = watch.look()
+        assert first.score is not None
+        assert seen.score is not None
+        assert (seen.change, seen.iteration, seen.before) == ("changed", 9, first.score.value)
+        assert seen.score.value < first.score.value
+
+    def test_scores_again_when_hook_outcomes_arrive(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(0)
+        (log / "iter-1.hook-outcomes.yaml").write_bytes((log / "iter-5.hook-outcomes.yaml").read_bytes())
+        assert told(watch.look()) == [("changed", 1)]
+
+    def test_a_touch_is_no_change(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(0)
+        os.utime(log / "iter-5.yaml", ns=(1, 1))
+        assert watch.look() == []
+
+    def test_waits_for_a_half_written_file(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(0)
+        whole = renumbered(log, 20)
+        for part in (1, len(whole) // 3, len(whole) // 2):
+            (log / "iter-20.yaml").write_text(whole[:part] + "\nx: [")
+            assert watch.look() == []
+        (log / "iter-20.yaml").write_text(whole)
+        assert told(watch.look()) == [("new", 20)]
+
+    def test_what_it_held_before_counts_while_it_is_broken(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(1)
+        before = (log / "iter-9.yaml").read_text()
+        (log / "iter-9.yaml").write_text("")
+        assert watch.look() == []
+        (log / "iter-9.yaml").write_text(before)
+        assert watch.look() == []
+
+    def test_says_once_what_stays_broken(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(0)
+        (log / "iter-20.yaml").write_text("a: [")
+        found = [watch.look() for _ in range(PATIENCE + 3)]
+        assert [told(looked) for looked in found] == [[]] * (PATIENCE - 1) + [[("broken", None)]] + [[]] * 3
+        assert "iter-20.yaml" in found[PATIENCE - 1][0].reason
+
+    def test_survives_renames_and_removals(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(9)
+        (log / "iter-9.yaml").rename(log / "iter-0009.yaml")
+        assert watch.look() == []  # the same entry in a file of another name
+        (log / "iter-0009.yaml").unlink()
+        (seen,) = watch.look()
+        assert (seen.change, seen.iteration, seen.task_id) == ("removed", 9, "export-links")
+        assert seen.before is not None
+
+    def test_an_entry_hides_that_of_the_archive_and_uncovers_it(self, watch: LogWatch, log: Path) -> None:
+        (log / "historical.yaml").write_text("iterations:\n- iteration: 9\n  task_id: old\n")
+        watch.begin(0)
+        (log / "iter-9.yaml").unlink()
+        (seen,) = watch.look()
+        assert (seen.change, seen.task_id) == ("changed", "old")
+
+    def test_a_log_that_is_gone_for_a_moment_comes_back(self, watch: LogWatch, log: Path) -> None:
+        watch.begin(0)
+        log.rename(log.with_name("away"))
+        with pytest.raises(LogError):
+            watch.look()
+        log.with_name("away").rename(log)
+        assert watch.look() == []
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _here(self, demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(demo.repo_dir)
+
+    def test_prints_a_line_for_each(self, da_score: DaScore, log: Path) -> None:
+        found = da_score("watch", "--once", "--last", "2")
+        assert (found.status, found.err) == (0, "")
+        assert found.out.splitlines() == [
+            "now      iteration 8  daily-totals  0.845 good  correction_pressure cost most: "
+            "1 retries, 0 user corrections",
+            "now      iteration 9  export-links  0.704 good  landed cost most: "
+            "commit 89925c84a012 not reachable from master",
+        ]
+        assert not list(log.glob("*.score.yaml"))
+
+    def test_prints_json_lines(self, da_score: DaScore) -> None:
+        lines = da_score("watch", "--once", "--last", "9", "--json").out.splitlines()
+        assert [json.loads(line)["iteration"] for line in lines] == list(range(1, 10))
+
+    def test_writes_sidecars_when_asked_to(self, da_score: DaScore, log: Path) -> None:
+        da_score("watch", "--once", "--write")
+        assert [path.name for path in log.glob("*.score.yaml")] == ["iter-9.score.yaml"]
+
+    @pytest.fixture
+    def running(self) -> "Iterator[subprocess.Popen[str]]":
+        command = [sys.executable, "-m", "scoring", "watch", "--interval", "0.05", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            yield process
+            process.kill()
+
+    def test_goes_on_until_it_is_interrupted(self, running: "subprocess.Popen[str]", log: Path) -> None:
+        assert running.stdout is not None
+        assert json.loads(running.stdout.readline())["iteration"] == 9
+        (log / "iter-20.yaml").write_text(renumbered(log, 20))
+        seen = json.loads(running.stdout.readline())
+        assert (seen["change"], seen["iteration"]) == ("new", 20)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(20) == 0
+        assert running.stderr is not None
+        assert running.stderr.read() == ""
+
+    def test_of_no_log_ends_at_once(self, da_score: DaScore, tmp_path: Path) -> None:
+        found = da_score("watch", "--iter-log-dir", tmp_path / "nowhere")
+        assert (found.status, found.err.count("\n")) == (1, 1)
