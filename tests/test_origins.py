@@ -123,6 +123,15 @@ class TestFile:
         assert read_origin(tmp_path, 4) is None
         assert read_origin(tmp_path, 6) is None
 
+    def test_of_the_document_is_one(self, tmp_path: Path) -> None:
+        page = (Path(__file__).parents[1] / "docs" / "EVIDENCE.md").read_text("utf-8")
+        (example,) = re.findall(r"```yaml\n(iteration: 5\n.*?)```", page, re.S)
+        evidence_path(tmp_path, 5).write_text(example)
+        origin = read_origin(tmp_path, 5)
+        assert origin is not None
+        write_origin(tmp_path, origin, "2.3.0")
+        assert evidence_path(tmp_path, 5).read_text() == example
+
     def test_is_no_entry_of_the_log(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         assert len(scored(place).iterations) == 2
