@@ -60,3 +60,10 @@ def demo(_built_demo: Path, tmp_path: Path) -> Demo:
         root / "repo" / DEFAULT_LOG_DIR,
         tuple(sorted((root / "transcripts").iterdir())),
     )
+
+
+@pytest.fixture
+def here(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Demo:
+    """The demo, from within its repository."""
+    monkeypatch.chdir(demo.repo_dir)
+    return demo

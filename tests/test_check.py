@@ -118,13 +118,6 @@ class TestGates:
             verdict(0.4, min_band="great")
 
 
-@pytest.fixture
-def here(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Demo:
-    """The demo, from within its repository."""
-    monkeypatch.chdir(demo.repo_dir)
-    return demo
-
-
 @pytest.mark.usefixtures("here")
 class TestCommand:
     def test_passes(self, da_score: DaScore) -> None:

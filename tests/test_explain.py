@@ -17,13 +17,6 @@ from scoring.records.places import entry_places
 LOG = Path(".agents/active/iteration-log")
 
 
-@pytest.fixture
-def here(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Demo:
-    """The demo, from within its repository."""
-    monkeypatch.chdir(demo.repo_dir)
-    return demo
-
-
 def explained(demo: Demo, number: int) -> Explanation:
     view = LogView(LOG, Path(), demo.transcript_dirs)
     one: Examined = next(iter(replace(view, only=number).examine()))

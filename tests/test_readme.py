@@ -5,6 +5,7 @@ import importlib
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -70,7 +71,7 @@ def on_a_terminal(command: list[str], directory: Path) -> str:
 def test_the_scripts_of_the_two_commands_are_there() -> None:
     commands = re.findall(r"^bash (\S+)", "".join(code("sh", section("Try it"))), re.M)
     assert commands == [".ci/demo", ".ci/test"]
-    for name in (*commands, ".ci/setup", ".ci/run", ".ci/lint", ".ci/types"):
+    for name in (*commands, ".ci/setup", ".ci/run", ".ci/browser", ".ci/lint", ".ci/types"):
         text = (ROOT / name).read_text("utf-8")
         assert text.startswith("#!/usr/bin/env bash\n")
         assert "\nset -euo pipefail\n" in text
@@ -80,6 +81,31 @@ def test_the_scripts_of_the_two_commands_are_there() -> None:
 def test_the_scripts_run_what_they_say() -> None:
     assert f'{PROGRAM}" demo' in (ROOT / ".ci/demo").read_text("utf-8")
     assert "-m pytest" in (ROOT / ".ci/test").read_text("utf-8")
+    assert re.search(
+        r"^if bash \.ci/browser; then\n    export NEED_BROWSER=1 ", (ROOT / ".ci/run").read_text("utf-8"), re.M
+    )
+    assert "browser" not in "".join((ROOT / ".ci" / name).read_text("utf-8") for name in ("test", "setup", "demo"))
+
+
+@pytest.mark.parametrize(
+    ("programs", "status"),
+    [
+        pytest.param({}, 1, id="nothing to install with"),
+        pytest.param({"chromium": "exit 0"}, 0, id="a browser"),
+        pytest.param({"chromium": "exit 1"}, 1, id="a browser that does not run"),
+    ],
+)
+def test_the_script_of_the_browser_says_whether_there_is_one(
+    tmp_path: Path, programs: dict[str, str], status: int
+) -> None:
+    for name, does in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    bash = shutil.which("bash") or "bash"
+    done = subprocess.run(
+        [bash, str(ROOT / ".ci/browser")], env={"PATH": str(tmp_path)}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
 # The screen
@@ -191,10 +217,12 @@ def test_the_example_works(tmp_path: Path) -> None:
     [
         "README.md",
         "CHANGELOG.md",
+        "docs/CI.md",
         "docs/DELIBERATION.md",
+        "docs/DEPENDENCIES.md",
         "docs/DIMINISHING_RETURNS.md",
         "docs/PARITY.md",
-        "docs/DEPENDENCIES.md",
+        "docs/TABLES.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -38,13 +39,6 @@ def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "g
 
 def made(*lines: Line) -> Digest:
     return Digest("log", default_rubric(), list(lines))
-
-
-@pytest.fixture
-def here(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Demo:
-    """The demo, from within its repository."""
-    monkeypatch.chdir(demo.repo_dir)
-    return demo
 
 
 class TestDigest:
@@ -277,10 +271,15 @@ def wait_for(shown: Page, title: str) -> None:
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
+def runs(program: str) -> bool:
+    """Tell whether a program starts; one that only tells people to install it does not."""
+    return subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A real browser. Where there must be one (``NEED_BROWSER=1``), its absence is a failure."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    found = next((path for name in BROWSERS if (path := shutil.which(name)) and runs(path)), None)
     if found is None:
         if os.environ.get("NEED_BROWSER"):
             pytest.fail("no browser was found")

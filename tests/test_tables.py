@@ -38,13 +38,6 @@ def rows_of(demo: Demo, **how: Any) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-@pytest.fixture
-def here(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Demo:
-    """The demo, from within its repository."""
-    monkeypatch.chdir(demo.repo_dir)
-    return demo
-
-
 class TestExamined:
     def test_scores_in_memory_what_has_no_sidecar(self, demo: Demo) -> None:
         scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)

@@ -13,7 +13,7 @@ from helpers.commands import DaScore
 
 from rubric import default_rubric
 from scoring.demo import Demo
-from scoring.errors import LogError
+from scoring.errors import LogError, NotARepositoryError
 from scoring.jobs.watch import PATIENCE, LogWatch, Seen
 
 
@@ -110,6 +110,35 @@ class TestLogWatch:
         (seen,) = watch.look()
         assert (seen.change, seen.task_id) == ("changed", "old")
 
+    def test_tells_of_what_lands_when_the_trunk_moves(self, watch: LogWatch, demo: Demo) -> None:
+        watch.begin(9)
+        git = ["git", "-C", str(demo.repo_dir)]
+        tip = subprocess.run([*git, "rev-parse", "89925c84a012"], capture_output=True, text=True, check=True).stdout
+        subprocess.run([*git, "update-ref", "refs/heads/master", tip.strip()], check=True)
+        changed = {seen.iteration: seen for seen in watch.look()}
+        assert changed[9].change == "changed"
+        assert changed[9].score is not None
+        assert changed[9].before is not None
+        assert changed[9].score.value > changed[9].before
+        assert watch.look() == []
+
+    def test_a_trunk_that_moves_tells_nothing_of_what_scores_as_before(self, watch: LogWatch, demo: Demo) -> None:
+        watch.begin(9)
+        git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(demo.repo_dir)]
+        subprocess.run([*git, "commit", "--allow-empty", "-qm", "nothing"], check=True)
+        assert watch.look() == []
+
+    def test_what_could_not_be_scored_is_made_up_for(self, watch: LogWatch, demo: Demo, log: Path) -> None:
+        watch.begin(0)
+        (log / "iter-20.yaml").write_text(renumbered(log, 20))
+        (log / "iter-1.yaml").unlink()
+        git = demo.repo_dir / ".git"
+        git.rename(demo.root / "away")
+        with pytest.raises(NotARepositoryError):
+            watch.look()
+        (demo.root / "away").rename(git)
+        assert told(watch.look()) == [("removed", 1), ("new", 20)]
+
     def test_a_log_that_is_gone_for_a_moment_comes_back(self, watch: LogWatch, log: Path) -> None:
         watch.begin(0)
         log.rename(log.with_name("away"))
@@ -161,6 +190,20 @@ class TestCommand:
         assert running.stderr is not None
         assert running.stderr.read() == ""
 
-    def test_of_no_log_ends_at_once(self, da_score: DaScore, tmp_path: Path) -> None:
-        found = da_score("watch", "--iter-log-dir", tmp_path / "nowhere")
+    def test_waits_for_a_log_that_is_not_there_yet(self, log: Path) -> None:
+        log.rename(log.with_name("away"))
+        command = [sys.executable, "-m", "scoring", "watch", "--interval", "0.05", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stderr is not None
+                assert process.stderr.readline().endswith("; waiting for it\n")
+                log.with_name("away").rename(log)
+                seen = json.loads(process.stdout.readline())
+                assert (seen["change"], seen["iteration"]) == ("new", 1)
+            finally:
+                process.kill()
+
+    def test_of_no_log_ends_at_once_when_it_looks_once(self, da_score: DaScore, tmp_path: Path) -> None:
+        found = da_score("watch", "--once", "--iter-log-dir", tmp_path / "nowhere")
         assert (found.status, found.err.count("\n")) == (1, 1)

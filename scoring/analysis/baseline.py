@@ -9,9 +9,10 @@ from typing import Any
 from scoring.errors import InputError
 from scoring.evidence.files import read_file
 from scoring.evidence.git import GitRepository
-from scoring.sidecars.scores import is_iteration_score_name, parse_iteration_score
+from scoring.sidecars.scores import check_numbers, is_iteration_score_name, parse_iteration_score
 
 _SIZE_LIMIT = 256 << 20
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ class Baseline:
 
     source: str
     scores: Mapping[int, BaselineScore]
+
+    def newest(self, count: int | None) -> "Baseline":
+        """Return a baseline of the ``count`` newest iterations; of all of them when None."""
+        return self if count is None else Baseline(self.source, dict(sorted(self.scores.items())[-count:]))
 
 
 def find_baseline(name: str, iter_log_dir: Path, repo_dir: Path) -> Baseline:
@@ -62,9 +67,13 @@ def _from_file(path: Path) -> Baseline:
 def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
     value = row["value"] if "value" in row else row["score"]
     iteration, version = row["iteration"], row["rubric_version"]
-    if not isinstance(iteration, int) or not isinstance(version, str) or not isinstance(value, float | int | None):
+    if type(iteration) is not int or not isinstance(version, str):
         raise TypeError
-    return iteration, BaselineScore(version, float(value) if row["scored"] and value is not None else None)
+    if not row["scored"] or value is None:
+        return iteration, BaselineScore(version, None)
+    if type(value) not in (int, float) or not 0 <= value <= 1 + _TOLERANCE:
+        raise ValueError
+    return iteration, BaselineScore(version, float(value))
 
 
 def _from_revision(name: str, iter_log_dir: Path, repo_dir: Path) -> Baseline:
@@ -79,6 +88,7 @@ def _from_revision(name: str, iter_log_dir: Path, repo_dir: Path) -> Baseline:
     scores: dict[int, BaselineScore] = {}
     for file, data in repository.files_at(sha, folder.relative_to(top).as_posix(), is_iteration_score_name).items():
         score = parse_iteration_score(data, f"{name}:{file}")
+        check_numbers(score, f"{name}:{file}")
         scores[score.iteration] = BaselineScore(score.rubric_version, score.value if score.scored else None)
     if not scores:
         raise InputError(

@@ -19,7 +19,13 @@ from scoring.policies import policy_of
 from scoring.policies.sources import Options, Sources
 from scoring.records.load import load_iteration_log
 from scoring.records.model import IterationRecord
-from scoring.sidecars.scores import PersistedScore, build_persisted_score, read_iteration_score
+from scoring.sidecars.scores import (
+    PersistedScore,
+    build_persisted_score,
+    check_numbers,
+    iteration_score_path,
+    read_iteration_score,
+)
 from scoring.signals.diminishing_returns import use_under
 from scoring.text import trim
 from scoring.values import SignalSet
@@ -108,13 +114,18 @@ class LogView:
             evidence.git.keep()
 
     def _sidecar(self, iteration: int, warn: Callable[[str], None]) -> PersistedScore | None:
+        path = iteration_score_path(self.iter_log_dir, iteration)
         try:
-            return read_iteration_score(self.iter_log_dir, iteration)
+            score = read_iteration_score(self.iter_log_dir, iteration)
+            check_numbers(score, str(path))
+            if score.iteration != iteration:
+                raise InputError(f"{path}: is the score of iteration {score.iteration}")
         except NotFoundError:
             return None
         except InputError as e:
             warn(f"{e}; this iteration is scored anew instead")
             return None
+        return score
 
 
 def _batches(records: Sequence[IterationRecord]) -> Iterator[list[IterationRecord]]:

@@ -1,9 +1,15 @@
 """What a check found, for machines and pages: JUnit XML and Markdown."""
 
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from scoring.analysis.gates import Checked, Failure, Verdict
-from scoring.text import as_utf8, printable
+from scoring.text import as_utf8, cut, printable
+
+_MOST_ROWS = 500
+"""How many rows a table on a page has at most: GitHub shows no summary of more than 1 MiB."""
+_LONGEST = 300
+"""How many characters of a text a page and a name have at most."""
 
 
 def junit(verdict: Verdict, log: str) -> bytes:
@@ -17,7 +23,7 @@ def junit(verdict: Verdict, log: str) -> bytes:
         skipped="0",
     )
     for one in verdict.iterations:
-        name = f"iteration {one.iteration}" + (f" ({one.task_id})" if one.task_id else "")
+        name = f"iteration {one.iteration}" + (f" ({cut(one.task_id, _LONGEST)})" if one.task_id else "")
         case = _case(suite, log, name, one.failures)
         if one.notes:
             ElementTree.SubElement(case, "system-out").text = _xml("\n".join(one.notes))
@@ -28,15 +34,12 @@ def junit(verdict: Verdict, log: str) -> bytes:
     return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _case(
-    suite: ElementTree.Element, log: str, name: str, failures: "tuple[Failure, ...] | list[Failure]"
-) -> ElementTree.Element:
+def _case(suite: ElementTree.Element, log: str, name: str, failures: Sequence[Failure]) -> ElementTree.Element:
     case = ElementTree.SubElement(suite, "testcase", classname=_xml(log), name=_xml(name), time="0")
     if failures:
         text = "\n".join(f"{f.gate}: {f.reason}" for f in failures)
-        ElementTree.SubElement(case, "failure", message=_xml(failures[0].reason), type=failures[0].gate).text = _xml(
-            text
-        )
+        failure = ElementTree.SubElement(case, "failure", message=_xml(failures[0].reason), type=failures[0].gate)
+        failure.text = _xml(text)
     return case
 
 
@@ -57,16 +60,20 @@ def markdown(verdict: Verdict, log: str) -> str:
     ]
     if verdict.failures:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
-        lines += [f"| {_number(f)} | {f.gate} | {_md(f.reason)} |" for f in verdict.failures]
-        lines.append("")
+        lines += [f"| {_number(f)} | {f.gate} | {_md(f.reason)} |" for f in verdict.failures[:_MOST_ROWS]]
+        lines += ["", *_left_out(len(verdict.failures), "failures")]
     lines += [
-        "<details><summary>All iterations</summary>",
+        "<details><summary>Iterations</summary>",
         "",
         "| iteration | task | score | band | |",
         "| ---: | --- | ---: | --- | --- |",
     ]
-    lines += [_line(one) for one in verdict.iterations]
-    return "\n".join([*lines, "", "</details>", ""])
+    lines += [_line(one) for one in verdict.iterations[-_MOST_ROWS:]]
+    return "\n".join([*lines, "", *_left_out(len(verdict.iterations), "older iterations"), "</details>", ""])
+
+
+def _left_out(count: int, what: str) -> list[str]:
+    return [f"and {count - _MOST_ROWS} more {what}", ""] if count > _MOST_ROWS else []
 
 
 def _line(one: Checked) -> str:
@@ -81,7 +88,7 @@ def _number(failure: Failure) -> str:
 
 def _md(text: str) -> str:
     """Return text that is nothing but text in a Markdown table."""
-    safe = printable(as_utf8(text)).replace("\\", "\\\\")
+    safe = cut(printable(as_utf8(text)), _LONGEST).replace("\\", "\\\\")
     for mark in "|`*_[]<>":
         safe = safe.replace(mark, f"&#{ord(mark)};" if mark in "<>" else "\\" + mark)
     return safe

@@ -1,6 +1,6 @@
 """Gates: what a log must hold up to, checked iteration by iteration, with the reasons in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from scoring.analysis.examined import Examined
 from scoring.analysis.weakest import weakest
 from scoring.errors import SettingsError
 from scoring.sidecars.scores import PersistedScore
+from scoring.values import IntegrityObservation
 
 _TOLERANCE = 1e-9
 
@@ -18,7 +19,8 @@ _TOLERANCE = 1e-9
 class Gates:
     """What is demanded; None and False demand nothing.
 
-    ``min_score``, ``min_mean`` and ``max_drop`` are in [0, 1]; ``min_band`` names a band of the rubric.
+    ``min_score``, ``min_mean`` and ``max_drop`` are in [0, 1]; ``min_band`` names a band of the rubric. ``last`` is how
+    many of the newest iterations are checked, None for all: as many of the baseline make the mean to compare with.
     """
 
     min_score: float | None = None
@@ -28,9 +30,10 @@ class Gates:
     baseline: Baseline | None = None
     no_over_claims: bool = False
     no_unscored: bool = False
+    last: int | None = None
 
     def __bool__(self) -> bool:
-        return self != Gates(baseline=self.baseline)
+        return self != Gates(baseline=self.baseline, last=self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class Verdict:
                 "baseline": gates.baseline.source if gates.baseline else None,
                 "no_over_claims": gates.no_over_claims,
                 "no_unscored": gates.no_unscored,
+                "last": gates.last,
             },
             "mean": self.mean,
             "iterations": [
@@ -132,7 +136,7 @@ def check(examined: Iterable[Examined], gates: Gates, rubric: Rubric) -> Verdict
     if gates.min_mean is not None and mean is not None and mean < gates.min_mean - _TOLERANCE:
         verdict.whole.append(Failure("min-mean", None, f"the mean score {mean:.3f} is below {gates.min_mean:g}"))
     if gates.max_drop is not None and gates.baseline:
-        verdict.whole += _mean_drop(verdict, gates.max_drop, gates.baseline)
+        verdict.whole += _mean_drop(verdict, gates.max_drop, gates.baseline.newest(gates.last))
     return verdict
 
 
@@ -146,40 +150,42 @@ def _band_floor(band: str | None, rubric: Rubric) -> float | None:
 
 
 def _failures(one: Examined, gates: Gates, floor: float | None) -> tuple[list[Failure], list[str]]:
+    """Return what one iteration failed, and what is to be noted about it."""
     score, n = one.score, one.record.iteration
     failures: list[Failure] = []
     notes: list[str] = []
-    if not score.scored:
+    if score.scored:
+        failures += _low(score, gates, floor)
+        if gates.max_drop is not None and gates.baseline:
+            _check_drop(one, gates.max_drop, gates.baseline, failures, notes)
+    else:
         notes.append("no signal is present, so there is no score to check")
         if gates.no_unscored:
             failures.append(Failure("no-unscored", n, "has no score: no signal is present"))
-    else:
-        if gates.min_score is not None and score.value < gates.min_score - _TOLERANCE:
-            failures.append(
-                Failure("min-score", n, f"score {score.value:.3f} is below {gates.min_score:g}; {weakest(score)}")
-            )
-        if floor is not None and score.value < floor:
-            failures.append(
-                Failure(
-                    "min-band",
-                    n,
-                    f"band {score.band} (score {score.value:.3f}) is below {gates.min_band}; {weakest(score)}",
-                )
-            )
-        if gates.max_drop is not None and gates.baseline:
-            _check_drop(one, gates.max_drop, gates.baseline, failures, notes)
     if gates.no_over_claims:
-        failures += [
-            Failure(
-                "no-over-claims",
-                n,
-                f"{o.role} over-claimed {o.signal}: claimed {o.claimed.sub_score:.2f} ({o.claimed.detail}), "
-                f"observed {o.observed.sub_score:.2f} ({o.observed.detail})",
-            )
-            for o in one.signals.integrity
-            if o.delta < 0
-        ]
+        failures += [_over_claim(n, observation) for observation in one.signals.integrity if observation.delta < 0]
     return failures, notes
+
+
+def _low(score: PersistedScore, gates: Gates, floor: float | None) -> Iterator[Failure]:
+    """Yield what is wrong with a score alone; ``floor`` is where the band that is demanded begins."""
+    said = f"{score.value:.3f}"
+    if gates.min_score is not None and score.value < gates.min_score - _TOLERANCE:
+        reason = f"score {said} is below {gates.min_score:g}; {weakest(score)}"
+        yield Failure("min-score", score.iteration, reason)
+    if floor is not None and score.value < floor - _TOLERANCE:
+        reason = f"band {score.band} (score {said}) is below {gates.min_band}; {weakest(score)}"
+        yield Failure("min-band", score.iteration, reason)
+
+
+def _over_claim(iteration: int, found: IntegrityObservation) -> Failure:
+    claimed, observed = found.claimed, found.observed
+    return Failure(
+        "no-over-claims",
+        iteration,
+        f"{found.role} over-claimed {found.signal}: claimed {claimed.sub_score:.2f} ({claimed.detail}), "
+        f"observed {observed.sub_score:.2f} ({observed.detail})",
+    )
 
 
 def _check_drop(one: Examined, most: float, baseline: Baseline, failures: list[Failure], notes: list[str]) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.output import write, write_json
+from scoring.cli.numbers import SHARE
+from scoring.cli.output import warn, write, write_json
 from scoring.errors import SettingsError, WriteError
 from scoring.settings import Settings
 from scoring.text import printable
@@ -18,12 +19,12 @@ FAILED = 3
 
 @click.command(epilog="Example:  da-score check --min-score 0.5 --max-drop 0.1 --baseline origin/main")
 @settings_options(*SCORING_OPTIONS)
-@click.option("--min-score", type=click.FloatRange(0, 1), metavar="X", help="Every score is at least X.")
+@click.option("--min-score", type=SHARE, metavar="X", help="Every score is at least X.")
 @click.option("--min-band", metavar="BAND", help="Every score has at least this band.")
-@click.option("--min-mean", type=click.FloatRange(0, 1), metavar="X", help="The mean of the scores is at least X.")
+@click.option("--min-mean", type=SHARE, metavar="X", help="The mean of the scores is at least X.")
 @click.option(
     "--max-drop",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     metavar="D",
     help="No score, nor their mean, is more than D below the baseline.",
 )
@@ -59,7 +60,7 @@ def command(
         raise SettingsError("--max-drop and --baseline go together: give both or none")
     view = log_view(settings, recompute, last)
     found = find_baseline(baseline, settings.iter_log_dir, settings.repo_dir) if baseline else None
-    gates = Gates(baseline=found, **demands)
+    gates = Gates(baseline=found, last=last, **demands)
     if not gates:
         raise SettingsError(
             "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
@@ -76,6 +77,8 @@ def command(
         from scoring.analysis.gate_reports import markdown
 
         _append(summary, markdown(verdict, log))
+    if not verdict.iterations:
+        warn(f"{log}: holds no iterations, so there was nothing to check")
     if settings.json:
         write_json({"iter_log_dir": log, **verdict.as_dict()})
     else:
@@ -111,8 +114,9 @@ def _summary_file() -> Path:
 
 
 def _append(path: Path, text: str) -> None:
+    """Append in one write, so that nothing of another step comes between."""
     try:
-        with path.open("a", encoding="utf-8") as f:
-            f.write(text)
+        with path.open("ab", buffering=0) as f:
+            f.write(text.encode("utf-8", "replace"))
     except OSError as e:
         raise WriteError(f"{path}: cannot append: {(e.strerror or str(e)).lower()}") from e

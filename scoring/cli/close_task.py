@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.numbers import Number
 from scoring.cli.output import write, write_json
 from scoring.errors import InputError, SettingsError
 from scoring.jobs.harness import HookInput, parse_hook_input, read_hook_input
@@ -32,7 +33,7 @@ class _GaveUp(BaseException):
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, 86400, min_open=True),
+    type=Number(0, 86400, min_open=True),
     default=20.0,
     show_default=True,
     metavar="SECONDS",

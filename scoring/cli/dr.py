@@ -9,6 +9,7 @@ import click
 
 from scoring.cli.app import settings_options
 from scoring.cli.dr_calibrate import calibrate
+from scoring.cli.numbers import Number
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.settings import Settings, tables_of
@@ -141,9 +142,7 @@ def stop(file: Path, settings: Settings, **tuning: Any) -> None:
 @meter_options
 @click.option("--once", is_flag=True, help="Print the rounds that are there and end.")
 @click.option("--until-stop", is_flag=True, help="End at the first round that says ship or escalate.")
-@click.option(
-    "--interval", type=click.FloatRange(0.01, 3600), default=0.5, show_default=True, help="Seconds between two looks."
-)
+@click.option("--interval", type=Number(0.01, 3600), default=0.5, show_default=True, help="Seconds between two looks.")
 @settings_options(*METER_SETTINGS)
 def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval: float, **tuning: Any) -> None:
     """Score a growing JSONL file whenever a round arrives, and print a line for each; - reads standard input.

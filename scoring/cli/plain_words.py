@@ -4,23 +4,20 @@ from collections.abc import Iterator
 
 from scoring.analysis.explain import ExplainedSignal, Explanation
 from scoring.analysis.sources import window_text
-from scoring.text import printable
+from scoring.text import cut, printable
 from scoring.values import IntegrityObservation
+
+_LONGEST_NAME = 200
 
 
 def explanation_text(explanation: Explanation) -> str:
     """Return why an iteration scored what it did, in paragraphs."""
-    return printable_lines(_lines(explanation))
-
-
-def printable_lines(lines: Iterator[str]) -> str:
-    """Return lines of text, control characters in them escaped."""
-    return "".join(printable(line) + "\n" for line in lines)
+    return "".join(printable(line) + "\n" for line in _lines(explanation))
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
     one, score = explanation.one, explanation.one.score
-    task = f" ({one.record.task_id})" if one.record.task_id else ""
+    task = f" ({cut(one.record.task_id, _LONGEST_NAME)})" if one.record.task_id else ""
     if score.scored:
         yield f"Iteration {score.iteration}{task} scored {score.value:.3f}, which is {score.band}."
     else:

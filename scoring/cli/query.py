@@ -1,6 +1,9 @@
 """``da-score query``: SQL over one log or many."""
 
+import json
+import math
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,8 @@ from scoring.text import printable
 def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, as_csv: bool) -> None:
     """Ask the tables iterations, signals, integrity and sessions of the log, or of the logs at ROOT, in SQL.
 
-    'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files.
+    'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files. Of
+    several statements with ; between, the answer of the last is printed.
     Needs the extra: pip install 'da-score[query]'
     """
     from scoring.analysis.sql import ask
@@ -31,7 +35,8 @@ def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recomput
     rows = rows_of(log_views(roots, options, recompute))
     with ask(_statement(sql), rows) as answer:
         if options["json"]:
-            write_json([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows])
+            names = _distinct(answer.columns)
+            write_json([dict(zip(names, map(_plain, row), strict=True)) for row in answer.rows])
         elif as_csv:
             _write_csv(answer)
         else:
@@ -57,11 +62,39 @@ def _statement(given: str) -> str:
     return text
 
 
+def _distinct(names: tuple[str, ...]) -> list[str]:
+    """Return the names of columns, those that are there already with a number behind them: ``n``, ``n_1``."""
+    found: list[str] = []
+    for name in names:
+        tried, more = name, 0
+        while tried in found:
+            more += 1
+            tried = f"{name}_{more}"
+        found.append(tried)
+    return found
+
+
 def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it."""
+    """Return a value as JSON knows it; numbers that JSON does not know are missing."""
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def _field(value: Any) -> Any:
+    """Return a value as a field of CSV."""
+    plain = _plain(value)
+    if plain is None:
+        return ""
+    if isinstance(plain, bool):
+        return str(plain).lower()
+    return json.dumps(plain, ensure_ascii=False) if isinstance(plain, list | dict) else plain
 
 
 def _write_csv(answer: Any) -> None:
@@ -72,7 +105,7 @@ def _write_csv(answer: Any) -> None:
     out = csv.writer(text, lineterminator="\n")
     out.writerow(answer.columns)
     for row in answer.rows:
-        out.writerow("" if v is None else v for v in map(_plain, row))
+        out.writerow(map(_field, row))
         write(text.getvalue())
         text.seek(0)
         text.truncate()

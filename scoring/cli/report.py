@@ -7,6 +7,7 @@ import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, write, write_json
+from scoring.errors import InputError
 from scoring.settings import Settings
 
 _WIDE = 100
@@ -48,6 +49,8 @@ def command(
         from scoring.report.html import read_snapshot
 
         before = read_snapshot(since or out)
+        if since and before is None:
+            raise InputError(f"--since {since}: no such file")
     view = replace(log_view(settings, recompute, last), observe=not terminal)
     found = digest(view.iter_log_dir, find_rubric(settings.rubric), view.examine())
     if terminal:

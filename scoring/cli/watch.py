@@ -1,16 +1,20 @@
 """``da-score watch``: scores entries while they are written."""
 
+import contextlib
 import time
 from typing import Any
 
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.numbers import Number
 from scoring.cli.output import warn, write
 from scoring.cli.reading import options
-from scoring.errors import DaScoreError
+from scoring.errors import DaScoreError, LogError
 from scoring.settings import Settings
-from scoring.text import as_utf8, printable
+from scoring.text import as_utf8, cell, printable
+
+_TASK_WIDTH = 60
 
 
 @click.command(epilog="Example:  da-score watch --json")
@@ -20,7 +24,7 @@ from scoring.text import as_utf8, printable
 )
 @click.option(
     "--interval",
-    type=click.FloatRange(0.05, 3600),
+    type=Number(0.05, 3600),
     default=1.0,
     show_default=True,
     metavar="SECONDS",
@@ -31,8 +35,9 @@ from scoring.text import as_utf8, printable
 def command(settings: Settings, last: int, interval: float, writes: bool, once: bool) -> None:
     """Score entries as they appear or change, a line each, until it is interrupted.
 
-    A half-written entry is waited for; one that is renamed or removed is said to be gone. With --json every line is a
-    JSON object, for a status bar.
+    A half-written entry is waited for, and so is a log that is not there yet; an entry that is removed is told too.
+    When the trunk moves, what scores differently then is told as changed. With --json every line is a JSON object,
+    for a status bar.
     """
     from rubric import find_rubric
     from scoring.jobs.watch import LogWatch
@@ -41,20 +46,29 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
     watch = LogWatch(
         log_dir, settings.repo_dir, settings.transcript_dirs, find_rubric(settings.rubric), **options(settings)
     )
-    try:
-        _show(watch.begin(last), settings, writes)
+    with contextlib.suppress(KeyboardInterrupt):
         said = ""
+        try:
+            _show(watch.begin(last), settings, writes)
+        except LogError as e:
+            if once:
+                raise
+            said = _warned(e, said)
         while not once:
             time.sleep(interval)
             try:
                 _show(watch.look(), settings, writes)
                 said = ""
             except DaScoreError as e:  # a log that is away for a moment may come back
-                if str(e) != said:
-                    warn(str(e))
-                    said = str(e)
-    except KeyboardInterrupt:
-        return
+                said = _warned(e, said)
+
+
+def _warned(error: DaScoreError, said: str) -> str:
+    """Say that something is being waited for, unless it was ``said`` last; return it."""
+    text = f"{error}; waiting for it"
+    if text != said:
+        warn(text)
+    return text
 
 
 def _show(found: list[Any], settings: Settings, writes: bool) -> None:
@@ -77,7 +91,7 @@ def _line(seen: Any) -> str:
     if seen.change == "broken":
         return f"broken   {printable(seen.reason)}\n"
     head = f"{seen.change:<9}iteration {seen.iteration}"
-    task = f"  {printable(seen.task_id)}" if seen.task_id else ""
+    task = f"  {cell(seen.task_id, _TASK_WIDTH)}" if seen.task_id else ""
     if seen.score is None:
         return f"{head}{task}\n"
     value = f"{seen.score.value:.3f}" if seen.score.scored else "-"

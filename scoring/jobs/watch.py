@@ -2,10 +2,12 @@
 
 A log that is being written to is looked at again and again. A file that cannot be read as an entry may be half written:
 what it held before counts until it can be read, and only when it has not changed for some looks is it called broken.
+When the trunk moves, the iterations that have been told of are scored again, because work may have landed or been
+reverted; of these only what scores differently is told.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack
@@ -14,6 +16,7 @@ from rubric import Rubric
 from scoring.assemble import Evidence, assembled
 from scoring.errors import InputError, LogError
 from scoring.evidence.files import list_names
+from scoring.evidence.git import TRUNK, GitRepository
 from scoring.origin import Origin
 from scoring.policies import policy_of
 from scoring.policies.sources import Options, Sources
@@ -86,6 +89,12 @@ class LogWatch:
         self._beside: dict[int, tuple[_Stamp | None, ...]] = {}
         self._records: dict[int, IterationRecord] = {}
         self._values: dict[int, float | None] = {}
+        self._due: dict[int, Change] = {}
+        self._refs: Path | None = None
+        self._trunk_ref = f"refs/heads/{TRUNK}"
+        self._names: frozenset[str] = frozenset()
+        self._untold: list[Seen] = []
+        self._trunk: tuple[_Stamp | None, ...] | None = None
 
     def begin(self, last: int) -> list[Seen]:
         """Look for the first time, and return the scores of the ``last`` newest iterations.
@@ -94,9 +103,10 @@ class LogWatch:
             LogError: the log cannot be listed.
             NotARepositoryError: the repository directory lies in no git work tree.
         """
+        self._trunk = self._stamps_of_trunk()
         broken = [seen for seen in self.look(settle=True) if seen.change == "broken"]
-        newest = sorted(self._records)[-last:] if last else []
-        return [*broken, *self._scored([(n, "now") for n in newest])]
+        self._due = dict.fromkeys(sorted(self._records)[-last:] if last else [], "now")
+        return [*broken, *self._scored()]
 
     def look(self, settle: bool = False) -> list[Seen]:
         """Look at the log once, and return what happened since the last time, by iteration.
@@ -108,25 +118,29 @@ class LogWatch:
             LogError: the log cannot be listed.
             NotARepositoryError: the repository directory lies in no git work tree.
         """
-        broken = list(self._read_changed())
+        self._untold += self._read_changed()
         records = self._current()
         beside = {n: self._stamps_beside(n) for n in records}
-        changes: list[tuple[int, Change]] = []
-        for n, record in sorted(records.items()):
+        for n, record in records.items():
             if n not in self._records:
-                changes.append((n, "new"))
+                self._due[n] = "new"
             elif record != self._records[n] or beside[n] != self._beside.get(n):
-                changes.append((n, "changed"))
-        removed = [self._removed(n) for n in sorted(self._records.keys() - records.keys())]
+                self._due.setdefault(n, "changed")
+        self._untold += [self._removed(n) for n in sorted(self._records.keys() - records.keys())]
         self._records, self._beside = records, beside
-        return [*broken, *removed, *([] if settle else self._scored(changes))]
+        if not settle:
+            self._untold += self._scored()
+            self._untold += self._moved()
+        found, self._untold = self._untold, []
+        return found
 
     def _read_changed(self) -> Iterator[Seen]:
         """Read the files that changed since the last look; yield those that have been broken for long enough."""
         try:
-            names = [n for n in list_names(self._log) if is_entry_name(n) or n == ARCHIVE_NAME]
+            self._names = frozenset(list_names(self._log))
         except InputError as e:
             raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+        names = sorted(n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME)
         for gone in self._files.keys() - set(names):
             del self._files[gone]
         for name in names:
@@ -160,28 +174,57 @@ class LogWatch:
 
     def _stamps_beside(self, n: int) -> tuple[_Stamp | None, ...]:
         """Return the state of the files beside an entry that its score depends on."""
-        endings = ("hook-outcomes.yaml", "dr.json", "dr.jsonl")
-        return tuple(_stamp(self._log / f"iter-{n}.{ending}") for ending in endings)
+        names = (f"iter-{n}.{ending}" for ending in ("hook-outcomes.yaml", "dr.json", "dr.jsonl"))
+        return tuple(_stamp(self._log / name) if name in self._names else None for name in names)
 
     def _removed(self, n: int) -> Seen:
+        self._due.pop(n, None)
         return Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None))
 
-    def _scored(self, changes: Sequence[tuple[int, Change]]) -> list[Seen]:
-        if not changes:
+    def _scored(self) -> list[Seen]:
+        """Score what is due. It stays due when that fails, so that a later look makes up for it."""
+        found = self._score(dict(sorted(self._due.items())))
+        self._due = {}
+        self._values |= {seen.iteration: _value(seen) for seen in found if seen.iteration is not None}
+        return found
+
+    def _moved(self) -> list[Seen]:
+        """Score what has been told of again if the trunk moved, and return what scores differently now."""
+        trunk = self._stamps_of_trunk()
+        if trunk == self._trunk:
             return []
-        wanted = [n for n, _ in changes]
+        again = self._score(dict.fromkeys(sorted(self._values), "changed"))
+        self._trunk = trunk
+        found = [seen for seen in again if _value(seen) != seen.before]
+        self._values |= {seen.iteration: _value(seen) for seen in found if seen.iteration is not None}
+        return found
+
+    def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
+        """Return the state of the files that say which commit the trunk is at."""
+        if self._refs is None:
+            self._refs = GitRepository(self._sources.repo_dir).common_dir
+        return tuple(_stamp(self._refs / name) for name in (self._trunk_ref, "packed-refs", "reftable/tables.list"))
+
+    def _score(self, due: Mapping[int, Change]) -> list[Seen]:
+        if not due:
+            return []
+        wanted = list(due)
         with self._sources.transcripts().start() as scan:
             evidence = Evidence(list(self._records.values()), self._sources, scan, set(wanted))
             sets = assembled([self._records[n] for n in wanted], self._log, evidence, use_under(self._rubric))
             origins = [evidence.origin(self._records[n]) for n in wanted]
+            self._trunk_ref = evidence.git.trunk.ref or self._trunk_ref
             evidence.git.keep()
         found: list[Seen] = []
-        for (n, change), signals, origin in zip(changes, sets, origins, strict=True):
+        for (n, change), signals, origin in zip(due.items(), sets, origins, strict=True):
             record = self._records[n]
             score = build_persisted_score(self._rubric.score(signals), record)
             found.append(Seen(change, n, record.task_id, score, self._values.get(n), origin=origin))
-            self._values[n] = score.value if score.scored else None
         return found
+
+
+def _value(seen: Seen) -> float | None:
+    return seen.score.value if seen.score and seen.score.scored else None
 
 
 def _stamp(path: Path) -> _Stamp | None:

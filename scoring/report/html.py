@@ -112,7 +112,7 @@ def _json(value: Any) -> str:
 
 
 def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
-    """Return what an earlier report says of its iterations; None when there is no such file.
+    """Return what an earlier report says of its iterations, as :meth:`Digest.snapshot` has it; None without a file.
 
     Raises:
         InputError: the file is no report.

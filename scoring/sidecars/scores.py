@@ -1,5 +1,6 @@
 """Score sidecars: what is persisted of a score, where, and how it is read back (contract section 4)."""
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -22,6 +23,8 @@ _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 PersistedContribution = SignalContribution
 """One row of a persisted breakdown: the row of the score, as it is."""
+
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +226,20 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
         InputError: they are no score sidecar.
     """
     return _score(_parsed(data, name, _SCORE))
+
+
+def check_numbers(score: PersistedScore, name: str) -> None:
+    """Make sure that a score which was read can be compared and added up.
+
+    Raises:
+        InputError: its value is outside [0, 1], or a number of its breakdown is not finite; ``name`` says whose.
+    """
+    if not 0 <= score.value <= 1 + _TOLERANCE:
+        raise InputError(f"{name}: its value {score.value:g} is not from 0 to 1")
+    for row in score.breakdown:
+        numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
+        if not all(map(math.isfinite, numbers)):
+            raise InputError(f"{name}: signal {row.signal} has a number that is not finite")
 
 
 def is_iteration_score_name(name: str) -> bool:
