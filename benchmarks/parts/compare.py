@@ -12,6 +12,7 @@ from benchmarks.tables import markdown, number, spread
 _GROWN = "`run --no-write`, warm cache, one transcript grew"
 _WRITES = "`run`, warm cache, writes every sidecar"
 _SIDECAR = "`iteration N`, from its sidecar"
+_CORRECTED = ("--rubric", "2.3.0")
 _NEW_LINES = 40
 
 
@@ -22,12 +23,16 @@ def measure(setting: Setting) -> str:
     last = str(setting.corpus.size.iterations)
     writes = program.warm("run", name=_WRITES)
     run(writes)
+    corrected = program.warm("run", "--no-write", *_CORRECTED, name="`run --no-write --rubric 2.3.0`, warm cache")
+    run(corrected)
     cases = [
         floor(program.corpus),
         program.no_cache(),
         program.no_cache("--processes", "1", name=ONE_PROCESS),
+        program.no_cache(*_CORRECTED, name="`run --no-write --no-cache --rubric 2.3.0`"),
         program.cold(),
         program.warm(),
+        corrected,
         _grown(program),
         writes,
         program.warm("iteration", last, "--recompute", name=RECOMPUTE),
