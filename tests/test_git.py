@@ -3,10 +3,13 @@
 import json
 import os
 import shutil
+import signal
 import stat
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.doors import ends, watched_doors
@@ -1014,3 +1017,21 @@ def test_nothing_is_written_to_a_repository(sample: Sample) -> None:
     before = state()
     sample.check()
     assert state() == before
+
+
+class TestInterrupted:
+    def test_while_a_process_is_started_ends_it(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+        started: list[subprocess.Popen[bytes]] = []
+
+        class Interrupted(subprocess.Popen[bytes]):
+            def __init__(self, _: Sequence[str], **options: Any) -> None:
+                super().__init__(["sleep", "60"], **options)
+                started.append(self)
+                signal.raise_signal(signal.SIGINT)
+
+        repository = GitRepository(repo.path)
+        monkeypatch.setattr("scoring.evidence.git.subprocess.Popen", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            repository.resolve(["HEAD"])
+        assert [process.returncode for process in started] == [-signal.SIGKILL]
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

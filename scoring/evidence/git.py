@@ -18,9 +18,10 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
 
@@ -245,21 +246,51 @@ def _start(
     environment = {name: value for name, value in environment.items() if name not in drop}
     pipe = subprocess.PIPE
     try:
-        # In a session of its own, so that what git itself started can be ended with it.
-        with subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
-        ) as process:
-            try:
-                answer = process.communicate(given)
-            except BaseException:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                raise
+        with _running(command, environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            answer = process.communicate(given)
         return subprocess.CompletedProcess(command, process.returncode, *answer)
     except FileNotFoundError as e:
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:
         raise GitError(f"git could not be started: {e}") from e
+
+
+@contextlib.contextmanager
+def _running(command: list[str], environment: Mapping[str, str], **streams: Any) -> "Iterator[subprocess.Popen[bytes]]":
+    """Start git in a session of its own, so that what it started itself is ended with it when the block fails."""
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with _undisturbed():
+            process = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
+        yield process
+    except BaseException:
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        raise
+    finally:
+        if process is not None:
+            with process:
+                pass
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back what interrupts this process, so that none that it starts is left behind unknown."""
+    held: list[int] = []
+    handlers: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+            if callable(handler := signal.getsignal(kind)):
+                handlers[kind] = handler
+                signal.signal(kind, lambda number, _: held.append(number))
+    try:
+        yield
+    finally:
+        for kind, handler in handlers.items():
+            signal.signal(kind, handler)
+        for late in held:
+            signal.raise_signal(late)
 
 
 def _trunk_commits(output: bytes) -> list[TrunkCommit]:
@@ -324,24 +355,13 @@ def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
         GitError: it failed; whatever it printed before has been returned.
     """
     command = _command(directory, (), arguments)
+    nowhere = subprocess.DEVNULL
     with (
         open(given, "rb") as source,
-        subprocess.Popen(
-            command,
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-            start_new_session=True,
-        ) as process,
+        _running(command, _environment(), stdin=source, stdout=subprocess.PIPE, stderr=nowhere) as process,
     ):
         assert process.stdout is not None
-        try:
-            yield from process.stdout
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
+        yield from process.stdout
     if process.returncode:
         raise GitError(f"{directory}: git {arguments[0]} failed: exit {process.returncode}")
 
