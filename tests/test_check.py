@@ -1,6 +1,7 @@
 """Gates: what holds, what does not, and how a build is told."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,30 @@ class TestCommand:
         assert da_score("check", "--min-score", "0.2").status == 3
         assert da_score("check", "--min-score", "0.2", "--recompute").status == 0
 
+    @pytest.mark.parametrize("option", ["--min-score", "--min-mean", "--max-drop"])
+    def test_no_gate_is_a_number_that_is_none(self, da_score: DaScore, option: str) -> None:
+        found = da_score("check", option, "nan", "--baseline", "HEAD")
+        assert (found.status, found.err.count("\n")) == (2, 1)
+        assert "'nan' is not a number" in found.err
+
+    @pytest.mark.parametrize(("written", "said"), [(".nan", "nan"), (".inf", "inf"), ("7", "7"), ("-0.5", "-0.5")])
+    def test_a_sidecar_of_impossible_numbers_is_scored_anew(
+        self, demo: Demo, da_score: DaScore, written: str, said: str
+    ) -> None:
+        da_score("run")
+        path = demo.iter_log_dir / "iter-5.score.yaml"
+        path.write_text(re.sub("^value: .*", f"value: {written}", path.read_text(), flags=re.M))
+        found = da_score("check", "--min-score", "0.3")
+        assert found.status == 3
+        assert found.out.startswith("FAIL  iteration 5: min-score: score 0.288 is below 0.3")
+        assert f"iter-5.score.yaml: its value {said} is not from 0 to 1; this iteration is scored anew" in found.err
+
+    def test_a_log_without_iterations_passes_with_a_warning(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        found = da_score("check", "--min-score", "0.3", "--iter-log-dir", tmp_path / "empty")
+        assert found.status == 0
+        assert found.err.endswith("empty: holds no iterations, so there was nothing to check\n")
+
     def test_as_json(self, da_score: DaScore) -> None:
         found = da_score("check", "--min-score", "0.3", "--json")
         assert found.status == 3
@@ -239,6 +264,18 @@ class TestBaseline:
         assert "of HEAD (" in found.out
         monday = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
         assert f"below the {monday:.3f}" in found.out
+
+    @pytest.mark.parametrize("value", ["NaN", "7", "-1", "true", '"1"', "Infinity"])
+    def test_whose_scores_are_no_scores(self, da_score: DaScore, tmp_path: Path, value: str) -> None:
+        row = f'{{"iteration": 3, "rubric_version": "2.1.0", "scored": true, "score": {value}}}'
+        (tmp_path / "b").write_text(row)
+        assert da_score("check", "--max-drop", "0.1", "--baseline", tmp_path / "b").status == 1
+
+    def test_means_of_the_newest_are_compared_with_the_newest(self) -> None:
+        before = baseline(1.0, 1.0, 0.4, 0.4)
+        checked = [examined(n, 0.4) for n in (3, 4)]
+        assert check(checked, Gates(max_drop=0.1, baseline=before, last=2), default_rubric()).passed
+        assert failed(check(checked, Gates(max_drop=0.1, baseline=before), default_rubric())) == [("max-drop", None)]
 
     @pytest.mark.parametrize("text", ["", "nonsense", "{}", "[]", '{"iterations": [1]}', '{"iterations": {}}', "null"])
     def test_that_holds_no_scores(self, da_score: DaScore, tmp_path: Path, text: str) -> None:

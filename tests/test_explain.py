@@ -52,6 +52,13 @@ class TestPlaces:
             f"{tmp_path}/historical.yaml:6",
         )
 
+    def test_of_what_is_merged_in_are_where_it_is_defined(self, tmp_path: Path) -> None:
+        text = "iterations:\n- &x\n  iteration: 1\n  retries: 2\n- <<: *x\n  iteration: 2\n  commit: b\n"
+        (tmp_path / "historical.yaml").write_text(text)
+        places = entry_places(tmp_path, 2)
+        assert places is not None
+        assert places.lines == {"iteration": 6, "retries": 4, "commit": 7}
+
     @pytest.mark.parametrize("text", ["a: [", "- a\n- b", "x: &x [*x]"])
     def test_of_what_cannot_be_read_are_unknown(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "iter-1.yaml").write_text(text)

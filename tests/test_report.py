@@ -8,11 +8,13 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.commands import DaScore
+from helpers.deliberations import OWNED, document, outputs
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from rubric import default_rubric
@@ -155,6 +157,42 @@ class TestPage:
         assert html.count("</script>") == 2
         assert "<b>$" not in html
 
+    def test_lists_over_claims_the_worst_first(self, demo: Demo, html: str) -> None:
+        over = digest_of(demo).over_claims
+        assert [one.iteration for one, _ in over][:3] == [5, 4, 4]
+        assert (over[0][1].role, over[0][1].signal, over[0][1].delta) == ("impl", "landed", -1.0)
+        assert html.count('data-label="claimed">') == len(over) == 8
+
+    def test_shows_deliberations_where_there_are_any(self, demo: Demo, html: str) -> None:
+        assert "Deliberations</h2>" not in html
+        rounds = [outputs([f"a claim that is number {n}"], OWNED) for n in range(3)]
+        (demo.iter_log_dir / "iter-7.dr.json").write_text(json.dumps(document(*rounds)))
+        (demo.iter_log_dir / "iter-8.dr.json").write_text("broken")
+        found = digest_of(demo, observe=True)
+        seven, eight = (one for _, one in found.deliberated)
+        assert (seven.rounds, eight.verdict, eight.score) == (3, "unreadable", None)
+        assert seven.score is not None
+        shown = page(found, None)
+        assert "Deliberations</h2>" in shown
+        assert f'<td>{seven.verdict}</td><td class="n" data-label="score">{seven.score:.3f}</td>' in shown
+        assert "cannot read DR transcript for iter-8" in shown
+
+    def test_writing_that_the_fonts_here_lack_and_endless_names_are_no_trouble(self, demo: Demo) -> None:
+        entry = demo.iter_log_dir / "iter-5.yaml"
+        entry.write_text(entry.read_text().replace("task_id: limit-requests", f"task_id: {'long-' * 9000}"))
+        hooks = demo.iter_log_dir / "iter-5.hook-outcomes.yaml"
+        hooks.write_text(hooks.read_text().replace("scope.stay-in-write-scope", "规则"))
+        html = page(digest_of(demo), None)
+        assert "规则" in html
+        assert len(html) < 300_000
+
+    def test_every_head_of_a_table_says_what_it_heads(self, html: str) -> None:
+        assert re.findall(r"<th\b(?! scope=.(?:col|row).)[^>]*>", html) == []
+
+    def test_headings_leave_out_no_level(self, html: str) -> None:
+        levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
+        assert all(b - a <= 1 for a, b in pairwise(levels))
+
     def test_of_an_empty_log(self) -> None:
         html = page(made(), None)
         assert "This log has no iterations." in html
@@ -243,6 +281,11 @@ class TestCommand:
         da_score("report", "--since", tmp_path / "old.html")
         assert re.search(r'<li>New: <a href="#iter-1">', Path("report.html").read_text())
 
+    def test_another_report_must_be_there(self, da_score: DaScore) -> None:
+        found = da_score("report", "--since", "old.html")
+        assert (found.status, found.err) == (1, "da-score: error: --since old.html: no such file\n")
+        assert not Path("report.html").exists()
+
     def test_never_replaces_what_is_no_report(self, da_score: DaScore) -> None:
         Path("report.html").write_text("mine")
         found = da_score("report")
@@ -324,6 +367,28 @@ class TestInABrowser:
         wait_for(opened, "Iteration 5: 0.288, poor")
         opened.keyboard.press("Escape")
         opened.wait_for_function("!document.getElementById('breakdown').open && !location.hash")
+        assert opened.evaluate("document.activeElement.getAttribute('href')") == "#iter-5"
+
+    def test_keys_go_on_where_there_is_nothing_before(self, opened: Page) -> None:
+        opened.click('#list a[href="#iter-2"]')
+        wait_for(opened, "Iteration 2: 0.500, fair")
+        opened.click("#b-before")  # which is disabled then, and holds the focus no more
+        wait_for(opened, "Iteration 1: 1.000, excellent")
+        opened.keyboard.press("ArrowRight")
+        wait_for(opened, "Iteration 2: 0.500, fair")
+
+    def test_keyboards_reach_the_table_without_a_stop_at_every_dot(self, opened: Page) -> None:
+        stops = opened.evaluate("[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length")
+        assert stops == 0
+        assert opened.locator("svg a").count() == 9
+
+    def test_prints_dark_on_white_and_whole(self, opened: Page) -> None:
+        opened.emulate_media(media="print")
+        dark, hidden = opened.evaluate("""[
+            getComputedStyle(document.body).color,
+            [...document.querySelectorAll('section')].some(s => getComputedStyle(s).contentVisibility !== 'visible'),
+        ]""")
+        assert (dark, hidden) == ("rgb(29, 34, 41)", False)
 
     def test_opens_a_breakdown_from_a_dot(self, opened: Page) -> None:
         opened.locator('svg a[*|href="#iter-3"]').first.click(force=True)

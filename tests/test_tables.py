@@ -258,6 +258,12 @@ class TestQuery:
         )
         assert found.json == [{"score": score, "no_session": False}]
 
+    def test_as_json_loses_no_column_and_no_shape(self, da_score: DaScore) -> None:
+        found = da_score(
+            "query", "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x", "--json"
+        )
+        assert found.json == [{"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}]
+
     def test_nothing_is_null(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("query", "select count(*) n from signals where sub_score is null and not present", "--json")
         assert found.json[0]["n"] == 63 - sum(r["present"] for r in rows_of(demo)["signals"])

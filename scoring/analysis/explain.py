@@ -42,6 +42,9 @@ _PRESENT: Mapping[str, str] = {
     DIMINISHING_RETURNS: "keep the deliberation's rounds in iter-N.dr.json beside the entry",
 }
 """How a signal gets to vote, in words."""
+_NO_WINDOW = (
+    "name the commit in the entry, as one that this repository has: its time tells which transcripts belong to it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,8 @@ def _explained(row: SignalContribution, votes: float, one: Examined, around: Sur
         whole = one.score.value * votes + row.nominal_weight
         could_add = whole / (votes + row.nominal_weight) - one.score.value
     advice = (_BETTER if row.present else _PRESENT).get(row.signal, "")
+    if row.signal == TOKEN_EFFICIENCY and not row.present and one.window is None:
+        advice = _NO_WINDOW
     return ExplainedSignal(
         row.signal,
         row.label,

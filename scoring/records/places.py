@@ -11,6 +11,8 @@ from scoring.evidence.files import list_names, read_file
 from scoring.records.load import ARCHIVE_NAME, is_entry_name, load_entry
 from scoring.records.parse import parse_archive
 
+_MERGE = "tag:yaml.org,2002:merge"
+
 
 @dataclass(frozen=True, slots=True)
 class EntryPlaces:
@@ -63,12 +65,19 @@ def _composed(data: bytes) -> yaml.Node | None:
 
 
 def _lines(node: yaml.Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
-    """Yield the way to every field and the line of its name. An alias is followed nowhere but where it is defined."""
+    """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
+
+    What an alias or a merge (``<<``) brings in stands where it is defined, and what a mapping says itself comes last.
+    """
     if depth > 8:
         return
     if isinstance(node, yaml.MappingNode):
+        merged = [value for key, value in node.value if key.tag == _MERGE]
+        for part in merged:
+            for mapping in reversed(part.value) if isinstance(part, yaml.SequenceNode) else (part,):
+                yield from _lines(mapping, way, depth + 1)
         for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode):
+            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                 yield f"{way}{key.value}", key.start_mark.line + 1
                 yield from _lines(value, f"{way}{key.value}.", depth + 1)
     elif isinstance(node, yaml.SequenceNode):
