@@ -5,6 +5,10 @@ import io
 import json
 import math
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +297,16 @@ class TestQuery:
         assert found.status == 1
         assert said in found.err
         assert found.err.count("\n") == 1
+
+    def test_ends_when_it_is_interrupted(self) -> None:
+        endless = "select count(*) from range(100000000000) a, range(1000) b where hash(a.range * b.range) % 7 = 3"
+        command = [sys.executable, "-m", "scoring", "query", endless]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            time.sleep(1.5)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (130, b"")
+        assert b"internal error" not in err
 
     def test_without_duckdb_says_what_to_install(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)

@@ -51,6 +51,10 @@ def ask(sql: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Answer]:
             found = db.execute(sql)
             names = tuple(column[0] for column in found.description or ())
             yield Answer(names, _rows(found))
+        except RuntimeError as e:  # how DuckDB says that somebody pressed Ctrl-C
+            if "interrupted" in str(e):
+                raise KeyboardInterrupt from e
+            raise
         except duckdb.Error as e:
             raise InputError(f"query: {_first_lines(str(e))}; the tables are {', '.join(TABLES)}") from e
 
