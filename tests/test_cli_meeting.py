@@ -81,7 +81,7 @@ def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore,
     found = da_score(*place, write(tmp_path / "r")).json
     assert found == [verdict.as_dict() for verdict in score_meeting(ROUNDS)]
     assert list(found[0]) == [
-        *("round_index", "scores", "status", "rule", "strength", "ending_allowed", "reasons", "facilitator_prompt"),
+        *("round_index", "scores", "status", "strength", "ending_allowed", "reasons", "facilitator_prompt"),
         *("next_round_focus_prompts", "missing_aspects", "pressure", "stated_differences"),
     ]
 

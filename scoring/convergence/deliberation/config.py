@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 from pydantic_core import PydanticCustomError
@@ -32,10 +32,6 @@ _SIZE_LIMIT = 1 << 20
 
 def _wrong(reason: str) -> PydanticCustomError:
     return PydanticCustomError("nonsense", "{reason}", {"reason": reason})
-
-
-def _above(name: str, least: float, good: float) -> PydanticCustomError:
-    return _wrong(f"{name} {least:g} is above target_good {good:g}")
 
 
 class Weights(Block):
@@ -81,18 +77,6 @@ class FocusThresholds(Block):
     target_good: Share
 
 
-def _good_is_no_less(thresholds: ScoreThresholds) -> ScoreThresholds:
-    if thresholds.min_to_allow_end > thresholds.target_good:
-        raise _above("min_to_allow_end", thresholds.min_to_allow_end, thresholds.target_good)
-    return thresholds
-
-
-def _good_focus_is_no_less(thresholds: FocusThresholds) -> FocusThresholds:
-    if thresholds.min_acceptable > thresholds.target_good:
-        raise _above("min_acceptable", thresholds.min_acceptable, thresholds.target_good)
-    return thresholds
-
-
 class NoveltyThresholds(Block):
     """From which recent novelty down a meeting repeats itself."""
 
@@ -112,16 +96,12 @@ class ProgressThresholds(Block):
     min_delta_exploration_over_2_rounds: Share
 
 
-_OrderedScore: TypeAlias = Annotated[ScoreThresholds, AfterValidator(_good_is_no_less)]
-_OrderedFocus: TypeAlias = Annotated[FocusThresholds, AfterValidator(_good_focus_is_no_less)]
-
-
 class Thresholds(Block):
     """Every threshold, from 0 to 1."""
 
-    exploration: _OrderedScore
-    convergence: _OrderedScore
-    focus: _OrderedFocus
+    exploration: ScoreThresholds
+    convergence: ScoreThresholds
+    focus: FocusThresholds
     novelty: NoveltyThresholds
     composite: CompositeThresholds
     progress: ProgressThresholds
