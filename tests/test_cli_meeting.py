@@ -175,8 +175,8 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
     done = da_score("meeting", path)
     assert (done.status, done.out) == (1, "")
     assert done.err.splitlines() == [
-        f'da-score: error: {path}: record 1: round_index: "3" is not a whole number',
-        f"da-score: error: {path}: round 2: focus.core_count: true is not a whole number",
+        f'da-score: error: {path}: record 1: round_index: "3" where a whole number belongs',
+        f"da-score: error: {path}: round 2: focus.core_count: true where a whole number belongs",
     ]
 
 
@@ -186,9 +186,9 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
         (["nowhere"], "nowhere: no such file; name a judge's records, or - for standard input"),
         (["."], ".: is a directory"),
         (["r", "--config", "tactcal"], "tactcal: no such config; name one of default, tactical, strategic, or a file"),
-        (["r", "--config", "x.toml"], "x.toml: no such file; --config takes default, tactical, strategic or a file"),
+        (["r", "--config", "x.toml"], "x.toml: no such file"),
         (["r", "--plot", "r.png"], "r.png: a plot is an SVG file; give it a name that ends with .svg"),
-        (["empty"], "empty: is empty; a judge's record is a JSON object"),
+        (["empty"], "empty: is empty; give JSON"),
         (["simulate", "--config", "nothing"], "nothing: no such config"),
         (["simulate", "--out", "no/where.json"], "no/where.json: cannot write"),
         (["simulate", "--out", "."], ".: cannot write"),
