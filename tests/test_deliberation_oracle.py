@@ -197,11 +197,11 @@ def test_the_random_meetings_meet_every_rule_often() -> None:
     rules: Counter[str] = Counter()
     statuses: Counter[tuple[str, str | None]] = Counter()
     for seed in MEETINGS:
-        for kind in TABLE:
-            for verdict in score_meeting(random_meeting(seed), kind):
-                rules[verdict.rule] += 1
-                statuses[verdict.status, verdict.strength] += 1
-    assert {rule for rule, count in rules.items() if count >= 10} == {
+        kind = list(TABLE)[seed % 3]
+        for verdict in score_meeting(random_meeting(seed), kind):
+            rules[verdict.rule] += 1
+            statuses[verdict.status, verdict.strength] += 1
+    assert {rule for rule, count in rules.items() if count >= 3} == {
         "round_limit",
         "early_consensus",
         "must_go_on",
