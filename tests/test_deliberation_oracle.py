@@ -106,7 +106,11 @@ def read_statuses(
         untouched = any(s["levels"][name] == "none" for name in required)
         both = s["E"] >= e_good and s["C"] >= c_good
         stalled = (
-            STALLED not in off and earlier is not None and n >= 5 and s["R"] <= Fraction(3, 10) and s["C"] - earlier["C"] < Fraction(5, 100)
+            STALLED not in off
+            and earlier is not None
+            and n >= 5
+            and s["R"] <= Fraction(3, 10)
+            and s["C"] - earlier["C"] < Fraction(5, 100)
         )
         late = (
             LATE not in off
@@ -205,7 +209,7 @@ def test_a_random_meeting_is_read_as_the_contract_says(seed: int) -> None:
         agrees(meeting, random.Random(seed).sample(meeting, len(meeting)), kind)
 
 
-@pytest.mark.parametrize("seeds", [range(0, 100), range(100, 200)], ids=str)
+@pytest.mark.parametrize("seeds", [range(100), range(100, 200)], ids=str)
 def test_a_random_meeting_is_read_so_under_a_config_of_ones_own(seeds: range) -> None:
     for seed in seeds:
         r = random.Random(seed)

@@ -170,8 +170,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("", "empty; a transcript has at least one round"),
-            (" \n ", "empty; a transcript has at least one round"),
+            ("", "is empty; a transcript has at least one round"),
+            (" \n ", "is empty; a transcript has at least one round"),
             (
                 '{"rounds": [], "rounds": [{"round": 1, "outputs": {"claims": ["a"]}}]}',
                 "rounds: is given twice",

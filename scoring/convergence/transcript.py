@@ -175,7 +175,7 @@ def parse_transcript(text: str, source: str) -> Transcript:
         TranscriptError: it is not a transcript.
     """
     if not text.strip():
-        raise TranscriptError(f"{source}: empty; a transcript has at least one round")
+        raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
         reader = LineReader(source)
         reader.feed(text.split("\n"))
