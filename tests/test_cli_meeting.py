@@ -67,7 +67,7 @@ def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore,
     found = da_score(*place, write(tmp_path / "r")).json
     assert found == [verdict.as_dict() for verdict in score_meeting(ROUNDS)]
     assert list(found[0]) == [
-        *("round_index", "scores", "status", "rule", "strength", "ending_allowed", "reasons", "facilitator_prompt"),
+        *("round_index", "scores", "status", "strength", "ending_allowed", "reasons", "facilitator_prompt"),
         *("next_round_focus_prompts", "missing_aspects", "pressure", "stated_differences"),
     ]
 
@@ -161,8 +161,8 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
     done = da_score("meeting", path)
     assert (done.status, done.out) == (1, "")
     assert done.err.splitlines() == [
-        f'da-score: error: {path}: record 1: round_index: "3" is not a whole number',
-        f"da-score: error: {path}: round 2: focus.core_count: true is not a whole number",
+        f'da-score: error: {path}: record 1: round_index: "3" where a whole number belongs',
+        f"da-score: error: {path}: round 2: focus.core_count: true where a whole number belongs",
     ]
 
 
@@ -172,9 +172,9 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
         (["nowhere"], "nowhere: no such file; name a judge's records, or - for standard input"),
         (["."], ".: is a directory"),
         (["r", "--config", "tactcal"], "tactcal: no such config; name one of default, tactical, strategic, or a file"),
-        (["r", "--config", "x.toml"], "x.toml: no such file; --config takes default, tactical, strategic or a file"),
+        (["r", "--config", "x.toml"], "x.toml: no such file"),
         (["r", "--plot", "r.png"], "r.png: a plot is an SVG file; give it a name that ends with .svg"),
-        (["empty"], "empty: is empty; a judge's record is a JSON object"),
+        (["empty"], "empty: is empty; give JSON"),
         (["simulate", "--config", "nothing"], "nothing: no such config"),
         (["simulate", "--out", "no/where.json"], "no/where.json: cannot write"),
         (["simulate", "--out", "."], ".: cannot write"),
@@ -224,14 +224,21 @@ def test_a_plot_is_drawn_beside_the_table(da_score: DaScore, tmp_path: Path) -> 
     assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
 
 
-def test_without_matplotlib_a_plot_says_what_to_install(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['matplotlib'] = None; from scoring.cli import run; run()"
-    path = write(tmp_path / "r")
-    command = [sys.executable, "-c", code, "meeting", str(path), "--plot", str(tmp_path / "a.svg")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "da-score: error: --plot needs matplotlib, which is not installed: pip install 'da-score[plot]'\n"
+def test_a_plot_that_cannot_be_written_is_an_error(da_score: DaScore, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "nowhere" / "a.svg")
+    assert done.status == 1
+    assert "cannot write" in done.err
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(
+    da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
+    assert (done.status, done.out) == (1, "")
+    assert (
+        done.err == "da-score: error: a plot needs matplotlib, which is not installed: pip install 'da-score[plot]'\n"
     )
 
 
@@ -305,15 +312,15 @@ def test_a_terminal_shows_a_made_meeting() -> None:
 # Cost
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["meeting", "--help"], ["rubric", "list"]], ids=" ".join)
-def test_other_commands_do_not_load_the_models(arguments: list[str]) -> None:
+def test_other_commands_do_not_load_the_models() -> None:
     code = (
         "import sys\nfrom scoring.cli import main\n"
-        f"main({arguments!r})\n"
-        "print([name for name in ('pydantic', 'matplotlib') if name in sys.modules])"
+        "for arguments in (['--help'], ['meeting', '--help'], ['rubric', 'list']):\n"
+        "    main(arguments)\n"
+        "    print([name for name in ('pydantic', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    assert done.stdout.endswith("[]\n")
+    assert re.findall(r"^\[.*\]$", done.stdout, re.M) == ["[]"] * 3
 
 
 def test_the_meter_knows_nothing_of_logs() -> None:

@@ -13,8 +13,8 @@ from scoring.convergence.deliberation.config import PRESETS, preset
 from scoring.convergence.deliberation.differences import MARGIN
 from scoring.convergence.deliberation.rules import RULES
 from scoring.convergence.deliberation.scores import CHECKLIST, Scores
-from scoring.convergence.deliberation.yamldata import read_yaml
 from scoring.convergence.thresholds import DEFAULT
+from scoring.convergence.yamldata import read_yaml
 
 PAGE = (Path(__file__).parents[1] / "docs" / "DELIBERATION.md").read_text("utf-8")
 

@@ -350,14 +350,14 @@ class TestCollection:
     @pytest.mark.parametrize(
         ("label", "why"),
         [
-            ("SHIP", "_expected: the text 'SHIP' where an object belongs"),
-            ({}, "_expected: stop_recommendation: missing; a label says CONTINUE, SHIP, ESCALATE"),
-            ({"stop_recommendation": "STOP"}, "stop_recommendation: the text 'STOP' is not one of CONTINUE, SHIP"),
+            ("SHIP", '_expected: "SHIP" where an object belongs'),
+            ({}, "_expected: stop_recommendation: is missing; a label says CONTINUE, SHIP, ESCALATE"),
+            ({"stop_recommendation": "STOP"}, 'stop_recommendation: "STOP" is not one of CONTINUE, SHIP'),
             ({"stop_recommendation": None}, "stop_recommendation: null is not one of"),
             ({"stop_recommendation": ["SHIP"]}, "stop_recommendation: a list is not one of"),
             (
                 {"stop_recommendation": "SHIP", "novelty_classification": "low"},
-                "novelty_classification: the text 'low' is not one of HIGH, MEDIUM, LOW",
+                'novelty_classification: "low" is not one of HIGH, MEDIUM, LOW',
             ),
             (
                 {"stop_recommendation": "SHIP", "readiness_classification": 1},
@@ -447,7 +447,7 @@ class TestCommand:
         assert notes == "  notes.md: not named as a transcript is (.json, .jsonl, .ndjson)"
         assert run.err.count("\n") == 1
         assert run.err.startswith("da-score: warning: ")
-        assert "torn\\x1b.json: line 1: not JSON" in run.err
+        assert "torn\\x1b.json: line 1, column" in run.err
 
     @pytest.mark.parametrize("names", [[], ["plain.json"]], ids=["empty", "unlabelled"])
     def test_needs_a_label(self, da_score: Callable[..., Run], tmp_path: Path, names: list[str]) -> None:

@@ -103,8 +103,10 @@ def _standard_input() -> int:
 @settings_options(*METER_SETTINGS)
 def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
-    if plot is not None and plot.suffix.lower() != ".svg":
-        raise click.BadParameter(f"{plot}: the plot is SVG; name the file .svg", param_hint="'--plot'")
+    if plot is not None:
+        from scoring.convergence.figures import check_plot
+
+        check_plot(plot)
     meter = meter_of(settings, **tuning)
     transcript = read(file)
     result = meter(transcript)

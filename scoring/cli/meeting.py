@@ -73,7 +73,7 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
     from scoring.convergence.deliberation.records import read_meeting_records
 
     if plot is not None:
-        from scoring.convergence.deliberation.plot import check_plot, draw_meeting
+        from scoring.convergence.figures import check_plot
 
         check_plot(plot)
     judged_by = _config(config)
@@ -90,7 +90,10 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
 
         write(meeting_text(verdicts, judged_by, _title(records, file), config))
     if plot is not None:
-        draw_meeting(plot, verdicts, judged_by)
+        from scoring.atomic import write_atomically
+        from scoring.convergence.deliberation.plot import draw_meeting
+
+        write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
 
 def _title(records: "Sequence[JudgeRecord]", file: str) -> str:

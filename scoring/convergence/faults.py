@@ -1,62 +1,140 @@
-"""What is wrong with input, in one line: the field, what stands there, and what belongs there."""
+"""What is wrong with input, in words that name the place, the field, what stands there and what belongs there."""
 
-from typing import TYPE_CHECKING, Any
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from scoring.text import cut
+from scoring.text import cut, printable
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # only what reads into a model pays for it
+    from pydantic import BaseModel
+
+_WIDTH = 40
+"""Characters of a value that a message shows."""
+
+_MOST_BITS = 4000
+"""Python writes no whole number that is much longer."""
+
+Model = TypeVar("Model", bound="BaseModel")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: where (``round 3``), the field (``focus.core_count``; "" for all of it), and why."""
+
+    where: str
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.where, self.field, self.reason) if part)
+
+
+class Repeating(dict[str, Any]):
+    """An object of a file in which some keys stand more than once."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]], repeated: Iterable[str]) -> None:
+        super().__init__(pairs)
+        self.repeated = tuple(repeated)
+
+
+def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of an object as a mapping that remembers which keys stood there more than once."""
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    keys = [key for key, _ in pairs]
+    return Repeating(pairs, (key for key in found if keys.count(key) > 1))
+
+
+def checked(model: type[Model], data: Mapping[str, Any], where: str) -> tuple[Model | None, list[Fault]]:
+    """Read plain data into a model, and list everything that is wrong with it; None where anything is."""
     from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
 
-_WANTED = {
-    "string_type": "text",
-    "string_unicode": "text that is Unicode",
-    "int_type": "a whole number",
-    "tuple_type": "a list",
-    "model_type": "an object",
-}
-"""What a field takes, by the kind of pydantic's complaint."""
-
-_SHOWN = 40
-
-
-def describe(value: Any) -> str:
-    """Say what a value of JSON is, in a few words."""
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list | tuple):
-        return "a list"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return f"the text {cut(ascii(value), _SHOWN)}"
+    faults = [Fault(where, field, reason) for field, reason in unreadable(data)]
+    seen = {fault.field for fault in faults}
+    found = None
     try:
-        return cut(str(value), _SHOWN)
-    except ValueError:  # an integer of thousands of digits
-        return "a huge number"
+        found = model.model_validate(dict(data))
+    except ValidationError as e:
+        for error in e.errors(include_url=False):
+            field = dotted(error["loc"])
+            if field not in seen:
+                faults.append(Fault(where, field, _in_words(error)))
+    return (None, faults) if faults else (found, [])
 
 
-def first_fault(error: "ValidationError") -> str:
-    """Return the first fault that a model found: its field, what is there, what belongs there, and how many more."""
-    faults = error.errors(include_url=False, include_context=False)
-    more = "" if len(faults) == 1 else f" (and {len(faults) - 1} more)"
-    return _fault(faults[0]) + more
-
-
-def _fault(fault: "ErrorDetails") -> str:
-    field = field_name(fault["loc"])
-    kind = fault["type"]
-    if kind == "missing":
-        return f"{field}: missing; it has to be given"
-    if kind in _WANTED:
-        return f"{field}: {describe(fault['input'])} where {_WANTED[kind]} belongs"
-    text = fault["msg"].removeprefix("Value error, ")
-    return f"{field}: {text}" if field else text
-
-
-def field_name(location: tuple[int | str, ...]) -> str:
-    """Return a place in a document as ``outputs.claims[2]``."""
+def dotted(path: Iterable[str | int]) -> str:
+    """Return a path into data as it is written: ``exploration.aspects[2].name``."""
     text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
-    return text
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return printable(text)
+
+
+def unreadable(data: Any) -> Iterator[tuple[str, str]]:
+    """Yield the fields that are given twice or hold a number without a value, unknown ones included, however deep."""
+    left: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, Mapping):
+            for key in value.repeated if isinstance(value, Repeating) else ():
+                yield dotted((*path, key)), "is given twice"
+            left += reversed([((*path, str(key)), item) for key, item in value.items()])
+        elif isinstance(value, list):
+            left += reversed([((*path, n), item) for n, item in enumerate(value)])
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield dotted(path), "is not a finite number"
+
+
+_REASONS = {
+    "missing": "is missing",
+    "int_type": "{value} where a whole number belongs",
+    "int_from_float": "{value} where a whole number belongs",
+    "float_type": "{value} where a number belongs",
+    "string_type": "{value} where text belongs",
+    "string_unicode": "is not text that UTF-8 can hold",
+    "bool_type": "{value} where true or false belongs",
+    "list_type": "{value} where a list belongs",
+    "tuple_type": "{value} where a list belongs",
+    "dict_type": "{value} where an object belongs",
+    "model_type": "{value} where an object belongs",
+    "model_attributes_type": "{value} where an object belongs",
+    "literal_error": "{value} is not one of: {expected}",
+    "greater_than_equal": "{value} is below {ge:g}",
+    "less_than_equal": "{value} is above {le:g}",
+    "finite_number": "is not a finite number",
+    "string_pattern_mismatch": "is blank",
+}
+"""Kinds of error of pydantic, and how they are said here; others are said in its words."""
+
+
+def _in_words(error: Any) -> str:
+    context = {**error.get("ctx", {})}
+    if "expected" in context:
+        context["expected"] = str(context["expected"]).replace("'", "").replace(" or ", ", ")
+    template = _REASONS.get(error["type"])
+    return template.format(value=shown(error["input"]), **context) if template else _said(error["msg"])
+
+
+def _said(message: str) -> str:
+    return printable(message.removeprefix("Value error, "))
+
+
+def in_a_line(faults: Sequence[Fault]) -> str:
+    """Return the first of some faults, and how many more there are."""
+    return str(faults[0]) + ("" if len(faults) == 1 else f" (and {len(faults) - 1} more)")
+
+
+def shown(value: Any) -> str:
+    """Return a value as JSON, cut to a width that a line can hold."""
+    if isinstance(value, Mapping | list | tuple):
+        return "an object" if isinstance(value, Mapping) else "a list"
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "a number of too many digits"
+    try:
+        return cut(printable(json.dumps(value, ensure_ascii=False)), _WIDTH)
+    except (TypeError, ValueError):
+        return cut(printable(repr(value)), _WIDTH)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from scoring.convergence.faults import describe
+from scoring.convergence.faults import shown
 from scoring.convergence.recommendation import Signal
 from scoring.convergence.thresholds import Level
 from scoring.convergence.transcript import HEADER, Transcript, decoded, parse_transcript
@@ -101,9 +101,9 @@ def _expected(text: str) -> Any:
 
 def _label(expected: Any, where: str) -> Label:
     if not isinstance(expected, dict):
-        raise TranscriptError(f"{where}: {describe(expected)} where an object belongs")
+        raise TranscriptError(f"{where}: {shown(expected)} where an object belongs")
     if "stop_recommendation" not in expected:
-        raise TranscriptError(f"{where}: stop_recommendation: missing; a label says {', '.join(SIGNALS)}")
+        raise TranscriptError(f"{where}: stop_recommendation: is missing; a label says {', '.join(SIGNALS)}")
     return Label(
         _one_of(expected, "stop_recommendation", SIGNALS, where),
         _one_of(expected, "novelty_classification", (*_LEVELS, None), where),
@@ -115,5 +115,5 @@ def _one_of(expected: dict[str, Any], key: str, known: tuple[Any, ...], where: s
     value = expected.get(key)
     if not any(value is one or (isinstance(value, str) and value == one) for one in known):
         named = ", ".join(one for one in known if one)
-        raise TranscriptError(f"{where}: {key}: {describe(value)} is not one of {named}")
+        raise TranscriptError(f"{where}: {key}: {shown(value)} is not one of {named}")
     return value

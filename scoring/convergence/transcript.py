@@ -7,7 +7,7 @@ must be right: each error names the file, the line or round, and the field.
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -18,12 +18,12 @@ from pydantic import (
     StrictInt,
     StrictStr,
     TypeAdapter,
-    ValidationError,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from scoring.convergence.faults import describe, first_fault
+from scoring.convergence.faults import Repeating, checked, in_a_line, shown
+from scoring.convergence.strictjson import decode, read_json
 from scoring.errors import InputError, TranscriptError
 from scoring.evidence.files import SIZE_LIMIT, read_file
 
@@ -82,12 +82,17 @@ class Round(_Model):
     telemetry: Any = Field(default=None, description="What the round cost; not measured.")
 
 
-class Transcript(_Model):
-    """A deliberation: one round at least, in the order of their numbers."""
+class _Head(_Model):
+    """What a transcript says of itself beside its rounds."""
 
     version: Any = Field(default=None, description="The version of the format.")
     conversation_id: Any = Field(default=None, description="What the conversation is known by.")
     topic: Text | None = Field(default=None, description="What the conversation is about.")
+
+
+class Transcript(_Head):
+    """A deliberation: one round at least, in the order of their numbers."""
+
     rounds: Annotated[tuple[Round, ...], Field(min_length=1)]
 
     @model_validator(mode="before")
@@ -110,13 +115,10 @@ def _number(item: Any) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
-class HeaderLine(_Model):
+class HeaderLine(_Head):
     """The line of a transcript in JSONL that says what it is about."""
 
     type: Literal["transcript_header"]
-    version: Any = None
-    conversation_id: Any = None
-    topic: Text | None = None
 
 
 class RoundLine(Round):
@@ -158,10 +160,9 @@ def decoded(data: bytes, source: str) -> str:
         TranscriptError: it is not; the text names the line.
     """
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as e:
-        line = data.count(b"\n", 0, e.start) + 1
-        raise TranscriptError(f"{source}: line {line}: not UTF-8; save the transcript as UTF-8") from e
+        return decode(data, source)
+    except InputError as e:
+        raise TranscriptError(str(e)) from e
 
 
 def parse_transcript(text: str, source: str) -> Transcript:
@@ -174,19 +175,19 @@ def parse_transcript(text: str, source: str) -> Transcript:
         TranscriptError: it is not a transcript.
     """
     if not text.strip():
-        raise TranscriptError(f"{source}: empty; a transcript has at least one round")
+        raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
         reader = LineReader(source)
         reader.feed(text.split("\n"))
         return reader.transcript()
-    document = _loads(text, source, line=None)
+    document = _json(text, source)
     if not isinstance(document, dict):
-        raise TranscriptError(f"{source}: {describe(document)} where an object with rounds belongs")
+        raise TranscriptError(f"{source}: {shown(document)} where an object with rounds belongs")
     if "rounds" not in document:
-        raise TranscriptError(f"{source}: rounds: missing; a transcript has a list of rounds")
+        raise TranscriptError(f"{source}: rounds: is missing; a transcript has a list of rounds")
     rounds = document["rounds"]
     if not isinstance(rounds, list):
-        raise TranscriptError(f"{source}: rounds: {describe(rounds)} where a list of rounds belongs")
+        raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
     places: dict[int, str] = {}
     found = []
     for index, item in enumerate(rounds):
@@ -194,7 +195,7 @@ def parse_transcript(text: str, source: str) -> Transcript:
         given = _parse_round(item, source, place if (number := _number(item)) is None else f"round {number}")
         _claim_number(given.round, place, places, source)
         found.append(given)
-    return _assemble(document, found, source)
+    return _assemble(_without(document, "rounds"), found, source)
 
 
 def _is_lines(text: str, source: str) -> bool:
@@ -238,9 +239,9 @@ class LineReader:
                 self._take(line, f"line {self._lines}")
 
     def _take(self, line: str, place: str) -> None:
-        value = _loads(line, self.source, self._lines)
+        value = _json(line, self.source, self._lines)
         if not isinstance(value, dict):
-            raise TranscriptError(f"{self.source}: {place}: {describe(value)} where an object belongs")
+            raise TranscriptError(f"{self.source}: {place}: {shown(value)} where an object belongs")
         kind = value.get("type")
         if kind == ROUND:
             given = _parse_round(value, self.source, place)
@@ -250,7 +251,7 @@ class LineReader:
             _checked(HeaderLine, value, self.source, place)
             self._header = self._header or value
         elif kind is None and ("outputs" in value or "rounds" in value):
-            raise TranscriptError(f'{self.source}: {place}: type: missing; a line of a round has "type": "{ROUND}"')
+            raise TranscriptError(f'{self.source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
 
     def transcript(self) -> Transcript:
         """Return what was taken so far.
@@ -263,7 +264,7 @@ class LineReader:
 
 def _parse_round(item: Any, source: str, place: str) -> Round:
     if not isinstance(item, dict):
-        raise TranscriptError(f"{source}: {place}: {describe(item)} where an object with round and outputs belongs")
+        raise TranscriptError(f"{source}: {place}: {shown(item)} where an object with round and outputs belongs")
     return _checked(Round, item, source, place)
 
 
@@ -276,31 +277,25 @@ def _claim_number(number: int, place: str, places: dict[int, str], source: str) 
 def _assemble(header: Mapping[str, Any], rounds: list[Round], source: str) -> Transcript:
     if not rounds:
         raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
-    fields = {key: header[key] for key in ("version", "conversation_id", "topic") if key in header}
-    return _checked(Transcript, {**fields, "rounds": rounds}, source, "")
+    fields = _checked(_Head, header, source, "")
+    return Transcript(rounds=tuple(rounds), **{name: getattr(fields, name) for name in _Head.model_fields})
+
+
+def _without(document: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object without one of its keys; that a key was given twice stays known."""
+    rest = [(name, value) for name, value in document.items() if name != key]
+    return Repeating(rest, document.repeated) if isinstance(document, Repeating) else dict(rest)
 
 
 def _checked(model: type[_M], value: Any, source: str, place: str) -> _M:
+    found, faults = checked(model, value, place)
+    if found is None:
+        raise TranscriptError(f"{source}: {in_a_line(faults)}")
+    return found
+
+
+def _json(text: str, source: str, line: int = 1) -> Any:
     try:
-        return model.model_validate(value)
-    except ValidationError as e:
-        where = f"{source}: {place}" if place else source
-        raise TranscriptError(f"{where}: {first_fault(e)}") from None
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _loads(text: str, source: str, line: int | None) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as e:
-        at = e.lineno if line is None else line
-        raise TranscriptError(f"{source}: line {at}: not JSON: {e.msg} (column {e.colno}); mend it there") from None
-    except RecursionError:
-        why = "nested too deep"
-    except ValueError as e:  # NaN, or an integer of thousands of digits
-        why = str(e).partition(";")[0]
-    where = source if line is None else f"{source}: line {line}"
-    raise TranscriptError(f"{where}: not JSON: {why}")
+        return read_json(text, source, line)
+    except InputError as e:
+        raise TranscriptError(str(e)) from e

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
 
-from scoring.convergence.faults import describe
+from scoring.convergence.faults import shown
 from scoring.convergence.thresholds import DEFAULT, Thresholds
 from scoring.convergence.words import BUILT_IN, Words
 from scoring.errors import SettingsError
@@ -67,7 +67,7 @@ def tuning_from(tables: Iterable[tuple[str, Any]]) -> Tuning:
 def _table(value: Any, where: str, name: str, known: Iterable[str]) -> dict[str, Any]:
     at = f"{where}: {name}" if name else where
     if not isinstance(value, dict):
-        raise SettingsError(f"{at}: {describe(value)} where a table belongs")
+        raise SettingsError(f"{at}: {shown(value)} where a table belongs")
     for key in value:
         if key not in known:
             raise SettingsError(f"{at}: unknown setting {key!r}; known: {', '.join(known)}")
@@ -76,7 +76,7 @@ def _table(value: Any, where: str, name: str, known: Iterable[str]) -> dict[str,
 
 def _k(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_K:
-        raise SettingsError(f"{where}: k is {describe(value)}, not a number of rounds from 1")
+        raise SettingsError(f"{where}: k is {shown(value)}, not a number of rounds from 1")
     return value
 
 
@@ -84,17 +84,17 @@ def _limit(value: Any, key: str, where: str) -> float:
     known = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and 0 <= value <= 1
     if not known or (value == 0 and key in _ABOVE_ZERO):
         span = "above 0, up to 1" if key in _ABOVE_ZERO else "from 0 to 1"
-        raise SettingsError(f"{where}: thresholds.{key} is {describe(value)}, not a number {span}")
+        raise SettingsError(f"{where}: thresholds.{key} is {shown(value)}, not a number {span}")
     return float(value)
 
 
 def _list(value: Any, key: str, where: str) -> tuple[str, ...]:
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list):
-        raise SettingsError(f"{where}: words.{key} is {describe(value)}, not a list of words")
+        raise SettingsError(f"{where}: words.{key} is {shown(value)}, not a list of words")
     for word in words:
         if not isinstance(word, str) or not word.strip():
-            raise SettingsError(f"{where}: words.{key}: {describe(word)} is no word or phrase")
+            raise SettingsError(f"{where}: words.{key}: {shown(word)} is no word or phrase")
     return tuple(words)
 
 

@@ -8,34 +8,26 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 from pydantic_core import PydanticCustomError
 
-from scoring.convergence.deliberation.faults import checked, dotted, shown
+from scoring.convergence.configfile import SUFFIXES, read_config
 from scoring.convergence.deliberation.records import Block, Name, RoundNumber, Share
-from scoring.convergence.deliberation.strictjson import decode, read_json
+from scoring.convergence.faults import checked, dotted, shown
 from scoring.convergence.thresholds import TOLERANCE
 from scoring.errors import InputError, MeetingError
-from scoring.evidence.files import read_file
 
 PRESETS = ("default", "tactical", "strategic")
 """The configs that come with da-score, by name."""
 
 DEFAULT_PRESET = PRESETS[0]
 PRESETS_DIR = Path(__file__).parent / "presets"
-SUFFIXES = (".json", ".yaml", ".yml", ".toml")
-
-_SIZE_LIMIT = 1 << 20
 
 
 def _wrong(reason: str) -> PydanticCustomError:
     return PydanticCustomError("nonsense", "{reason}", {"reason": reason})
-
-
-def _above(name: str, least: float, good: float) -> PydanticCustomError:
-    return _wrong(f"{name} {least:g} is above target_good {good:g}")
 
 
 class Weights(Block):
@@ -81,18 +73,6 @@ class FocusThresholds(Block):
     target_good: Share
 
 
-def _good_is_no_less(thresholds: ScoreThresholds) -> ScoreThresholds:
-    if thresholds.min_to_allow_end > thresholds.target_good:
-        raise _above("min_to_allow_end", thresholds.min_to_allow_end, thresholds.target_good)
-    return thresholds
-
-
-def _good_focus_is_no_less(thresholds: FocusThresholds) -> FocusThresholds:
-    if thresholds.min_acceptable > thresholds.target_good:
-        raise _above("min_acceptable", thresholds.min_acceptable, thresholds.target_good)
-    return thresholds
-
-
 class NoveltyThresholds(Block):
     """From which recent novelty down a meeting repeats itself."""
 
@@ -112,16 +92,12 @@ class ProgressThresholds(Block):
     min_delta_exploration_over_2_rounds: Share
 
 
-_OrderedScore: TypeAlias = Annotated[ScoreThresholds, AfterValidator(_good_is_no_less)]
-_OrderedFocus: TypeAlias = Annotated[FocusThresholds, AfterValidator(_good_focus_is_no_less)]
-
-
 class Thresholds(Block):
     """Every threshold, from 0 to 1."""
 
-    exploration: _OrderedScore
-    convergence: _OrderedScore
-    focus: _OrderedFocus
+    exploration: ScoreThresholds
+    convergence: ScoreThresholds
+    focus: FocusThresholds
     novelty: NoveltyThresholds
     composite: CompositeThresholds
     progress: ProgressThresholds
@@ -195,7 +171,7 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
     if not text.lower().endswith(SUFFIXES):
         known = ", ".join(PRESETS)
         raise InputError(f"{text}: no such config; name one of {known}, or a file ending with {', '.join(SUFFIXES)}")
-    data = _read(Path(text))
+    data = read_config(text)
     try:
         return meeting_config(data)
     except MeetingError as e:
@@ -209,15 +185,12 @@ def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
         MeetingError: it is not valid; every fault names the field and the reason.
     """
     if not isinstance(data, Mapping):
-        raise MeetingError(f"config: {shown(data)} is not an object")
+        raise MeetingError(f"config: {shown(data)} where an object belongs")
     kind = data.get("meeting_type")
     base = _preset_data(kind) if isinstance(kind, str) and kind in PRESETS else _preset_data(DEFAULT_PRESET)
-    _, own_faults = checked(_Anything, data, "config")  # keys given twice would not survive the filling in
     config, faults = checked(MeetingConfig, _filled(base, data), "config")
-    seen = {fault.field for fault in own_faults}
-    every = [*own_faults, *(fault for fault in faults if fault.field not in seen)]
-    if config is None or every:
-        raise MeetingError(*map(str, every))
+    if config is None:
+        raise MeetingError(*map(str, faults))
     return config
 
 
@@ -243,10 +216,6 @@ def unknown_keys(block: BaseModel, path: tuple[str, ...] = ()) -> Iterator[str]:
             yield from unknown_keys(value, (*path, name))
 
 
-class _Anything(Block):
-    """An object of which nothing is known."""
-
-
 def _preset_data(name: str) -> dict[str, Any]:
     own = tomllib.loads((PRESETS_DIR / f"{name}.toml").read_text("utf-8"))
     return own if name == DEFAULT_PRESET else _filled(_preset_data(DEFAULT_PRESET), own)
@@ -262,21 +231,3 @@ def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         else:
             filled[key] = value
     return filled
-
-
-def _read(path: Path) -> Any:
-    try:
-        data = read_file(path, _SIZE_LIMIT)
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file; --config takes {', '.join(PRESETS)} or a file") from e
-    kind = path.suffix.lower()
-    if kind == ".json":
-        return read_json(decode(data, str(path)), str(path))
-    if kind == ".toml":
-        try:
-            return tomllib.loads(decode(data, str(path)))
-        except (ValueError, RecursionError) as e:
-            raise MeetingError(f"{path}: not TOML: {e}") from e
-    from scoring.convergence.deliberation.yamldata import read_yaml  # other formats do not pay for it
-
-    return read_yaml(data, str(path))

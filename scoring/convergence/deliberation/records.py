@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from scoring.convergence.deliberation.faults import Fault, checked, shown
-from scoring.convergence.deliberation.strictjson import decode, read_values
+from scoring.convergence.faults import Fault, checked, shown
+from scoring.convergence.strictjson import decode, read_values
 from scoring.errors import InputError, MeetingError
 from scoring.evidence.files import SIZE_LIMIT, read_file
 
@@ -206,7 +206,12 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
     Raises:
         MeetingError: it is anything else; every fault names ``source``, the place or round, the field and the reason.
     """
-    values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
+    try:
+        values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
+    except MeetingError:
+        raise
+    except InputError as e:
+        raise MeetingError(str(e)) from e
     try:
         return check_records(values)
     except MeetingError as e:
@@ -258,7 +263,7 @@ def _check(item: Any, number: int) -> tuple[JudgeRecord | None, list[Fault]]:
     if isinstance(item, JudgeRecord):
         return item, []
     if not isinstance(item, Mapping):
-        return None, [Fault(_where(item, number), "", f"{shown(item)} is not an object")]
+        return None, [Fault(_where(item, number), "", f"{shown(item)} where an object belongs")]
     return checked(JudgeRecord, item, _where(item, number))
 
 

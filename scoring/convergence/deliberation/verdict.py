@@ -58,8 +58,9 @@ class MeetingVerdict:
         return self.status in ("ready_to_decide", "park_or_abort")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, numbers rounded to 4 places."""
+        """Return plain data for JSON in the shape of the contract, numbers rounded to 4 places; without ``rule``."""
         data: dict[str, Any] = _plain(asdict(self))
+        del data["rule"]
         return data
 
 

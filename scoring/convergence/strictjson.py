@@ -1,7 +1,7 @@
 """Reads JSON and JSONL as written: what is not JSON is refused with its place, and nothing is guessed.
 
-Judges are language models. They like to put words or a code fence around their JSON, or a comma too many into it. A
-parser that forgives would sometimes read another thing than the judge meant.
+Most of it comes from language models. They like to put words or a code fence around their JSON, or a comma too many
+into it. A parser that forgives would sometimes read another thing than was meant.
 """
 
 import json
@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.convergence.deliberation.faults import mapping
-from scoring.errors import MeetingError
+from scoring.convergence.faults import mapping
+from scoring.errors import InputError, MeetingError
 from scoring.text import cell
 
 _SPACE = " \t\n\r"
@@ -19,7 +19,7 @@ _LONGEST_INTEGER = 400
 """A whole number of more digits is beyond every float, and slow to read."""
 
 _FENCE = "```"
-_ALONE = "have the judge answer with the JSON alone"
+_ALONE = "give the JSON alone"
 
 
 def _integer(text: str) -> int | float:
@@ -33,21 +33,25 @@ def decode(data: bytes, source: str) -> str:
     """Return the text of some bytes, without a byte-order mark.
 
     Raises:
-        MeetingError: they are not UTF-8.
+        InputError: they are not UTF-8.
     """
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as e:
-        raise MeetingError(f"{source}: byte {e.start + 1}: not UTF-8; save the file as UTF-8") from e
+        line = data.count(b"\n", 0, e.start) + 1
+        raise InputError(f"{source}: line {line}: not UTF-8; save the file as UTF-8") from e
 
 
-def read_json(text: str, source: str) -> Any:
-    """Return the one JSON value of a text; objects with a key that stands there twice know it.
+def read_json(text: str, source: str, line: int = 1) -> Any:
+    """Return the one JSON value of a text, which begins in a line; objects with a key that stands there twice know it.
 
     Raises:
-        MeetingError: the text is anything else; the message has line, column and an excerpt.
+        InputError: the text is anything else; the message has line, column and an excerpt.
     """
-    return _Text(source, text).only_value()
+    whole = _Text(source, text, line)
+    value, end = whole.value()
+    whole.end(end)
+    return value
 
 
 def read_values(text: str, source: str) -> list[Any]:
@@ -56,7 +60,8 @@ def read_values(text: str, source: str) -> list[Any]:
     Blank lines of JSONL are left out.
 
     Raises:
-        MeetingError: the text is neither; of JSONL every line that is no JSON is listed.
+        InputError: the text is neither.
+        MeetingError: lines of JSONL are no JSON; it lists them all.
     """
     whole = _Text(source, text)
     value, end = whole.value()
@@ -73,9 +78,9 @@ def _values_of_lines(text: str, source: str) -> list[Any]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip(_SPACE):
             try:
-                values.append(_Text(source, line, number).only_value())
-            except MeetingError as e:
-                faults += e.faults
+                values.append(read_json(line, source, number))
+            except InputError as e:
+                faults.append(str(e))
     if faults:
         raise MeetingError(*faults)
     return values
@@ -89,23 +94,17 @@ class _Text:
     text: str
     line: int = 1
 
-    def only_value(self) -> Any:
-        """Return the value of the text, which holds nothing else."""
-        value, end = self.value()
-        self.end(end)
-        return value
-
     def value(self) -> tuple[Any, int]:
         """Return the value that the text begins with, and where it ends."""
         start = _skip(self.text, 0)
         if start == len(self.text):
-            raise MeetingError(f"{self.source}: is empty; a judge's record is a JSON object")
+            raise InputError(f"{self.source}: is empty; give JSON")
         try:
             value, end = _decoder.raw_decode(self.text, start)
         except json.JSONDecodeError as e:
             raise self._error(*_diagnosis(self.text, start, e)) from e
         except RecursionError as e:
-            raise self._error(start, "nested too deep", "a judge's record is four deep") from e
+            raise self._error(start, "nested too deep", "nothing that is read here goes so deep") from e
         return value, end
 
     def end(self, position: int) -> None:
@@ -114,12 +113,12 @@ class _Text:
         if rest < len(self.text):
             raise self._error(rest, *_after(self.text, rest))
 
-    def _error(self, position: int, what: str, remedy: str) -> MeetingError:
+    def _error(self, position: int, what: str, remedy: str) -> InputError:
         line = self.line + self.text.count("\n", 0, position)
         begin = self.text.rfind("\n", 0, position) + 1
         excerpt = self.text[position : position + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
         near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
-        return MeetingError(f"{self.source}: line {line}, column {position - begin + 1}: {what}{near}; {remedy}")
+        return InputError(f"{self.source}: line {line}, column {position - begin + 1}: {what}{near}; {remedy}")
 
 
 def _skip(text: str, position: int) -> int:
@@ -145,8 +144,8 @@ def _diagnosis(text: str, start: int, error: json.JSONDecodeError) -> tuple[int,
     if text.startswith("'", here):
         return here, "text in single quotes", 'JSON has double quotes (")'
     if here >= len(text) or error.msg.startswith("Unterminated"):
-        return min(error.pos, len(text)), "the text ends within the JSON", "the answer was cut off, ask for it again"
-    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", "mend it there or ask the judge again"
+        return min(error.pos, len(text)), "the text ends within the JSON", "it was cut off, get all of it"
+    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", "mend it there"
 
 
 def _after(text: str, position: int) -> tuple[str, str]:
@@ -154,5 +153,5 @@ def _after(text: str, position: int) -> tuple[str, str]:
     if text.startswith(_FENCE, position):
         return "a code fence after the JSON", _ALONE
     if text[position] in "{[":
-        return "a second value", "put the records into a list, or each on a line of its own"
+        return "a second value", "put both into a list, or each on a line of its own"
     return "text after the JSON", _ALONE

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scoring.errors import MeetingError, YamlError
+from scoring.errors import InputError, YamlError
 from scoring.yamlread import Alias, MappingNode, Node, Scalar, Sequence, parse
 
 
@@ -10,13 +10,13 @@ def read_yaml(data: bytes, source: str) -> Any:
     """Return the first document of some YAML as lists, dictionaries, text, numbers, true, false and None.
 
     Raises:
-        MeetingError: it is no YAML, or uses what plain data has no need of; the message has the line.
+        InputError: it is no YAML, or uses what plain data has no need of; the message has the line.
     """
     try:
         node = parse(data)
         return None if node is None else _plain(node)
     except (YamlError, ValueError) as e:
-        raise MeetingError(f"{source}: {e}") from e
+        raise InputError(f"{source}: {e}") from e
 
 
 def _plain(node: Node) -> Any:
