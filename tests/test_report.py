@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -265,6 +266,11 @@ class TestTerminal:
 
 @pytest.mark.usefixtures("here")
 class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _without_pictures(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Draw nothing: what the pictures show is tested above."""
+        monkeypatch.setattr("scoring.report.html._charts", lambda _: {"signals": defaultdict(str)})
+
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
         assert da_score("report").out == "Wrote report.html: 9 iterations\n"
         assert "Since the last report" not in Path("report.html").read_text()
@@ -335,14 +341,15 @@ def browser() -> Iterator[Browser]:
 
 
 class TestInABrowser:
-    @pytest.fixture(params=["light", "dark", "phone"])
-    def opened(self, request: pytest.FixtureRequest, browser: Browser, demo: Demo, tmp_path: Path) -> Iterator[Page]:
+    @pytest.fixture
+    def opened(self, request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path) -> Iterator[Page]:
         """The report of the demo, opened; nothing may go wrong in it, and nothing may be asked for."""
-        (tmp_path / "r.html").write_text(page(digest_of(demo), None))
+        look = getattr(request, "param", "light")
+        (tmp_path / "r.html").write_text(html)
         sizes = {"phone": {"width": 390, "height": 800}}
         context = browser.new_context(
-            viewport=sizes.get(request.param, {"width": 1200, "height": 900}),  # type: ignore[arg-type]
-            color_scheme="dark" if request.param == "dark" else "light",
+            viewport=sizes.get(look, {"width": 1200, "height": 900}),  # type: ignore[arg-type]
+            color_scheme="dark" if look == "dark" else "light",
         )
         shown = context.new_page()
         troubles: list[str] = []
@@ -354,6 +361,7 @@ class TestInABrowser:
         context.close()
         assert troubles == []
 
+    @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
     def test_opens_a_breakdown_from_the_table_and_goes_on_from_there(self, opened: Page) -> None:
         assert not opened.is_visible("#breakdown")
         opened.click('#list a[href="#iter-5"]')
@@ -407,6 +415,7 @@ class TestInABrowser:
         opened.fill("#filter", "")
         assert opened.locator("#list tbody tr:visible").count() == 9
 
+    @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
     def test_fits_the_screen_and_says_what_is_what(self, opened: Page) -> None:
         wide, screen = opened.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
         assert wide <= screen
@@ -427,8 +436,8 @@ class TestInABrowser:
         }""")
         assert min(contrast) >= 4.5
 
-    def test_a_link_to_a_breakdown_opens_it(self, browser: Browser, demo: Demo, tmp_path: Path) -> None:
-        (tmp_path / "r.html").write_text(page(digest_of(demo), None))
+    def test_a_link_to_a_breakdown_opens_it(self, browser: Browser, html: str, tmp_path: Path) -> None:
+        (tmp_path / "r.html").write_text(html)
         shown = browser.new_page()
         shown.goto(f"file://{tmp_path}/r.html#iter-7")
         wait_for(shown, "Iteration 7: 0.864, excellent")
