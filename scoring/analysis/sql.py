@@ -1,7 +1,9 @@
 """SQL over the tables of logs, by DuckDB, which may read these tables and nothing else."""
 
 import contextlib
+import signal
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,26 +39,42 @@ def ask(sql: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Answer]:
     require("query", "duckdb")
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="da-score-") as directory, contextlib.closing(duckdb.connect()) as db:
-        for path in write_directory(rows, tuple(TABLES), "jsonl", Path(directory)):
-            columns = ", ".join(f"'{c.name}': '{_TYPES[c.kind]}'" for c in TABLES[path.stem])
-            db.execute(
-                f"CREATE TABLE {path.stem} AS SELECT * FROM "  # noqa: S608 - names of our own tables and columns
-                f"read_json(?, format='newline_delimited', columns={{{columns}}}, maximum_object_size=33554432)",
-                [str(path)],
-            )
+    with contextlib.closing(duckdb.connect()) as db:
+        with tempfile.TemporaryDirectory(prefix="da-score-") as directory:
+            for path in write_directory(rows, tuple(TABLES), "jsonl", Path(directory)):
+                _load(db, path)
         db.execute("SET enable_external_access = false")
         db.execute("SET lock_configuration = true")
         try:
-            found = db.execute(sql)
-            names = tuple(column[0] for column in found.description or ())
-            yield Answer(names, _rows(found))
-        except RuntimeError as e:  # how DuckDB says that somebody pressed Ctrl-C
-            if "interrupted" in str(e):
-                raise KeyboardInterrupt from e
-            raise
+            with _ends_when_interrupted():
+                found = db.execute(sql)
+                names = tuple(column[0] for column in found.description or ())
+                yield Answer(names, _rows(found))
         except duckdb.Error as e:
             raise InputError(f"query: {_first_lines(str(e))}; the tables are {', '.join(TABLES)}") from e
+
+
+def _load(db: Any, path: Path) -> None:
+    """Make a table of a file of JSON lines, which is named as the table is."""
+    columns = ", ".join(f"'{c.name}': '{_TYPES[c.kind]}'" for c in TABLES[path.stem])
+    db.execute(
+        f"CREATE TABLE {path.stem} AS SELECT * FROM "  # noqa: S608 - names of our own tables and columns
+        f"read_json(?, format='newline_delimited', columns={{{columns}}}, maximum_object_size=33554432)",
+        [str(path)],
+    )
+
+
+@contextlib.contextmanager
+def _ends_when_interrupted() -> Iterator[None]:
+    """Let Ctrl-C end the process at once: there is nothing to tidy up, and DuckDB may not come back to be asked."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _rows(found: Any) -> Iterator[tuple[Any, ...]]:
