@@ -1200,6 +1200,8 @@ class TestTimeout:
         assert hanging_git.exists()
         assert gone(hanging_git)
 
+    # What comes in a callback of the interpreter is lost there, and comes again.
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     @pytest.mark.parametrize("seconds", ["1e-9", "1e-6", "0.0001", "0.001", "0.003", "0.01", "0.02", "0.03", "0.05"])
     def test_may_come_at_any_moment(self, project: Project, hook: Hook, seconds: str) -> None:
         found = hook("--timeout", seconds, "--score-recompute", "all", "--repo-dir", project.repo)

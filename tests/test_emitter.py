@@ -294,7 +294,7 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map(
 @example("a\u2029\n")
 @example("a\n\u2028\n")
 @example("\ufeff\na")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_any_text_reads_back(value: str) -> None:
     document: Document = {"value": value, "rows": [{"detail": value, "last": 1}] * 2, "items": [value, value]}
     data = emit(document)

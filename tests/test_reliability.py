@@ -22,13 +22,13 @@ from helpers.repos import Repo
 from scoring.cli import main
 
 SLOW = os.environ.get("DA_SCORE_SLOW_TESTS") == "1"
-"""Whether the tests over many logs take the numbers of the issue, which takes minutes."""
+"""Whether to take numbers that take minutes: many logs, and many more moments to be disturbed at."""
 
 LOG = Path(".agents/active/iteration-log")
-RANDOM_KILLS = 50
+RANDOM_KILLS = 50 if SLOW else 20
 """How many times each command is killed at a random moment, by way of a fork of a process that is ready to go."""
 
-PROCESS_KILLS = 8
+PROCESS_KILLS = 8 if SLOW else 3
 """How many times each command is killed as a process of its own, from its very start."""
 
 ZYGOTE = """
@@ -463,7 +463,7 @@ class TestCrowd:
             [*log.arguments("close-task"), "--score-recompute", "recent-3"],
             [*log.arguments("backfill"), "--force"],
         ]
-        for n in range(6):
+        for n in range(6 if SLOW else 3):
             wanted = (OLD, NEW)[n % 2]
             log.outcome(wanted)
             if n % 3 == 2:
@@ -694,7 +694,7 @@ class TestChangingLog:
         changer.start()
         said, statuses = log.root / "said", []
         try:
-            for _ in range(25):
+            for _ in range(25 if SLOW else 10):
                 streams = (str(said), os.devnull) if command == "backfill" else (os.devnull, str(said))
                 statuses.append(zygote.wait(zygote.start(log.arguments(command), None, *streams)))
                 gone = "iter-4.yaml: disappeared while the log was read; run again"
@@ -715,7 +715,7 @@ class TestChangingLog:
 
 
 class TestManyLogs:
-    """Many logs below one root: 30 of 5 iterations; with DA_SCORE_SLOW_TESTS=1 the 1,000 of 50 of the issue."""
+    """Many logs below one root: 30 of 5 iterations; with DA_SCORE_SLOW_TESTS=1 1,000 of 50."""
 
     LOGS, ITERATIONS = (1000, 50) if SLOW else (30, 5)
 

@@ -167,7 +167,7 @@ class TestTimes:
         assert timestamp_ns(text) is None
         assert timestamp_ns(text) is None
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=120, deadline=None)
     @given(
         st.datetimes(datetime(1700, 1, 1), datetime(2262, 1, 1)),
         st.sampled_from(["microseconds", "milliseconds", "seconds"]),
@@ -1002,12 +1002,12 @@ def _agree(given: bytes) -> None:
 
 class TestBothReadings:
     @pytest.mark.parametrize("oddity", [0, 0.02, 0.1, 0.3])
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=120, deadline=None)
     @given(seed=_seeds)
     def test_agree(self, oddity: float, seed: int) -> None:
         _agree(_Writer(seed, oddity).line())
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=120, deadline=None)
     @given(seed=_seeds)
     def test_of_a_spoilt_line_agree(self, seed: int) -> None:
         _agree(_Writer(seed, 0.02).spoilt())

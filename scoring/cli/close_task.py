@@ -17,6 +17,10 @@ from scoring.jobs.harness import HookInput, parse_hook_input, read_hook_input
 from scoring.settings import Settings, resolve_settings
 
 
+_AGAIN = 1.0
+"""After how many seconds the end of the time is told once more."""
+
+
 class _GaveUp(BaseException):
     """The time that the hook may take is over."""
 
@@ -99,7 +103,8 @@ def _deadline(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, give_up)
     try:
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            # Again and again: an exception that meets a callback of the interpreter's own is lost.
+            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
             yield
         finally:  # the time may be over while it is switched off: that is caught below as well
             signal.setitimer(signal.ITIMER_REAL, 0)
