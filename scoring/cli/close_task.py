@@ -16,7 +16,6 @@ from scoring.errors import InputError, SettingsError
 from scoring.jobs.harness import HookInput, parse_hook_input, read_hook_input
 from scoring.settings import Settings, resolve_settings
 
-
 _AGAIN = 1.0
 """After how many seconds the end of the time is told once more."""
 
