@@ -43,19 +43,8 @@ def write_atomically(path: Path, data: bytes, durable: bool = True, mode: int = 
     """
     if _holds(path, data, mode):
         return
-    temporary = path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
-    try:
-        try:
-            _write_whole(temporary, data, durable, mode)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        if durable:
-            _flush_directory(path.parent)
-    except OSError as e:
-        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the old file is untouched") from e
+    with _placed(path, durable) as temporary:
+        _write_whole(temporary, data, durable, mode)
 
 
 def write_together(files: Sequence[tuple[Path, bytes]]) -> None:
@@ -77,7 +66,7 @@ def _write_some(files: Sequence[tuple[Path, bytes]]) -> None:
     path = files[0][0]
     try:
         for path, data in files:
-            temporary = path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+            temporary = _temporary(path)
             waiting.append((temporary, path))
             _write_whole(temporary, data, False, MODE)
         with ThreadPoolExecutor(_FLUSHERS) as pool:
@@ -88,7 +77,7 @@ def _write_some(files: Sequence[tuple[Path, bytes]]) -> None:
             del waiting[0]
         _flush_directory(path.parent)
     except OSError as e:
-        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the old file is untouched") from e
+        raise _cannot_write(path, e) from e
     finally:
         for temporary, _ in waiting:
             with contextlib.suppress(OSError):
@@ -112,22 +101,37 @@ def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    temporary = path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    with _placed(path) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
+        os.fchmod(f.fileno(), mode)
+        yield f
+        f.flush()
+        os.fsync(f.fileno())
+
+
+@contextlib.contextmanager
+def _placed(path: Path, durable: bool = True) -> Iterator[Path]:
+    """Name a file to write, and put it at ``path`` when that is done; take it away when it fails."""
+    temporary = _temporary(path)
     try:
         try:
-            with open(os.open(temporary, _NEW, mode), "wb") as f:
-                os.fchmod(f.fileno(), mode)
-                yield f
-                f.flush()
-                os.fsync(f.fileno())
+            yield temporary
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _flush_directory(path.parent)
+        if durable:
+            _flush_directory(path.parent)
     except OSError as e:
-        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the old file is untouched") from e
+        raise _cannot_write(path, e) from e
+
+
+def _temporary(path: Path) -> Path:
+    return path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+
+
+def _cannot_write(path: Path, error: OSError) -> WriteError:
+    return WriteError(f"{path}: cannot write: {(error.strerror or str(error)).lower()}; the old file is untouched")
 
 
 def _write_whole(path: Path, data: bytes, flush: bool, mode: int) -> None:

@@ -48,9 +48,9 @@ def rows(
     """
     if table not in TABLES:
         raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")
-    log = Path(iter_log_dir)
+    log, rubric = Path(iter_log_dir), rubric or default_rubric()
     view = LogView(log, Path(repo_dir), tuple(map(Path, transcript_dirs)), rubric, recompute)
-    for name, row in table_rows(log, rubric or default_rubric(), view.examine(**options)):
+    for name, row in table_rows(log, rubric, view.examine(**options)):
         if name == table:
             yield clean(row)
 

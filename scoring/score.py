@@ -8,13 +8,13 @@ from typing import Unpack
 from rubric import Rubric, Score, default_rubric
 from scoring.assemble import Gathered, gathered
 from scoring.atomic import remove_litter
-from scoring.errors import NotFoundError, WriteError
+from scoring.errors import WriteError
 from scoring.evidence.transcripts.reader import Warn, silent
 from scoring.origin import Origin
 from scoring.policies import policy_of
 from scoring.policies.door import Transcripts
 from scoring.policies.sources import Options, Sources
-from scoring.records.load import load_iteration_log
+from scoring.records.load import load_iteration_log, no_such_entry
 from scoring.records.model import IterationRecord
 from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.origins import write_scores
@@ -149,8 +149,7 @@ def examine_iteration(
     records = load_iteration_log(iter_log_dir, sources.policy.true_flags)
     record = next((r for r in records if r.iteration == iteration), None)
     if record is None:
-        path = Path(iter_log_dir) / f"iter-{iteration}.yaml"
-        raise NotFoundError(f"{path}: no entry for iteration {iteration} in this log")
+        raise no_such_entry(iter_log_dir, iteration)
     meter = use_under(rubric, observe=observe)
     with sources.transcripts().start() as scan:
         found = gathered(records, iter_log_dir, sources, scan, {iteration}, meter)

@@ -72,7 +72,7 @@ class LogView:
     iter_log_dir: Path
     repo_dir: Path
     transcript_dirs: tuple[Path, ...] = ()
-    rubric: Rubric | None = None
+    rubric: Rubric = field(default_factory=default_rubric)
     recompute: bool = False
     last: int | None = None
     only: int | None = None
@@ -87,7 +87,7 @@ class LogView:
             NotARepositoryError: ``repo_dir`` lies in no git work tree.
             GitError: the trunk that the options name is not there.
         """
-        rubric = self.rubric or default_rubric()
+        rubric = self.rubric
         meter = use_under(rubric, observe=self.observe)
         sources = Sources.under(policy_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
         records = load_iteration_log(self.iter_log_dir, sources.policy.true_flags)

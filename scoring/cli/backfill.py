@@ -13,10 +13,9 @@ import click
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import warn, write, write_json
-from scoring.cli.reading import cache_dir, without_effect
+from scoring.cli.reading import cache_dir, settings_of, without_effect
 from scoring.cli.reports import backfill_line, backfill_payload, backfill_text
 from scoring.errors import DaScoreError, SettingsError
-from scoring.evidence.git import GitRepository
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.discover import FoundLog, find_logs, roots_from_file
 from scoring.policies import policy_of
@@ -114,13 +113,12 @@ def _job(log: FoundLog, options: dict[str, Any]) -> LogJob:
         NotARepositoryError: nothing says which repository that is: the log lies in none.
         RubricError, SettingsError: its settings cannot be used.
     """
-    repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
-    settings = resolve_settings(options | {"repo-dir": repository})
+    settings = settings_of(log, options)
     rubric = find_rubric(settings.rubric)
     for text in without_effect(settings, policy_of(rubric)):
         warn(f"{log.iter_log_dir}: {text}")
     named = settings.transcript_dirs
-    return LogJob(log.iter_log_dir, Path(repository), named, rubric, settings.transcripts, settings.trunk)
+    return LogJob(log.iter_log_dir, settings.repo_dir, named, rubric, settings.transcripts, settings.trunk)
 
 
 def _terminate(*_: object) -> None:

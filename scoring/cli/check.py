@@ -65,7 +65,6 @@ def command(
         raise SettingsError(
             "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
         )
-    assert view.rubric is not None
     verdict = check(view.examine(), gates, view.rubric)
     log = str(settings.iter_log_dir)
     if junit_file is not None:

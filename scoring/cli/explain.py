@@ -5,7 +5,6 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import write, write_json
-from scoring.errors import NotFoundError
 from scoring.settings import Settings
 
 
@@ -24,6 +23,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     from scoring.analysis.explain import explain
     from scoring.analysis.sources import Surroundings
     from scoring.cli.views import log_view
+    from scoring.records.load import no_such_entry
     from scoring.records.places import entry_places
 
     view = replace(log_view(settings, recompute), only=iteration)
@@ -37,4 +37,4 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
 
             write(explanation_text(explanation))
         return
-    raise NotFoundError(f"{log_dir / f'iter-{iteration}.yaml'}: no entry for iteration {iteration} in this log")
+    raise no_such_entry(log_dir, iteration)

@@ -1,7 +1,8 @@
 """How commands read evidence: by which rules, where from, and what is said of settings that those rules do not know."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rubric import Rubric, evidence_of
 from scoring.cli.output import warn
@@ -9,7 +10,10 @@ from scoring.evidence.transcripts.reader import Warn, silent
 from scoring.policies import POLICIES
 from scoring.policies.door import EvidencePolicy
 from scoring.policies.sources import Options, Sources
-from scoring.settings import Settings
+from scoring.settings import Settings, resolve_settings
+
+if TYPE_CHECKING:
+    from scoring.jobs.discover import FoundLog
 
 
 def sources(
@@ -71,6 +75,19 @@ def without_effect(settings: Settings, policy: EvidencePolicy) -> list[str]:
     if settings.transcripts == "auto":
         texts.append(f"{where}, which know no harness's own places: name folders with --transcript-dir")
     return texts
+
+
+def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
+    """Return the settings of the repository that a log is about.
+
+    Raises:
+        NotARepositoryError: nothing says which repository that is: the log lies in none.
+        SettingsError: its settings cannot be used.
+    """
+    from scoring.evidence.git import GitRepository  # most commands look at one log only
+
+    repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
+    return resolve_settings({**options, "repo-dir": repository})
 
 
 def cache_dir(settings: Settings) -> Path | None:

@@ -37,7 +37,6 @@ def command(
     """
     from dataclasses import replace
 
-    from rubric import find_rubric
     from scoring.analysis.writers import require
     from scoring.cli.views import log_view
     from scoring.report.digest import changes, digest
@@ -52,7 +51,7 @@ def command(
         if since and before is None:
             raise InputError(f"--since {since}: no such file")
     view = replace(log_view(settings, recompute, last), observe=not terminal)
-    found = digest(view.iter_log_dir, find_rubric(settings.rubric), view.examine())
+    found = digest(view.iter_log_dir, view.rubric, view.examine())
     if terminal:
         from scoring.report.terminal import terminal_text
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rubric import default_rubric, find_rubric
+from rubric import find_rubric
 from scoring.analysis.columns import Row
 from scoring.analysis.examined import LogView
 from scoring.analysis.tables import table_rows
 from scoring.cli.reading import options as evidence_options
-from scoring.evidence.git import GitRepository
+from scoring.cli.reading import settings_of
 from scoring.jobs.discover import FoundLog, find_logs
 from scoring.settings import Settings, resolve_settings
 
@@ -45,12 +45,10 @@ def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool
 
 
 def _view_of(found: FoundLog, options: Mapping[str, Any], recompute: bool) -> LogView:
-    repository = options.get("repo-dir") or found.repo_dir or GitRepository(found.iter_log_dir).top_level
-    settings = resolve_settings({**options, "repo-dir": repository})
-    return replace(log_view(settings, recompute), iter_log_dir=found.iter_log_dir)
+    return replace(log_view(settings_of(found, options), recompute), iter_log_dir=found.iter_log_dir)
 
 
 def rows_of(views: Iterable[LogView]) -> Iterator[tuple[str, Row]]:
     """Yield the rows of every table of some logs, each with the name of its table."""
     for view in views:
-        yield from table_rows(view.iter_log_dir, view.rubric or default_rubric(), view.examine())
+        yield from table_rows(view.iter_log_dir, view.rubric, view.examine())

@@ -39,9 +39,7 @@ class GitCache:
             cache_dir: where caches lie; None keeps nothing.
             repository: the repository's own directory, which all its work trees share.
         """
-        self._place = (
-            None if cache_dir is None or may_change(repository) else place_of(cache_dir, f"git-{FORMAT}", repository)
-        )
+        self._place = place_of(cache_dir, f"git-{FORMAT}", repository)
         self._repository = os.fspath(repository)
         self.shown: dict[str, ShownCommit] = {}
         self.trunk: dict[str, TrunkCommit] = {}
@@ -96,8 +94,10 @@ def keep_content(place: Path, file_format: int, repository: str, content: dict[s
     write_atomically(place, f"{zlib.crc32(rest):08x}\n".encode() + rest, durable=False)
 
 
-def place_of(cache_dir: Path, kind: str, repository: Path) -> Path:
-    """Return where a cache of some kind and format (``git-1``) is kept for a repository."""
+def place_of(cache_dir: Path | None, kind: str, repository: Path) -> Path | None:
+    """Return where a cache of some kind and format (``git-1``) is kept for a repository; None when none may be."""
+    if cache_dir is None or may_change(repository):
+        return None
     from hashlib import blake2b
 
     return cache_dir / kind / f"{blake2b(os.fsencode(repository), digest_size=16).hexdigest()}.cache"

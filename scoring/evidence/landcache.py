@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scoring.errors import WriteError
 from scoring.evidence.diffs import Change, Pair
-from scoring.evidence.gitcache import UNUSABLE, keep_content, kept_content, may_change, place_of
+from scoring.evidence.gitcache import UNUSABLE, keep_content, kept_content, place_of
 
 FORMAT = 2
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
@@ -38,8 +38,7 @@ class LandingCache:
             cache_dir: where caches lie; None keeps nothing.
             repository: the repository's own directory, which all its work trees share.
         """
-        keeps = cache_dir is not None and not may_change(repository)
-        self._place = place_of(cache_dir, f"landing-{FORMAT}", repository) if cache_dir and keeps else None
+        self._place = place_of(cache_dir, f"landing-{FORMAT}", repository)
         self._repository = os.fspath(repository)
         self.lines: dict[str, TrunkLine] = {}
         self.orders: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ from scoring.evidence.transcripts.reader import Warn
 from scoring.jobs.loss import loss_on_disk, loss_warning
 from scoring.policies import policy_of
 from scoring.policies.sources import Options, Sources
-from scoring.records.load import load_iteration_log
+from scoring.records.load import load_iteration_log, no_such_entry
 from scoring.records.model import IterationRecord
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.origins import write_score
@@ -136,7 +136,7 @@ def _wanted(records: Sequence[IterationRecord], iteration: int | None, log: Path
         return records[-1]
     found = next((r for r in records if r.iteration == iteration), None)
     if found is None:
-        raise NotFoundError(f"{Path(log) / f'iter-{iteration}.yaml'}: no entry for iteration {iteration} in this log")
+        raise no_such_entry(log, iteration)
     return found
 
 

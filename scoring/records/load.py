@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from scoring.errors import InputError, LogError, YamlError
+from scoring.errors import InputError, LogError, NotFoundError, YamlError
 from scoring.evidence.files import list_names, read_file
 from scoring.records.model import IterationRecord
 from scoring.records.parse import parse_archive, parse_iteration_record
@@ -13,6 +13,12 @@ from scoring.yamlread import TRUE_FLAGS
 ARCHIVE_NAME = "historical.yaml"
 
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml")
+
+
+def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
+    """Return the error that tells that a log has no such iteration, and where it was looked for."""
+    path = Path(directory) / f"iter-{iteration}.yaml"
+    return NotFoundError(f"{path}: no entry for iteration {iteration} in this log")
 
 
 def is_entry_name(name: str) -> bool:

@@ -5,21 +5,17 @@ from collections.abc import Mapping
 from scoring.evidence.corrected_history import CorrectedHistory
 from scoring.evidence.globs import WriteScope
 from scoring.records.model import IterationRecord
-from scoring.text import quote, short, trim
+from scoring.signals.scope import declared
+from scoring.text import quote, short
 from scoring.values import SignalValue, absent_signal, present_signal
 
 
 def observe(record: IterationRecord, history: CorrectedHistory, scopes: Mapping[str, tuple[str, ...]]) -> SignalValue:
     """Measure the share of the files that an iteration changed, net, that lie inside the task's scope."""
-    raw = trim(record.commit)
-    if not raw:
-        return absent_signal("no commit SHA on iteration entry")
-    sha = history.resolve(raw)
-    if sha is None:
-        return absent_signal(f"commit SHA {short(raw)} does not resolve")
-    scope = scopes.get(record.task_id)
-    if not scope:
-        return absent_signal(f"no write_scope declared for task {quote(record.task_id)}")
+    found = declared(record, history, scopes)
+    if isinstance(found, SignalValue):
+        return found
+    sha, scope = found
     changed = history.changed(record.iteration, sha)
     if isinstance(changed, str):
         return absent_signal(changed)

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from scoring.evidence.history import GitHistory
 from scoring.records.model import IterationRecord
@@ -20,15 +21,10 @@ def value(findings: Findings) -> SignalValue:
 
 def observe(record: IterationRecord, history: GitHistory, scopes: Mapping[str, tuple[str, ...]]) -> SignalValue:
     """Measure the share of the commit's changed files that lie inside the task's scope."""
-    raw = trim(record.commit)
-    if not raw:
-        return absent_signal("no commit SHA on iteration entry")
-    sha = history.resolve(raw)
-    if sha is None:
-        return absent_signal(f"commit SHA {short(raw)} does not resolve")
-    scope = scopes.get(record.task_id)
-    if not scope:
-        return absent_signal(f"no write_scope declared for task {quote(record.task_id)}")
+    found = declared(record, history, scopes)
+    if isinstance(found, SignalValue):
+        return found
+    sha, scope = found
     commit = history.commit(sha)
     if commit is None or commit.files is None:
         return absent_signal(f"cannot read changed files for {short(sha)}")
@@ -38,6 +34,29 @@ def observe(record: IterationRecord, history: GitHistory, scopes: Mapping[str, t
     count = sum(path in inside for path in commit.files)
     detail = f"{count}/{len(commit.files)} changed files within declared write_scope of task {quote(record.task_id)}"
     return present_signal(count / len(commit.files), detail)
+
+
+class Names(Protocol):
+    """Knows which commits the commit fields of a log stand for."""
+
+    def resolve(self, name: str) -> str | None:
+        """Return a SHA; None when a name stands for no commit."""
+
+
+def declared(
+    record: IterationRecord, history: Names, scopes: Mapping[str, tuple[str, ...]]
+) -> tuple[str, tuple[str, ...]] | SignalValue:
+    """Return an iteration's commit and its task's scope; the absent signal when one of them is not there."""
+    raw = trim(record.commit)
+    if not raw:
+        return absent_signal("no commit SHA on iteration entry")
+    sha = history.resolve(raw)
+    if sha is None:
+        return absent_signal(f"commit SHA {short(raw)} does not resolve")
+    scope = scopes.get(record.task_id)
+    if not scope:
+        return absent_signal(f"no write_scope declared for task {quote(record.task_id)}")
+    return sha, scope
 
 
 class _Scope:
