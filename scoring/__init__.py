@@ -1,44 +1,32 @@
 """Explainable quality scores for the iterations of a coding agent.
 
-The way through the package: files on disk → :mod:`scoring.evidence` → :mod:`scoring.records` →
-:mod:`scoring.signals` → :mod:`rubric` → :mod:`scoring.sidecars`. The public names are listed in ``__init__.pyi``, for
-type checkers and for the loader below, which imports a name when it is first used: a command pays only for what it
-needs.
+The way through the package: files on disk → :mod:`scoring.log` → :mod:`scoring.evidence` → :mod:`scoring.signals` →
+:mod:`rubric` → :mod:`scoring.sidecars` → :mod:`scoring.views` and :mod:`scoring.jobs`; ``docs/ARCHITECTURE.md`` draws
+it. The public names are those of :mod:`scoring.api`, which is loaded when the first of them is asked for, so that a
+command pays only for what it needs.
 
 >>> from scoring import score_log
 >>> log = score_log(".agents/active/iteration-log", ".")            # doctest: +SKIP
 >>> [(i.score.iteration, i.score.value, i.score.band) for i in log.iterations]  # doctest: +SKIP
 """
 
-import functools
-import importlib
-from pathlib import Path
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-
-@functools.cache
-def _homes() -> dict[str, str]:
-    """Return the module of each public name."""
-    import ast  # the command line never gets here
-
-    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
-    return {
-        alias.name: node.module
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom) and node.module
-        for alias in node.names
-    }
+if TYPE_CHECKING:
+    from scoring.api import *  # noqa: F403 - its names are the public ones
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return sorted(_homes())
-    if name.startswith("_") or name not in _homes():
+    if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_homes()[name]), name)
-    globals()[name] = value
-    return value
+    public = vars(import_module("scoring.api"))
+    if name == "__all__":
+        return __dir__()
+    if name not in public:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, public[name])
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_homes()})
+    return sorted(name for name in vars(import_module("scoring.api")) if not name.startswith("_"))

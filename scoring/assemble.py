@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from rubric import EVIDENCE_REFERENCE
-from scoring.evidence.observed import Landing
+from scoring.evidence.git.facts import Landing
 from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
 from scoring.evidence.transcripts.reader import silent
 from scoring.evidence.transcripts.scan import Reading, transcript_scan
 from scoring.evidence.transcripts.times import NS, clamp_ns
+from scoring.log.load import load_iteration_log
+from scoring.log.model import IterationRecord
 from scoring.origin import Origin
 from scoring.policies import POLICIES, REFERENCE
 from scoring.policies.door import Pressure, Transcripts
 from scoring.policies.sources import Options, Sources
-from scoring.records.load import load_iteration_log
-from scoring.records.model import IterationRecord
+from scoring.signals import diminishing_returns as dr
+from scoring.signals import hook_outcomes as hooks
 from scoring.signals import (
-    SIGNALS,
     landed,
     objectives,
     scope,
@@ -30,12 +31,11 @@ from scoring.signals import (
     token_efficiency,
     verifier,
 )
-from scoring.signals import diminishing_returns as dr
-from scoring.signals import hook_outcomes as hooks
 from scoring.signals.diminishing_returns import MeterUse
 from scoring.signals.findings import BackfillSignals, Findings, GitSignals, IterlogSignals
 from scoring.signals.integrity import observations
-from scoring.values import Deliberation, IterationObjectives, SignalSet, SignalValue
+from scoring.signals.table import SIGNALS
+from scoring.signals.values import Deliberation, IterationObjectives, SignalSet, SignalValue
 
 
 class Evidence:

@@ -6,7 +6,7 @@ differs, and only this can tell whether evidence was lost or has changed. It nev
 
 from dataclasses import dataclass
 
-from scoring.evidence.observed import HarnessFacts
+from scoring.evidence.transcripts.facts import HarnessFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Origin:
 
     ``start`` and ``end`` bound its window, in nanoseconds since 1970, UTC: ``start`` is None where the window is open,
     both are where there is none. ``trunk_commit`` is None when there is no such branch, ``landed`` is the method that
-    found the work landed or not (:class:`~scoring.evidence.observed.Landing`), "" when it could not be told.
+    found the work landed or not (:class:`~scoring.evidence.git.facts.Landing`), "" when it could not be told.
     """
 
     iteration: int

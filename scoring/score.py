@@ -7,15 +7,15 @@ from typing import Unpack
 
 from rubric import Rubric, Score, default_rubric
 from scoring.assemble import Gathered, gathered
-from scoring.atomic import remove_litter
 from scoring.errors import WriteError
 from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.files import remove_stale
+from scoring.log.load import load_iteration_log, no_such_entry
+from scoring.log.model import IterationRecord
 from scoring.origin import Origin
 from scoring.policies import policy_of
 from scoring.policies.door import Transcripts
 from scoring.policies.sources import Options, Sources
-from scoring.records.load import load_iteration_log, no_such_entry
-from scoring.records.model import IterationRecord
 from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.origins import write_scores
 from scoring.sidecars.scores import (
@@ -26,7 +26,7 @@ from scoring.sidecars.scores import (
     write_session_score,
 )
 from scoring.signals.diminishing_returns import use_under
-from scoring.values import SignalSet
+from scoring.signals.values import SignalSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
-    remove_litter(Path(iter_log_dir))
+    remove_stale(Path(iter_log_dir))
     iterations = write_scores(iter_log_dir, [(i.persisted, i.origin) for i in scored.iterations])
     sessions = addressable_sessions(scored.sessions, warn)
     try:

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import add
 
 from rubric import BAND_UNSCORED, Rubric, Score
-from scoring.records.model import IterationRecord
+from scoring.log.model import IterationRecord
 
 
 @dataclass(frozen=True, slots=True)

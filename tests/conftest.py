@@ -10,7 +10,7 @@ from helpers.repos import Repo
 
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
-from scoring.settings import DEFAULT_LOG_DIR
+from scoring.log.settings import DEFAULT_LOG_DIR
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import scoring
 import scoring.errors
 from scoring import DaScoreError
 
-STUB = ast.parse(Path(scoring.__file__).with_suffix(".pyi").read_text("utf-8"))
+STUB = ast.parse(Path(scoring.__file__).with_name("api.py").read_text("utf-8"))
 PUBLIC = {
     alias.asname or alias.name: node.module or ""
     for node in STUB.body
@@ -35,7 +35,8 @@ def python(code: str) -> str:
 class TestNames:
     @pytest.mark.parametrize(("name", "home"), PUBLIC.items())
     def test_can_be_imported_and_are_those_of_their_module(self, name: str, home: str) -> None:
-        assert getattr(scoring, name) is getattr(importlib.import_module(home), name)
+        found = getattr(importlib.import_module(home), name, None) or importlib.import_module(f"{home}.{name}")
+        assert getattr(scoring, name) is found
 
     def test_are_listed_in_all_and_dir(self) -> None:
         assert importlib.import_module("scoring").__all__ == sorted(PUBLIC)
@@ -91,15 +92,22 @@ class TestCost:
         code = f"import sys; import scoring; print([name for name in {HEAVY!r} if name in sys.modules])"
         assert python(code) == "[]\n"
 
-    def test_of_a_name_is_its_module(self) -> None:
+    def test_of_a_name_is_the_library_without_the_command_line(self) -> None:
         code = """
 import sys, scoring
-scoring.SettingsError, scoring.present_signal
-print([name for name in ("msgspec", "rich", "click", "scoring.score") if name in sys.modules])
 scoring.score_log
-print([name for name in ("rich", "click", "scoring.score") if name in sys.modules])
+print([name for name in ("rich", "click", "scoring.cli", "scoring.api") if name in sys.modules])
 """
-        assert python(code) == "[]\n['scoring.score']\n"
+        assert python(code) == "['scoring.api']\n"
+
+    def test_is_not_paid_by_a_command(self) -> None:
+        code = """
+import sys
+from scoring.cli import main
+main(["--version"])
+print("scoring.api" in sys.modules)
+"""
+        assert python(code).endswith("False\n")
 
     def test_is_paid_once(self) -> None:
         scoring.score_log  # noqa: B018 - the first use loads it

@@ -8,7 +8,7 @@ import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
 from scoring.errors import InputError
-from scoring.evidence.files import SIZE_LIMIT, list_names, read_file
+from scoring.files import SIZE_LIMIT, list_names, read_file
 
 
 def refusal(path: Path | str, limit: int = SIZE_LIMIT) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from scoring.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"

@@ -17,9 +17,9 @@ from scoring.cli.reading import cache_dir, settings_of, without_effect
 from scoring.cli.reports import backfill_line, backfill_payload, backfill_text
 from scoring.errors import DaScoreError, SettingsError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
-from scoring.jobs.discover import FoundLog, find_logs, roots_from_file
+from scoring.log.find import FoundLog, find_logs, roots_from_file
+from scoring.log.settings import resolve_settings
 from scoring.policies import policy_of
-from scoring.settings import resolve_settings
 
 
 @click.command(epilog="Example:  da-score backfill ~/src --dry-run")

@@ -10,7 +10,7 @@ from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.numbers import SHARE
 from scoring.cli.output import warn, write, write_json
 from scoring.errors import SettingsError, WriteError
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 from scoring.text import printable
 
 FAILED = 3
@@ -51,9 +51,9 @@ def command(
     Scores are those of the sidecars; an iteration that has none is scored in memory. Every gate looks at every
     iteration; --min-mean and --max-drop look at the mean too.
     """
-    from scoring.analysis.baseline import find_baseline
-    from scoring.analysis.gates import Gates, check
     from scoring.cli.views import log_view
+    from scoring.views.baseline import find_baseline
+    from scoring.views.gates import Gates, check
 
     summary = _summary_file() if github_summary else None
     if (demands["max_drop"] is None) != (baseline is None):
@@ -68,12 +68,12 @@ def command(
     verdict = check(view.examine(), gates, view.rubric)
     log = str(settings.iter_log_dir)
     if junit_file is not None:
-        from scoring.analysis.gate_reports import junit
-        from scoring.atomic import write_atomically
+        from scoring.files import write_atomically
+        from scoring.views.gate_reports import junit
 
         write_atomically(junit_file, junit(verdict, log), mode=0o644)
     if summary is not None:
-        from scoring.analysis.gate_reports import markdown
+        from scoring.views.gate_reports import markdown
 
         _append(summary, markdown(verdict, log))
     if not verdict.iterations:

@@ -13,8 +13,8 @@ from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.numbers import Number
 from scoring.cli.output import write, write_json
 from scoring.errors import InputError, SettingsError
-from scoring.jobs.harness import HookInput, parse_hook_input, read_hook_input
-from scoring.settings import Settings, resolve_settings
+from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
+from scoring.log.settings import Settings, resolve_settings
 
 _AGAIN = 1.0
 """After how many seconds the end of the time is told once more."""
@@ -145,7 +145,7 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
         return resolve_settings(options)
     if not os.path.isdir(hook.cwd):  # unlike Path.is_dir, this takes whatever a harness may say
         raise InputError(f"{hook.cwd}: the harness's cwd is no directory")
-    from scoring.evidence.git import GitRepository
+    from scoring.evidence.git.repository import GitRepository
 
     return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from rubric import Rubric, SignalContribution
 from scoring.cli.tables import TASK_WIDTH, number
-from scoring.compare import IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
 from scoring.text import cell, printable
+from scoring.views.compare import IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
 
 NOT_IN = "not in this rubric"
 

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from scoring.cli import comparison
 from scoring.cli.screen import _band, _console, _plain, _table
-from scoring.compare import IterationDiff, LogDiff, RubricDiff
 from scoring.text import printable
+from scoring.views.compare import IterationDiff, LogDiff, RubricDiff
 
 
 def show_comparison(diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]) -> None:

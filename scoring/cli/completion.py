@@ -8,8 +8,8 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from scoring.cli.output import write
 from scoring.errors import InputError, LogError
-from scoring.evidence.files import list_names
-from scoring.settings import resolve_settings
+from scoring.files import list_names
+from scoring.log.settings import resolve_settings
 
 _ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION = re.compile(r"session-(.+)\.score\.yaml")

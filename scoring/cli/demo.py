@@ -12,10 +12,10 @@ from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.payloads import run_payload
 from scoring.cli.tables import integrity_text, iteration_text, run_text
 from scoring.demo import build_demo
-from scoring.integrity import summarize_integrity
+from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
-from scoring.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
+from scoring.views.integrity import summarize_integrity
 
 
 @click.command(epilog="Example:  da-score demo /tmp/da-score-demo")

@@ -9,7 +9,7 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import write, write_json
 from scoring.errors import SettingsError
-from scoring.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
 
 @click.command(epilog="Example:  da-score doctor --rubric 2.3.0 --json")
@@ -23,9 +23,9 @@ def command(options: dict[str, Any], list_files: bool) -> None:
     from rubric import RubricError, default_rubric, find_rubric
     from scoring.cli.doctor_text import doctor_payload, doctor_text
     from scoring.cli.reading import sources
-    from scoring.doctor.examination import examine
-    from scoring.doctor.findings import Finding, findings
     from scoring.policies import policy_of
+    from scoring.views.doctor.examination import examine
+    from scoring.views.doctor.findings import Finding, findings
 
     broken: list[Finding] = []
     settings = _settings(options, broken)
@@ -53,7 +53,7 @@ def _settings(options: dict[str, Any], broken: "list[Any]") -> Settings:
     try:
         return resolve_settings(options)
     except SettingsError as e:
-        from scoring.doctor.findings import Finding
+        from scoring.views.doctor.findings import Finding
 
         broken.append(Finding("settings", "problem", str(e), "mend it; until then no other command works here"))
     repository = Path(options.get("repo-dir") or ".")

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from scoring.doctor.examination import Examination
-from scoring.doctor.findings import Finding
-from scoring.evidence.observed import FileFound
+from scoring.evidence.transcripts.facts import FileFound
 from scoring.text import printable, short, spans
+from scoring.views.doctor.examination import Examination
+from scoring.views.doctor.findings import Finding
 
 _WIDTH = 14
 _EXAMPLES = 2

@@ -12,12 +12,12 @@ from scoring.cli.dr_calibrate import calibrate
 from scoring.cli.numbers import Number
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.reading import cache_dir
-from scoring.settings import Settings, tables_of
+from scoring.log.settings import Settings, tables_of
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
-    from scoring.convergence.meter import DRResult
-    from scoring.convergence.transcript import Transcript
-    from scoring.convergence.tuning import Tuning
+    from scoring.meters.dr.meter import DRResult
+    from scoring.meters.dr.transcript import Transcript
+    from scoring.meters.dr.tuning import Tuning
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_INTERRUPTED = 130
@@ -56,12 +56,12 @@ def meter_of(
     settings: Settings, k: int | None, semantic: bool, thresholds: Path | None
 ) -> "Callable[[Transcript], DRResult]":
     """Return the meter that options and settings ask for."""
-    from scoring.convergence.meter import score_transcript
+    from scoring.meters.dr.meter import score_transcript
 
     tuning = tuning_of(settings, thresholds)
     embed = None
     if semantic:
-        from scoring.convergence.semantic import open_embedder
+        from scoring.meters.dr.semantic import open_embedder
 
         embed = open_embedder(cache_dir(settings))
     rounds = tuning.k if k is None else k
@@ -72,8 +72,8 @@ def meter_of(
 
 def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
     """Return how settings, and a file that wins over them, tune the meter."""
-    from scoring.convergence.configfile import read_config
-    from scoring.convergence.tuning import tuning_from
+    from scoring.meters.configfile import read_config
+    from scoring.meters.dr.tuning import tuning_from
 
     tables = tables_of(settings.repo_dir, "dr")
     if thresholds is not None:
@@ -83,11 +83,11 @@ def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
 
 def read(file: Path) -> "Transcript":
     """Read a transcript from a file, or from standard input for ``-``."""
-    from scoring.convergence.transcript import decoded, parse_transcript, read_transcript
+    from scoring.meters.dr.transcript import decoded, parse_transcript, read_transcript
 
     if str(file) != STANDARD_INPUT:
         return read_transcript(file)
-    from scoring.convergence.stream import read_all
+    from scoring.meters.dr.stream import read_all
 
     return parse_transcript(decoded(read_all(_standard_input()), "standard input"), "standard input")
 
@@ -104,15 +104,15 @@ def _standard_input() -> int:
 def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     if plot is not None:
-        from scoring.convergence.figures import check_plot
+        from scoring.meters.figures import check_plot
 
         check_plot(plot)
     meter = meter_of(settings, **tuning)
     transcript = read(file)
     result = meter(transcript)
     if plot is not None:
-        from scoring.atomic import write_atomically
-        from scoring.convergence.plot import draw
+        from scoring.files import write_atomically
+        from scoring.meters.dr.plot import draw
 
         write_atomically(plot, draw(result, transcript.topic or ""), mode=0o644)
     write_json(result.payload())
@@ -124,7 +124,7 @@ def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> N
 @settings_options(*METER_SETTINGS)
 def stop(file: Path, settings: Settings, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
-    from scoring.convergence.advice import advice_text, advise
+    from scoring.meters.dr.advice import advice_text, advise
 
     meter = meter_of(settings, **tuning)
     transcript = read(file)
@@ -152,9 +152,9 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     A last line that is only half written is waited for, and so is a file that is not there yet. A file that shrinks or
     is replaced is read anew. Control-C ends it.
     """
-    from scoring.convergence.advice import round_payload, round_text
-    from scoring.convergence.stream import growing_contents
-    from scoring.convergence.watch import Watch, contents_of
+    from scoring.meters.dr.advice import round_payload, round_text
+    from scoring.meters.dr.stream import growing_contents
+    from scoring.meters.dr.watch import Watch, contents_of
 
     meter = meter_of(settings, **tuning)
     is_stream = str(file) == STANDARD_INPUT
@@ -188,7 +188,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
 @settings_options()
 def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON in any case
     """Print the JSON schema of a transcript."""
-    from scoring.convergence.transcript import line_schema, transcript_schema
+    from scoring.meters.dr.transcript import line_schema, transcript_schema
 
     write_json(line_schema() if lines else transcript_schema())
 

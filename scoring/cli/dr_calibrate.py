@@ -8,12 +8,12 @@ import click
 from scoring.cli.app import settings_options
 from scoring.cli.output import warn, write, write_json
 from scoring.cli.reading import cache_dir
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 from scoring.text import printable
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
-    from scoring.convergence.calibrate import Agreement, Calibration
-    from scoring.convergence.labels import Collection
+    from scoring.meters.dr.calibrate import Agreement, Calibration
+    from scoring.meters.dr.labels import Collection
 
 EXIT_ERROR = 1
 _WIDTHS = (17, 9, 8, 18, 10)
@@ -48,10 +48,10 @@ def calibrate(
     ones, and then the exit status is 1.
     """
     from scoring.cli.dr import tuning_of
-    from scoring.convergence.calibrate import Setting, payload
-    from scoring.convergence.calibrate import calibrate as measure
-    from scoring.convergence.labels import KEY, read_collection
     from scoring.errors import InputError
+    from scoring.meters.dr.calibrate import Setting, payload
+    from scoring.meters.dr.calibrate import calibrate as measure
+    from scoring.meters.dr.labels import KEY, read_collection
 
     tuning = tuning_of(settings, thresholds)
     collection = read_collection(directory)
@@ -61,7 +61,7 @@ def calibrate(
         raise InputError(f"{directory}: no labelled transcript; a label is an object under {KEY} beside the rounds")
     embed, left_out = None, "--no-semantic"
     if not no_semantic:
-        from scoring.convergence.semantic import NOT_INSTALLED, is_installed, open_embedder
+        from scoring.meters.dr.semantic import NOT_INSTALLED, is_installed, open_embedder
 
         embed, left_out = (open_embedder(cache_dir(settings)), "") if is_installed() else (None, NOT_INSTALLED)
     asked = [Setting(k, semantic) for semantic in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scoring.convergence.advice import advice_rows
+from scoring.meters.dr.advice import advice_rows
 from scoring.text import printable
 
 _STYLES = {"SHIP": "bold green", "ESCALATE": "bold red", "CONTINUE": "bold yellow"}

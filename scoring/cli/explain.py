@@ -5,7 +5,7 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import write, write_json
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 
 
 @click.command(epilog="Example:  da-score explain 42")
@@ -20,11 +20,11 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     """
     from dataclasses import replace
 
-    from scoring.analysis.explain import explain
-    from scoring.analysis.sources import Surroundings
     from scoring.cli.views import log_view
-    from scoring.records.load import no_such_entry
-    from scoring.records.places import entry_places
+    from scoring.log.load import no_such_entry
+    from scoring.log.places import entry_places
+    from scoring.views.explain import explain
+    from scoring.views.sources import Surroundings
 
     view = replace(log_view(settings, recompute), only=iteration)
     log_dir = view.iter_log_dir

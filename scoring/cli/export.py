@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from scoring.analysis.columns import TABLES, Row
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import SettingsError
+from scoring.views.columns import TABLES, Row
 
 _FORMATS = ("csv", "jsonl", "parquet")
 
@@ -45,7 +45,7 @@ def command(
     if describe:
         _describe(names, options["json"])
         return
-    from scoring.analysis.writers import require, write_directory, write_file
+    from scoring.views.writers import require, write_directory, write_file
 
     if form == "parquet":
         require("frames", "pyarrow")
@@ -74,7 +74,7 @@ def _rows(roots: tuple[Path, ...], options: dict[str, Any], recompute: bool) -> 
 
 
 def _to_standard_output(rows: Iterator[tuple[str, Row]], names: list[str], form: str) -> None:
-    from scoring.analysis.writers import write_stream
+    from scoring.views.writers import write_stream
 
     if len(names) > 1:
         raise SettingsError("several tables need a directory: give --out DIR, or one table with --tables")

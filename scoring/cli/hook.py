@@ -9,7 +9,7 @@ import click
 from scoring.cli.app import settings_options
 from scoring.cli.output import write, write_json
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, uninstall_hook
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 from scoring.text import printable
 
 

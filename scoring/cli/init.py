@@ -8,8 +8,8 @@ import click
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import write, write_json
 from scoring.errors import GitError, SettingsError
-from scoring.evidence.git import GitRepository
-from scoring.settings import Settings, resolve_settings
+from scoring.evidence.git.repository import GitRepository
+from scoring.log.settings import Settings, resolve_settings
 
 
 @click.command(epilog="Example:  da-score init --print")
@@ -24,9 +24,9 @@ def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
     """
     from rubric import released_rubric
     from scoring.cli.reading import sources
-    from scoring.doctor.examination import examine
-    from scoring.doctor.settings_file import RUBRIC, settings_text, write_settings
+    from scoring.jobs.init import RUBRIC, settings_text, write_settings
     from scoring.policies import policy_of
+    from scoring.views.doctor.examination import examine
 
     settings = _settings(options)
     rubric = released_rubric(RUBRIC)

@@ -7,8 +7,8 @@ from scoring.assemble import build_signal_sets
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.cli.reading import options
-from scoring.integrity import summarize_integrity
-from scoring.settings import Settings
+from scoring.log.settings import Settings
+from scoring.views.integrity import summarize_integrity
 
 
 @click.command(epilog="Example:  da-score integrity --json")

@@ -11,9 +11,9 @@ from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.deliberations import deliberation_file
 from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outcomes
-from scoring.settings import resolve_settings
+from scoring.log.settings import resolve_settings
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
-from scoring.values import HOOK_OUTCOMES, Deliberation
+from scoring.signals.values import HOOK_OUTCOMES, Deliberation
 
 
 @click.command(epilog="Example:  da-score iteration 42 --recompute")

@@ -10,11 +10,11 @@ from click.shell_completion import CompletionItem
 
 from scoring.cli.app import settings_options
 from scoring.cli.output import on_terminal, warn, write, write_json
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 
 if TYPE_CHECKING:  # the models take longer to load than the help to print
-    from scoring.convergence.deliberation.config import MeetingConfig
-    from scoring.convergence.deliberation.records import JudgeRecord
+    from scoring.meters.meeting.config import MeetingConfig
+    from scoring.meters.meeting.records import JudgeRecord
 
 SCORE = "score"
 """The command that is meant where none is named."""
@@ -69,11 +69,11 @@ def command() -> None:
 @settings_options()
 def score(file: str, config: str, plot: Path | None, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
-    from scoring.convergence.deliberation.meter import score_meeting
-    from scoring.convergence.deliberation.records import read_meeting_records
+    from scoring.meters.meeting.meter import score_meeting
+    from scoring.meters.meeting.records import read_meeting_records
 
     if plot is not None:
-        from scoring.convergence.figures import check_plot
+        from scoring.meters.figures import check_plot
 
         check_plot(plot)
     judged_by = _config(config)
@@ -90,8 +90,8 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
 
         write(meeting_text(verdicts, judged_by, _title(records, file), config))
     if plot is not None:
-        from scoring.atomic import write_atomically
-        from scoring.convergence.deliberation.plot import draw_meeting
+        from scoring.files import write_atomically
+        from scoring.meters.meeting.plot import draw_meeting
 
         write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
@@ -104,7 +104,7 @@ def _title(records: "Sequence[JudgeRecord]", file: str) -> str:
 
 def _config(name: str) -> "MeetingConfig":
     """Find a config, and warn of keys in it that mean nothing."""
-    from scoring.convergence.deliberation.config import find_meeting_config, unknown_keys
+    from scoring.meters.meeting.config import find_meeting_config, unknown_keys
 
     found = find_meeting_config(name)
     for key in unknown_keys(found):
@@ -117,7 +117,7 @@ def _config(name: str) -> "MeetingConfig":
 @settings_options()
 def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON anyway
     """Print the JSON schema of a judge's record or of a config."""
-    from scoring.convergence.deliberation.schema import config_schema, record_schema
+    from scoring.meters.meeting.schema import config_schema, record_schema
 
     write_json(record_schema() if kind == "record" else config_schema())
 
@@ -152,8 +152,8 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
 
     The same seed and knobs give the same meeting on every machine.
     """
-    from scoring.convergence.deliberation.config import PRESETS, preset
-    from scoring.convergence.deliberation.simulate import MeetingKnobs, endings, simulate_meeting
+    from scoring.meters.meeting.config import PRESETS, preset
+    from scoring.meters.meeting.simulate import MeetingKnobs, endings, simulate_meeting
 
     tried = {name: preset(name) for name in PRESETS} | {name: _config(name) for name in configs}
     meeting = MeetingKnobs(**knobs)
@@ -176,7 +176,7 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
 
 
 def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
-    from scoring.atomic import write_atomically
+    from scoring.files import write_atomically
 
     data = [record.model_dump(exclude_unset=True) for record in records]
     lines = "".join(json.dumps(item) + "\n" for item in data)

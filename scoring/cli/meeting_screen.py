@@ -8,9 +8,9 @@ from rich.text import Text
 
 from scoring.cli import meeting_text
 from scoring.cli.screen import _console, _plain, _table
-from scoring.convergence.deliberation.config import MeetingConfig
-from scoring.convergence.deliberation.simulate import Ending, MeetingKnobs
-from scoring.convergence.deliberation.verdict import MeetingVerdict
+from scoring.meters.meeting.config import MeetingConfig
+from scoring.meters.meeting.simulate import Ending, MeetingKnobs
+from scoring.meters.meeting.verdict import MeetingVerdict
 from scoring.text import printable
 
 _STATUS_STYLES = {

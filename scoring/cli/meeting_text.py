@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from scoring.cli.tables import _row
-from scoring.convergence.deliberation.config import MeetingConfig
-from scoring.convergence.deliberation.records import JudgeRecord
-from scoring.convergence.deliberation.rules import words
-from scoring.convergence.deliberation.simulate import Ending, MeetingKnobs
-from scoring.convergence.deliberation.verdict import MeetingVerdict
-from scoring.convergence.thresholds import PLACES, rounded
+from scoring.meters.dr.thresholds import PLACES, rounded
+from scoring.meters.meeting.config import MeetingConfig
+from scoring.meters.meeting.records import JudgeRecord
+from scoring.meters.meeting.rules import words
+from scoring.meters.meeting.simulate import Ending, MeetingKnobs
+from scoring.meters.meeting.verdict import MeetingVerdict
 from scoring.text import printable
 
 SCORE_HEAD = ("ROUND", "STATUS", "STRENGTH", "MAY END", "E", "C", "F", "N", "RECENT", "M", "SPREAD")

@@ -8,7 +8,7 @@ from rubric import Coverage
 from scoring.score import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import PersistedScore, session_as_dict
-from scoring.values import Deliberation, deliberation_dict
+from scoring.signals.values import Deliberation, deliberation_dict
 
 
 def score_payload(score: PersistedScore, deliberation: Deliberation | None = None) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from scoring.analysis.explain import ExplainedSignal, Explanation
-from scoring.analysis.sources import window_text
+from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
-from scoring.values import IntegrityObservation
+from scoring.views.explain import ExplainedSignal, Explanation
+from scoring.views.sources import window_text
 
 _LONGEST_NAME = 200
 

@@ -12,7 +12,7 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import InputError
-from scoring.evidence.files import read_file
+from scoring.files import read_file
 from scoring.text import printable
 
 
@@ -29,8 +29,8 @@ def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recomput
     several statements with ; between, the answer of the last is printed.
     Needs the extra: pip install 'da-score[query]'
     """
-    from scoring.analysis.sql import ask
     from scoring.cli.views import log_views, rows_of
+    from scoring.views.sql import ask
 
     rows = rows_of(log_views(roots, options, recompute))
     with ask(_statement(sql), rows) as answer:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from rubric import Rubric, evidence_of
 from scoring.cli.output import warn
 from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.log.settings import Settings, resolve_settings
 from scoring.policies import POLICIES
 from scoring.policies.door import EvidencePolicy
 from scoring.policies.sources import Options, Sources
-from scoring.settings import Settings, resolve_settings
 
 if TYPE_CHECKING:
-    from scoring.jobs.discover import FoundLog
+    from scoring.log.find import FoundLog
 
 
 def sources(
@@ -84,7 +84,7 @@ def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
         NotARepositoryError: nothing says which repository that is: the log lies in none.
         SettingsError: its settings cannot be used.
     """
-    from scoring.evidence.git import GitRepository  # most commands look at one log only
+    from scoring.evidence.git.repository import GitRepository  # most commands look at one log only
 
     repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
     return resolve_settings({**options, "repo-dir": repository})

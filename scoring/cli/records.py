@@ -4,8 +4,8 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.output import write_json
-from scoring.records.load import load_iteration_log
-from scoring.settings import Settings
+from scoring.log.load import load_iteration_log
+from scoring.log.settings import Settings
 
 
 @click.command(epilog="Example:  da-score records --iter-log-dir .agents/active/iteration-log")

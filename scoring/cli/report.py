@@ -8,7 +8,7 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import InputError
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 
 _WIDE = 100
 
@@ -37,15 +37,15 @@ def command(
     """
     from dataclasses import replace
 
-    from scoring.analysis.writers import require
     from scoring.cli.views import log_view
-    from scoring.report.digest import changes, digest
+    from scoring.views.report.digest import changes, digest
+    from scoring.views.writers import require
 
     if not terminal:
         require("report", "matplotlib", "jinja2")
     before = None
     if not terminal:
-        from scoring.report.html import read_snapshot
+        from scoring.views.report.html import read_snapshot
 
         before = read_snapshot(since or out)
         if since and before is None:
@@ -53,13 +53,13 @@ def command(
     view = replace(log_view(settings, recompute, last), observe=not terminal)
     found = digest(view.iter_log_dir, view.rubric, view.examine())
     if terminal:
-        from scoring.report.terminal import terminal_text
+        from scoring.views.report.terminal import terminal_text
 
         width = shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE
         write(terminal_text(found, width, on_terminal()))
         return
-    from scoring.atomic import write_atomically
-    from scoring.report.html import page
+    from scoring.files import write_atomically
+    from scoring.views.report.html import page
 
     changed = None if before is None else changes(found.lines, before)
     write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)

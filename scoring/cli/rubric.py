@@ -19,7 +19,7 @@ from rubric import (
 )
 from scoring.cli.app import EVIDENCE_OPTIONS, settings_options, shared_options
 from scoring.cli.output import on_terminal, write, write_json
-from scoring.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.text import printable
 
 
@@ -79,7 +79,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     """
     settings = resolve_settings(options)
     before, after = find_rubric(a), find_rubric(b)
-    from scoring.compare import diff_logs, diff_rubrics
+    from scoring.views.compare import diff_logs, diff_rubrics
 
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR

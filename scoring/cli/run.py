@@ -5,7 +5,7 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.reading import sources
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 
 
 @click.command(

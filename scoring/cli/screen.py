@@ -21,12 +21,12 @@ from scoring.cli.tables import (
     number,
 )
 from scoring.evidence.hooks import HookOutcome
-from scoring.integrity import IntegritySummary
 from scoring.score import ScoredLog
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import PersistedScore
+from scoring.signals.values import Deliberation, IterationObjectives
 from scoring.text import printable
-from scoring.values import Deliberation, IterationObjectives
+from scoring.views.integrity import IntegritySummary
 
 _BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red", "unscored": "dim"}
 

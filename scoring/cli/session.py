@@ -9,8 +9,8 @@ from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import DaScoreError, NotFoundError
+from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
-from scoring.settings import Settings
 from scoring.sidecars.scores import read_iteration_score, read_session_score, session_score_path
 
 

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scoring.signals.values import DIMINISHING_RETURNS
 from scoring.text import cell, printable, spans
-from scoring.values import DIMINISHING_RETURNS
 
 if TYPE_CHECKING:  # a table is drawn of what somebody else has loaded
     from rubric import SignalContribution
     from scoring.evidence.hooks import HookOutcome
-    from scoring.integrity import IntegritySummary
     from scoring.score import ScoredLog
     from scoring.sessions import SessionScore
     from scoring.sidecars.scores import PersistedScore
-    from scoring.values import Deliberation
+    from scoring.signals.values import Deliberation
+    from scoring.views.integrity import IntegritySummary
 
 TASK_WIDTH, SESSION_WIDTH, DETAIL_WIDTH = 12, 40, 60
 HOOK_WIDTHS = (40, 32, 22, 10)

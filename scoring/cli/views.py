@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from rubric import find_rubric
-from scoring.analysis.columns import Row
-from scoring.analysis.examined import LogView
-from scoring.analysis.tables import table_rows
 from scoring.cli.reading import options as evidence_options
 from scoring.cli.reading import settings_of
-from scoring.jobs.discover import FoundLog, find_logs
-from scoring.settings import Settings, resolve_settings
+from scoring.log.find import FoundLog, find_logs
+from scoring.log.settings import Settings, resolve_settings
+from scoring.views.columns import Row
+from scoring.views.examined import LogView
+from scoring.views.tables import table_rows
 
 
 def log_view(settings: Settings, recompute: bool = False, last: int | None = None) -> LogView:

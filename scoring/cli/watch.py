@@ -11,7 +11,7 @@ from scoring.cli.numbers import Number
 from scoring.cli.output import warn, write
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
-from scoring.settings import Settings
+from scoring.log.settings import Settings
 from scoring.text import as_utf8, cell, printable
 
 _TASK_WIDTH = 60
@@ -86,7 +86,7 @@ def _show(found: list[Any], settings: Settings, writes: bool) -> None:
 
 
 def _line(seen: Any) -> str:
-    from scoring.analysis.weakest import weakest
+    from scoring.views.weakest import weakest
 
     if seen.change == "broken":
         return f"broken   {printable(seen.reason)}\n"

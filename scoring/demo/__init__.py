@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError, WriteError
-from scoring.evidence.files import list_names
-from scoring.evidence.git import import_repository
-from scoring.settings import DEFAULT_LOG_DIR
+from scoring.evidence.git.repository import import_repository
+from scoring.files import list_names
+from scoring.log.settings import DEFAULT_LOG_DIR
 
 __all__ = ["Demo", "build_demo"]
 

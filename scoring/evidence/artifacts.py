@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
-from scoring.evidence.files import read_file
+from scoring.files import read_file
 from scoring.text import trim
 from scoring.yamlread import Reader, Take, items_of, parse
 

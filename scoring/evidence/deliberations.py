@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a log without a DR transcript does not pay for the meter
-    from scoring.convergence.transcript import Transcript
+    from scoring.meters.dr.transcript import Transcript
 
 SUFFIXES = (".dr.json", ".dr.jsonl")
 
@@ -25,6 +25,6 @@ def read_deliberation(path: Path) -> "Transcript":
     Raises:
         TranscriptError: it is not there any more, cannot be read, or is no transcript.
     """
-    from scoring.convergence.transcript import read_transcript
+    from scoring.meters.dr.transcript import read_transcript
 
     return read_transcript(path)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError, YamlError
-from scoring.evidence.files import read_file
+from scoring.files import read_file
 from scoring.yamlread import Reader, Take, items_of, parse
 
 SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")

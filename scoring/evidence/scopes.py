@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.errors import InputError
-from scoring.evidence.files import list_names, read_file
+from scoring.files import list_names, read_file
 from scoring.yamlread import Reader, items_of, parse
 
 PLANS_DIR = ".agents/workflow/plans"

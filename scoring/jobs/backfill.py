@@ -14,17 +14,16 @@ from typing import Any
 
 from rubric import Rubric
 from scoring.assemble import Evidence, assembled
-from scoring.atomic import remove_litter
 from scoring.errors import DaScoreError, InputError, NotFoundError
-from scoring.evidence.files import read_file
+from scoring.files import read_file, remove_stale
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.jobs.loss import lost_evidence
 from scoring.jobs.reasons import general
+from scoring.log.load import load_iteration_log
+from scoring.log.model import IterationRecord
 from scoring.origin import Origin, changed_between
 from scoring.policies import policy_of
 from scoring.policies.sources import Sources
-from scoring.records.load import load_iteration_log
-from scoring.records.model import IterationRecord
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.origins import read_origin, write_origin, write_score
@@ -150,7 +149,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         sets = assembled(records, log, evidence, meter)
     if not plan.dry_run:
         evidence.git.keep()
-        remove_litter(log)
+        remove_stale(log)
     standing: dict[int, PersistedScore] = {}
     for record, signals, fed in zip(records, sets, inputs, strict=True):
         new = build_persisted_score(plan.rubric.score(signals), record)

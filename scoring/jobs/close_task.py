@@ -8,14 +8,14 @@ from typing import Any, Unpack
 
 from rubric import Rubric
 from scoring.assemble import gathered
-from scoring.atomic import remove_litter
 from scoring.errors import DaScoreError, NotFoundError, SettingsError
 from scoring.evidence.transcripts.reader import Warn
+from scoring.files import remove_stale
 from scoring.jobs.loss import loss_on_disk, loss_warning
+from scoring.log.load import load_iteration_log, no_such_entry
+from scoring.log.model import IterationRecord
 from scoring.policies import policy_of
 from scoring.policies.sources import Options, Sources
-from scoring.records.load import load_iteration_log, no_such_entry
-from scoring.records.model import IterationRecord
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.origins import write_score
 from scoring.sidecars.scores import (
@@ -104,7 +104,7 @@ def close_task(
 
     with sources.transcripts().start() as scan:
         found = gathered(records, iter_log_dir, sources, scan, chosen, use_under(rubric))
-    remove_litter(Path(iter_log_dir))
+    remove_stale(Path(iter_log_dir))
     by_number = {r.iteration: r for r in records}
     scores = {s.iteration: build_persisted_score(rubric.score(s), by_number[s.iteration]) for s in found.sets}
     for score, origin in zip(scores.values(), found.origins, strict=True):

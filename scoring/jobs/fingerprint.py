@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from scoring.assemble import Evidence
-from scoring.atomic import remove_litter, write_atomically
 from scoring.errors import InputError, WriteError
 from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.deliberations import deliberation_file
-from scoring.evidence.files import read_file
 from scoring.evidence.hooks import hook_file
-from scoring.records.model import IterationRecord
+from scoring.files import read_file, remove_stale, write_atomically
+from scoring.log.model import IterationRecord
 from scoring.signals.diminishing_returns import MeterUse
 from scoring.signals.findings import GitSignals
 
@@ -164,6 +163,6 @@ class FingerprintStore:
         if self._place is None:
             return
         content = {"format": FORMAT, "log": self._log, "rubric": self._rubric, "iterations": self._kept}
-        remove_litter(self._place.parent)
+        remove_stale(self._place.parent)
         with contextlib.suppress(OSError, WriteError):
             write_atomically(self._place, json.dumps(content).encode(), durable=False)

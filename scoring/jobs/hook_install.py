@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.atomic import write_atomically
 from scoring.errors import InputError, WriteError
-from scoring.evidence.files import read_file
+from scoring.files import read_file, write_atomically
 from scoring.jobs.jsonedit import parse_spans, put_item, take_item
 
 COMMAND = "da-score close-task"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from rubric import SignalContribution
 from scoring.errors import DaScoreError, InputError
-from scoring.evidence.files import read_file
+from scoring.files import read_file
 from scoring.origin import Origin, lost_between
 from scoring.sidecars.origins import is_kept, read_origin
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
-from scoring.values import CORRECTION_PRESSURE, TOKEN_EFFICIENCY
+from scoring.signals.values import CORRECTION_PRESSURE, TOKEN_EFFICIENCY
 
 _TOKENS = re.compile(r"backfilled from \d+ transcript turn")
 _TOOLS = re.compile(r"% tool-error rate")

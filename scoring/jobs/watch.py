@@ -15,13 +15,13 @@ from typing import Any, Literal, TypeAlias, Unpack
 from rubric import Rubric
 from scoring.assemble import Evidence, assembled
 from scoring.errors import InputError, LogError
-from scoring.evidence.files import list_names
-from scoring.evidence.git import TRUNK, GitRepository
+from scoring.evidence.git.repository import TRUNK, GitRepository
+from scoring.files import list_names
+from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
+from scoring.log.model import IterationRecord
 from scoring.origin import Origin
 from scoring.policies import policy_of
 from scoring.policies.sources import Options, Sources
-from scoring.records.load import ARCHIVE_NAME, is_entry_name, load_records
-from scoring.records.model import IterationRecord
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
 from scoring.signals.diminishing_returns import use_under
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scoring.evidence.corrected_history import CorrectedHistory
-from scoring.evidence.observed import Landing, Trunk
-from scoring.records.model import IterationRecord
+from scoring.evidence.git.facts import Landing, Trunk
+from scoring.evidence.git.history import CorrectedHistory
+from scoring.log.model import IterationRecord
 from scoring.signals import corrected_landed, corrected_scope
-from scoring.values import SignalValue
+from scoring.signals.values import SignalValue
 
 
 class CorrectedGit:

@@ -6,12 +6,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Unpack
 
 if TYPE_CHECKING:  # a command starts to read transcripts before it has loaded the rest
-    from scoring.evidence.observed import Landing, TranscriptPlaces, TranscriptSurvey, Trunk
+    from scoring.evidence.git.facts import Landing, Trunk
     from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
+    from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
     from scoring.evidence.transcripts.reader import Warn
     from scoring.evidence.transcripts.scan import Reading
-    from scoring.records.model import IterationRecord
-    from scoring.values import SignalValue
+    from scoring.log.model import IterationRecord
+    from scoring.signals.values import SignalValue
 
 
 class Transcripts(Protocol):

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:  # a command starts to read transcripts before it has loaded the rest
-    from scoring.evidence.observed import TranscriptPlaces
+    from scoring.evidence.transcripts.facts import TranscriptPlaces
     from scoring.evidence.transcripts.reader import Warn
     from scoring.evidence.transcripts.scan import Reading, TranscriptScan
+    from scoring.log.model import IterationRecord
     from scoring.policies.reference_git import ReferenceGit
-    from scoring.records.model import IterationRecord
     from scoring.signals.correction_pressure import Corrections
 
 

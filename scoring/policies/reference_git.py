@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scoring.evidence.git import TRUNK, GitRepository
-from scoring.evidence.history import GitHistory
-from scoring.evidence.observed import Landing, Trunk
-from scoring.records.model import IterationRecord
+from scoring.evidence.git.facts import Landing, Trunk
+from scoring.evidence.git.reference import GitHistory
+from scoring.evidence.git.repository import TRUNK, GitRepository
+from scoring.log.model import IterationRecord
 from scoring.signals import landed, scope
+from scoring.signals.values import SignalValue
 from scoring.text import trim
-from scoring.values import SignalValue
 
 
 class ReferenceGit:

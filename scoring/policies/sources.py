@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from scoring.evidence.observed import TranscriptPlaces
+from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.scan import Reading
 from scoring.policies.door import EvidencePolicy, Transcripts
 

@@ -11,11 +11,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from scoring.atomic import write_atomically, write_together
 from scoring.errors import InputError
-from scoring.evidence.files import read_file
-from scoring.evidence.observed import HarnessFacts
+from scoring.evidence.transcripts.facts import HarnessFacts
 from scoring.evidence.transcripts.times import NS, timestamp_ns
+from scoring.files import read_file, write_atomically, write_together
 from scoring.origin import Origin, lost_between
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.scores import PersistedScore, write_each, write_persisted_score

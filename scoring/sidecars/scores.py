@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rubric import Coverage, Score, SignalContribution, coverage_of
-from scoring.atomic import write_atomically
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
-from scoring.evidence.files import read_file
-from scoring.records.model import IterationRecord
+from scoring.files import read_file, write_atomically
+from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.emitter import Value, emit
 from scoring.yamlread import Node, Reader, Take, items_of, parse

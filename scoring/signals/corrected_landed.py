@@ -1,11 +1,11 @@
 """landed, as the corrected evidence has it (contract sections 2.1 and 10)."""
 
-from scoring.evidence.corrected_history import CorrectedHistory
-from scoring.evidence.landing import NOT_LANDED
-from scoring.evidence.observed import Landing
-from scoring.records.model import IterationRecord
+from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.landing import NOT_LANDED
+from scoring.log.model import IterationRecord
+from scoring.signals.values import absent_signal, present_signal
 from scoring.text import short, trim
-from scoring.values import absent_signal, present_signal
 
 MESSAGE, REVERTED = "message", "reverted"
 

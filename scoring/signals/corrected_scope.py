@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from scoring.evidence.corrected_history import CorrectedHistory
+from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.globs import WriteScope
-from scoring.records.model import IterationRecord
+from scoring.log.model import IterationRecord
 from scoring.signals.scope import declared
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import quote, short
-from scoring.values import SignalValue, absent_signal, present_signal
 
 
 def observe(record: IterationRecord, history: CorrectedHistory, scopes: Mapping[str, tuple[str, ...]]) -> SignalValue:

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
+from scoring.log.model import IterationRecord
 from scoring.numbers import wrap64
-from scoring.records.model import IterationRecord
 from scoring.signals.findings import Findings
-from scoring.values import SignalValue, absent_signal, present_signal
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 
 class Corrections(NamedTuple):

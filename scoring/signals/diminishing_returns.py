@@ -1,6 +1,6 @@
 """diminishing_returns: had the iteration's deliberation converged, unblocked, when it stopped (contract section 8).
 
-The meter itself is :mod:`scoring.convergence`; it is loaded when there is a DR transcript to read, and not before.
+The meter itself is :mod:`scoring.meters.dr`; it is loaded when there is a DR transcript to read, and not before.
 """
 
 from pathlib import Path
@@ -10,11 +10,11 @@ from rubric import Rubric
 from scoring.errors import TranscriptError
 from scoring.evidence.deliberations import deliberation_file, read_deliberation
 from scoring.signals.findings import Findings
+from scoring.signals.values import DIMINISHING_RETURNS, Deliberation, SignalValue, absent_signal, present_signal
 from scoring.text import cut, printable
-from scoring.values import DIMINISHING_RETURNS, Deliberation, SignalValue, absent_signal, present_signal
 
 if TYPE_CHECKING:
-    from scoring.convergence.meter import DRResult
+    from scoring.meters.dr.meter import DRResult
 
 MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
 """What becomes of DR transcripts: they vote; they are only shown, where there are any; they are left alone."""
@@ -52,7 +52,7 @@ def observe(log_dir: Path | str, iteration: int) -> Deliberation | None:
         transcript = read_deliberation(path)
     except TranscriptError as e:
         return Deliberation(path, absent_signal(f"cannot read DR transcript for iter-{iteration}: {_reason(path, e)}"))
-    from scoring.convergence.meter import score_transcript
+    from scoring.meters.dr.meter import score_transcript
 
     result = score_transcript(transcript, k=CONSECUTIVE_LOW_ROUNDS)
     return Deliberation(path, _value(iteration, result), result.payload())

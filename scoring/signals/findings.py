@@ -5,8 +5,8 @@ Each bundle is what one source of evidence says; a signal takes what it needs fr
 
 from dataclasses import dataclass
 
-from scoring.records.model import IterationRecord
-from scoring.values import IterationObjectives, SignalValue
+from scoring.log.model import IterationRecord
+from scoring.signals.values import IterationObjectives, SignalValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outcomes
 from scoring.signals.findings import Findings
-from scoring.values import SignalValue, absent_signal, present_signal
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 _SEVERITY = {"remediate": 3, "advise": 2, "allow": 1}
 

@@ -1,8 +1,8 @@
 """Integrity: what was claimed beside what was observed, per two-way signal. Never scored (contract section 2.9)."""
 
-from scoring.records.parse import SCHEMA_FLAT
+from scoring.log.parse import SCHEMA_FLAT
 from scoring.signals.findings import Findings
-from scoring.values import (
+from scoring.signals.values import (
     LANDED,
     ROLE_IMPL,
     ROLE_VERIFIER,

@@ -1,10 +1,10 @@
 """landed: did the iteration's work survive to the trunk (contract sections 2.1 and 2.9)."""
 
-from scoring.evidence.history import GitHistory
-from scoring.records.model import IterationRecord
+from scoring.evidence.git.reference import GitHistory
+from scoring.log.model import IterationRecord
 from scoring.signals.findings import Findings
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import lower, short, trim
-from scoring.values import SignalValue, absent_signal, present_signal
 
 _DECISIONS = {"accept": 1.0, "reject": 0.0, "escalate": 0.5}
 

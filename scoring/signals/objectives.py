@@ -1,7 +1,7 @@
 """The objective checks: facts about discipline that are observed and never scored (contract section 2.8)."""
 
 from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, WindowFacts
-from scoring.values import IterationObjectives, SignalValue, absent_signal, present_signal
+from scoring.signals.values import IterationObjectives, SignalValue, absent_signal, present_signal
 
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 

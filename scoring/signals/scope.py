@@ -4,11 +4,11 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from scoring.evidence.history import GitHistory
-from scoring.records.model import IterationRecord
+from scoring.evidence.git.reference import GitHistory
+from scoring.log.model import IterationRecord
 from scoring.signals.findings import Findings
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import lower, quote, short, trim
-from scoring.values import SignalValue, absent_signal, present_signal
 
 _NOTES = {"on-target": 1.0, "partial": 0.5, "scope-breach": 0.0}
 

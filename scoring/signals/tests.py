@@ -1,8 +1,8 @@
 """tests: did the iteration's focused and total tests pass, as the entry reports it (contract section 2.4)."""
 
-from scoring.records.model import IterationRecord
+from scoring.log.model import IterationRecord
 from scoring.signals.findings import Findings
-from scoring.values import SignalValue, absent_signal, present_signal
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 
 def value(findings: Findings) -> SignalValue:

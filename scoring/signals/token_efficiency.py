@@ -3,9 +3,9 @@
 import math
 
 from scoring.evidence.transcripts.events import WindowFacts
-from scoring.records.model import IterationRecord
+from scoring.log.model import IterationRecord
 from scoring.signals.findings import BackfillSignals, Findings
-from scoring.values import SignalValue, absent_signal, present_signal
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 
 def value(findings: Findings) -> SignalValue:

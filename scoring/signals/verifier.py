@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from scoring.evidence.artifacts import artifact_status
-from scoring.records.model import IterationRecord, SelfAssessment, VerifierRecord
+from scoring.log.model import IterationRecord, SelfAssessment, VerifierRecord
 from scoring.signals.findings import Findings
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import lower, trim
-from scoring.values import SignalValue, absent_signal, present_signal
 
 _STATUSES = {"pass": 1.0, "partial": 0.5, "fail": 0.0}
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.convergence import Transcript
+from scoring.meters.dr import Transcript
 
 BLOCKED = "Blocked until the keys are there"
 OWNED = ["Anna: run the migration on staging", "We will deploy the fix by Friday"]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Unpack
 from uuid import UUID
 
-from scoring.evidence.harnesses.scan import HarnessScan
-from scoring.evidence.observed import ObservedFacts, TranscriptPlaces, TranscriptSurvey
 from scoring.evidence.transcripts.events import IterationWindow
+from scoring.evidence.transcripts.facts import ObservedFacts, TranscriptPlaces, TranscriptSurvey
+from scoring.evidence.transcripts.harness_scan import HarnessScan
 from scoring.evidence.transcripts.scan import Reading
 
 NS = 1_000_000_000

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from helpers.repos import Repo
-from scoring.evidence.observed import Landing
+from scoring.evidence.git.facts import Landing
+from scoring.log.model import IterationRecord
+from scoring.log.parse import parse_iteration_record
 from scoring.policies import CORRECTED, REFERENCE
-from scoring.records.model import IterationRecord
-from scoring.records.parse import parse_iteration_record
 
 BASE = {"a.txt": "".join(f"line {n}\n" for n in range(20)), "b.txt": "b\n"}
 

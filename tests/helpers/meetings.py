@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.convergence.deliberation.config import MeetingConfig, meeting_config
-from scoring.convergence.deliberation.meter import score_meeting
-from scoring.convergence.deliberation.verdict import MeetingVerdict
+from scoring.meters.meeting.config import MeetingConfig, meeting_config
+from scoring.meters.meeting.meter import score_meeting
+from scoring.meters.meeting.verdict import MeetingVerdict
 
 CHECKLIST = (
     "problem_clarity",

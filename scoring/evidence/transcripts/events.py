@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from scoring.numbers import wrap64
 
 if TYPE_CHECKING:
-    from scoring.evidence.observed import HarnessFacts
+    from scoring.evidence.transcripts.facts import HarnessFacts
 
 COVERED, BASH, TESTS, LOOP_STATE = 1, 2, 4, 8
 """What a line shows, as bits: the objective checks can read it; Bash was used; a test was run; loop state was read."""

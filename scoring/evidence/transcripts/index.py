@@ -24,10 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from scoring.atomic import remove_litter, write_atomically
 from scoring.errors import InputError, WriteError
-from scoring.evidence.files import read_file
 from scoring.evidence.transcripts.events import TYPECODES, FileEvents
+from scoring.files import read_file, remove_stale, write_atomically
 
 T = TypeVar("T")
 
@@ -107,7 +106,7 @@ class TranscriptIndex(Generic[T]):
         try:
             if not self._ready:
                 self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-                remove_litter(self._directory)
+                remove_stale(self._directory)
                 self._ready = True
             data = _closed(indexed, self._version, os.fsencode(path.absolute()), fd, self._pack(indexed.events))
             write_atomically(self._place(path), data, durable=False)

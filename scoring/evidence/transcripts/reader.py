@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.files import READ_PLAIN, reason, refuse_special
 from scoring.evidence.transcripts.events import PlainEvent
-from scoring.evidence.transcripts.lines import LineReader
+from scoring.evidence.transcripts.reference import LineReader
+from scoring.files import READ_PLAIN, reason, refuse_special
 
 LINE_LIMIT = 16 << 20
 """The longest line, in bytes, that is read; a longer one is skipped with a warning."""

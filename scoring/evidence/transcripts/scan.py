@@ -15,7 +15,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar, Unpack
 
-from scoring.evidence.files import reason
 from scoring.evidence.transcripts.events import (
     TYPECODES,
     FileEvents,
@@ -24,7 +23,6 @@ from scoring.evidence.transcripts.events import (
     WindowSums,
 )
 from scoring.evidence.transcripts.index import Indexed, Stamp, TranscriptIndex, event_index
-from scoring.evidence.transcripts.lines import LineReader
 from scoring.evidence.transcripts.pool import WorkerPool
 from scoring.evidence.transcripts.reader import (
     Warn,
@@ -33,9 +31,11 @@ from scoring.evidence.transcripts.reader import (
     silent,
     transcript_files,
 )
+from scoring.evidence.transcripts.reference import LineReader
+from scoring.files import reason
 
 if TYPE_CHECKING:
-    from scoring.evidence.observed import TranscriptSurvey
+    from scoring.evidence.transcripts.facts import TranscriptSurvey
 
 TASK_SIZE = 32 << 20
 """About how many bytes one task reads."""
@@ -331,7 +331,7 @@ class TranscriptScan(Scan[FileEvents]):
 
     def survey(self) -> "TranscriptSurvey":
         """Return which folders and files were read; lines are not told apart here."""
-        from scoring.evidence.observed import FileFound, RootFound, TranscriptSurvey  # for those who ask
+        from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptSurvey  # for those who ask
 
         paths = [source.path for source in self._sources]
         roots = []

@@ -1,0 +1,134 @@
+"""Which trunk work lands on, and how that was found out (contract section 10).
+
+The name that the user gives, else the remote's default branch, else the usual names. Where a remote-tracking branch and
+a local one go by the same name, the local one counts when it holds all of the remote one: its work is not pushed yet.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from scoring.errors import GitError
+from scoring.evidence.git.facts import Trunk
+from scoring.evidence.git.repository import GitRepository
+
+FALLBACKS = ("main", "master")
+"""The branches that are tried, of the remote and then here, when the remote names no default."""
+
+_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
+_PREFERRED = "origin"
+
+
+class References(NamedTuple):
+    """The branches of a repository.
+
+    ``commits`` are the tips by full name, ``targets`` what symbolic ones point to, ``remotes`` the names of the
+    configured remotes.
+    """
+
+    commits: Mapping[str, str]
+    targets: Mapping[str, str]
+    remotes: tuple[str, ...]
+
+    @property
+    def remote(self) -> str:
+        """The remote that counts: origin, or the only one; "" when there is none or no telling which."""
+        if _PREFERRED in self.remotes or any(ref.startswith(f"{_REMOTES}{_PREFERRED}/") for ref in self.commits):
+            return _PREFERRED
+        return self.remotes[0] if len(self.remotes) == 1 else ""
+
+
+def read_references(repository: GitRepository) -> References:
+    """Ask for all branches, local and remote-tracking, and for the remotes."""
+    answer = repository.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", _HEADS, _REMOTES)
+    rows = [line.split(" ") for line in answer.decode("utf-8", "surrogateescape").split("\n") if line]
+    remotes = repository.run("remote").decode("utf-8", "surrogateescape").split("\n")
+    return References(
+        {ref: sha for sha, ref, _ in rows},
+        {ref: target for _, ref, target in rows if target},
+        tuple(name for name in remotes if name),
+    )
+
+
+def choose_trunk(repository: GitRepository, references: References, wanted: str | None = None) -> Trunk:
+    """Find the trunk.
+
+    Args:
+        repository: the work tree.
+        references: its branches.
+        wanted: the name that the user gives; None or "" looks for it. A full name (``refs/…``) or one with its remote
+            (``origin/main``) is taken at its word; a bare one stands for the local branch or the remote's.
+
+    Raises:
+        GitError: there is no branch or commit ``wanted``.
+    """
+    shallow = (repository.common_dir / "shallow").exists()
+    ref, how = _named(repository, references, wanted) if wanted else _found(repository, references)
+    if not ref:
+        return Trunk("", "", None, how, shallow)
+    commit = references.commits.get(ref) or repository.resolve([ref])[ref]
+    if wanted and commit is None:
+        raise GitError(f"{repository.directory}: no trunk {wanted!r} here; name a branch with --trunk")
+    return Trunk(ref, _short(ref), commit, how, shallow)
+
+
+def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:
+    """Return the full name of what the user names, and how it was taken."""
+    how = "named by --trunk"
+    remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
+    local = f"{_HEADS}{wanted}"
+    if wanted in references.commits:
+        return wanted, how
+    if remote in references.commits:
+        return _paired(repository, references, remote, how)
+    if local in references.commits:
+        return local, how
+    if f"{_REMOTES}{wanted}" in references.commits:
+        return f"{_REMOTES}{wanted}", how
+    return wanted, how
+
+
+def _found(repository: GitRepository, references: References) -> tuple[str, str]:
+    """Return the full name of the trunk that nobody named, and how it was found; "" when it was not."""
+    remote = references.remote
+    head = f"{_REMOTES}{remote}/HEAD"
+    gone = ""
+    if remote and head in references.commits:
+        target = references.targets.get(head, head)
+        how = f"the default branch of {remote} ({remote}/HEAD)"
+        return _paired(repository, references, target, how + _renamed(repository, references, target))
+    if remote and (lost := repository.ask("symbolic-ref", "--quiet", head).stdout.decode(errors="replace").strip()):
+        gone = f"; {remote}/HEAD points to {_short(lost)}, which is gone"
+    for name in FALLBACKS if remote else ():
+        if (ref := f"{_REMOTES}{remote}/{name}") in references.commits:
+            return _paired(repository, references, ref, f"{remote} names no default branch and has {name}{gone}")
+    for name in FALLBACKS:
+        if (ref := f"{_HEADS}{name}") in references.commits:
+            return ref, f"no remote has a trunk, and there is a local branch {name}{gone}"
+    return "", f"no remote with a default branch, and no branch {' or '.join(FALLBACKS)}{gone}; name it with --trunk"
+
+
+def _paired(repository: GitRepository, references: References, ref: str, how: str) -> tuple[str, str]:
+    """Choose between a remote-tracking branch and the local one of its name."""
+    branch = ref.removeprefix(f"{_REMOTES}{references.remote}/")
+    local = f"{_HEADS}{branch}"
+    if branch in (ref, "HEAD") or local not in references.commits:
+        return ref, how
+    here, there = references.commits[local], references.commits[ref]
+    if here == there or repository.ask("merge-base", "--is-ancestor", there, here).returncode == 0:
+        return local, f"{how}; the local branch holds all of {_short(ref)}"
+    return ref, f"{how}; the local branch {branch} does not hold all of it"
+
+
+def _renamed(repository: GitRepository, references: References, target: str) -> str:
+    """Return a hint when the default branch seems to have been renamed since the clone was made; "" otherwise."""
+    remote = f"{_REMOTES}{references.remote}/"
+    for name in FALLBACKS if target.removeprefix(remote) in FALLBACKS else ():
+        old, new = references.commits[target], references.commits.get(remote + name, "")
+        if new not in ("", old) and repository.ask("merge-base", "--is-ancestor", old, new).returncode == 0:
+            advice = f"if the default branch was renamed, run git remote set-head {references.remote} --auto"
+            return f"; {references.remote}/{name} is ahead of it: {advice}"
+    return ""
+
+
+def _short(ref: str) -> str:
+    return ref.removeprefix(_HEADS).removeprefix(_REMOTES)

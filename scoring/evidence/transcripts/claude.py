@@ -1,0 +1,278 @@
+"""Claude Code: where its transcripts lie, what a line holds, and how a response is counted once.
+
+Layout: ``<config>/projects/<slug>/<session>.jsonl``, one file per session, the slug made of the folder it began in;
+sub-agents in ``<session>/subagents/agent-*.jsonl`` beside it, or deeper. ``<config>`` is each folder of the comma list
+``CLAUDE_CONFIG_DIR``, else ``~/.config/claude`` and ``~/.claude``.
+
+Lines, as Claude Code 1.0 to 2.1 writes them (read off its own files; other fields are not looked at)::
+
+    {"type": "assistant", "timestamp": "2026-04-12T14:19:55.123Z", "cwd": "/home/me/app", "sessionId": "…",
+     "isSidechain": false, "requestId": "req_…", "agentId": "…",
+     "message": {"id": "msg_…", "model": "…", "role": "assistant",
+                 "content": [{"type": "tool_use", "id": "toolu_…", "name": "Bash", "input": {"command": "…"}}],
+                 "usage": {"input_tokens": 3, "output_tokens": 41, "cache_read_input_tokens": 11000,
+                           "cache_creation_input_tokens": 5242}}}
+    {"type": "user", "timestamp": "…", "cwd": "…", "sessionId": "…",
+     "message": {"role": "user",
+                 "content": [{"type": "tool_result", "tool_use_id": "toolu_…", "is_error": false, "content": "…"}]}}
+
+- One response of the API is written once per content block, each time with the usage of the whole response or with an
+  early, smaller output count. Resumed and forked sessions begin with a copy of what came before, under the same
+  ``message.id`` and ``requestId``; a side chain replays a response under the same ``message.id`` and a new
+  ``requestId``. So a response is known by both, and copies count once (:mod:`~scoring.evidence.transcripts.tally`).
+- ``message.model`` "<synthetic>" and a top-level ``isApiErrorMessage`` are words of the harness, not of the API.
+- ``message.content`` may be plain text, which holds no tool calls.
+- A sub-agent's lines carry ``agentId`` and the ``sessionId`` of their parent: they belong to its session.
+- Lines of bookkeeping (``summary``, ``file-history-snapshot``) have no ``timestamp`` and say nothing here; some others
+  (``queue-operation``) have one and no ``cwd``: they count with the file they stand in.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from scoring.evidence.transcripts.checks import reads_loop_state
+from scoring.evidence.transcripts.commands import command_flags
+from scoring.evidence.transcripts.events import LOOP_STATE
+from scoring.evidence.transcripts.facts import CLAUDE
+from scoring.evidence.transcripts.harness import Again, Home, Ours
+from scoring.evidence.transcripts.routing import mended
+from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.transcripts.tally import Tally, chosen
+from scoring.evidence.transcripts.times import timestamp_ns
+
+NO_TIME = "no time stamp"
+SYNTHETIC = "API error or other words of the harness"
+ELSEWHERE = "work in another folder"
+NO_FOLDER = "names no folder it worked in"
+
+COUNT_LIMIT = 1 << 40
+"""The largest number of tokens that one line may state."""
+
+RESPONSE, CALL, VERDICT = range(3)
+"""The tables. Behind span and time they have these columns:
+
+- response: key of the id (0: none), key of the request (0: none), in a side chain, copies, output, input, cache reads,
+  cache creations;
+- call: key of the id, the bits that it shows;
+- verdict: key of the id, whether it failed.
+"""
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)] | None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: _Count = None
+    output_tokens: _Count = None
+    cache_read_input_tokens: _Count = None
+    cache_creation_input_tokens: _Count = None
+
+
+class _Item(msgspec.Struct, gc=False):
+    type: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw | UnsetType = UNSET
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    id: str | None = None
+    model: str | None = None
+    usage: _Usage | None = None
+    content: list[_Item | str | None] | str | None = None
+
+
+class _Line(msgspec.Struct, gc=False):
+    type: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    sessionId: str | None = None  # noqa: N815 - as it is written
+    requestId: str | None = None  # noqa: N815 - as it is written
+    isSidechain: bool | None = None  # noqa: N815 - as it is written
+    isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
+    message: _Message | None = None
+    payload: msgspec.Raw | UnsetType = UNSET
+
+
+class _Input(msgspec.Struct, gc=False):
+    command: str | None = None
+    file_path: str | None = None
+
+
+_Key: TypeAlias = tuple[str, str, bool, int]
+
+
+class ClaudeReader:
+    """See :class:`~scoring.evidence.transcripts.harness.LineReader`."""
+
+    decoder = msgspec.json.Decoder(_Line)
+    _input = msgspec.json.Decoder(_Input)
+
+    def __init__(self) -> None:
+        self._spans: dict[tuple[str | None, str | None], int] = {}
+        self._covers: list[list[int]] = []
+        self._responses: dict[_Key, list[Any]] = {}
+        self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
+        self._skipped: Counter[str] = Counter()
+
+    def take(self, lines: Sequence[_Line]) -> list[int]:
+        """Take some lines; those with a ``payload`` are another harness's."""
+        foreign: list[int] = []
+        spans, covers = self._spans, self._covers
+        for number, line in enumerate(lines):
+            if line.payload is not UNSET and line.message is None:
+                foreign.append(number)
+                continue
+            stamp = line.timestamp
+            time = None if stamp is None else timestamp_ns(stamp)
+            if time is None:
+                self._skipped[NO_TIME] += 1
+                continue
+            where = line.cwd, line.sessionId
+            span = spans.get(where)
+            if span is None:
+                span = spans[where] = len(covers)
+                covers.append([])
+            message = line.message
+            if line.isApiErrorMessage or (message is not None and message.model == "<synthetic>"):
+                self._skipped[SYNTHETIC] += 1
+                continue
+            covers[span].append(time)
+            kind = line.type
+            if message is None or (kind != "assistant" and kind != "user"):
+                continue
+            if message.usage is not None:
+                self._respond(time, span, line, message, message.usage)
+            if type(message.content) is list:
+                for item in message.content:
+                    if type(item) is _Item:
+                        self._use(time, span, item)
+        return foreign
+
+    def _respond(self, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
+        """Note a response; copies of it that stand in one folder and session become one row."""
+        tokens = (
+            usage.output_tokens or 0,
+            usage.input_tokens or 0,
+            usage.cache_read_input_tokens or 0,
+            usage.cache_creation_input_tokens or 0,
+        )
+        if not message.id:
+            self._tables[RESPONSE].append((span, time, 0, 0, 0, 1, *tokens))
+            return
+        key = message.id, line.requestId or "", line.isSidechain is True, span
+        held = self._responses.get(key)
+        if held is None:
+            self._responses[key] = [time, 1, tokens]
+            return
+        held[1] += 1
+        if time < held[0]:
+            held[0] = time
+        if tokens > held[2]:
+            held[2] = tokens
+
+    def _use(self, time: int, span: int, item: _Item) -> None:
+        """Note a call of a tool, or how it ended."""
+        kind = item.type
+        if kind == "tool_result":
+            key = key_of(item.tool_use_id) if item.tool_use_id else 0
+            self._tables[VERDICT].append((span, time, key, item.is_error is True))
+        elif kind == "tool_use" and (item.name == "Bash" or item.name == "Read") and item.input is not UNSET:
+            flags = self._flags(item.name, item.input)
+            if flags:
+                key = key_of(item.id) if item.id else 0
+                self._tables[CALL].append((span, time, key, flags))
+
+    def _flags(self, name: str, given: msgspec.Raw) -> int:
+        """Return what a call shows; an input that is no plain object has no command."""
+        try:
+            found = self._input.decode(given)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            try:
+                found = self._input.decode(mended(bytes(given)))
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                found = _Input()
+        if name == "Bash":
+            return command_flags(found.command or "")
+        return LOOP_STATE if reads_loop_state(found.file_path or "") else 0
+
+    def skip(self, reason: str) -> None:
+        """Note that a line was skipped."""
+        self._skipped[reason] += 1
+
+    def rows(self) -> Rows:
+        """Return what was taken."""
+        spans = [Span(cwd or "", session or "") for cwd, session in self._spans]
+        responses = self._tables[RESPONSE]
+        keys: dict[str, int] = {"": 0}
+        for (name, request, side, span), (time, copies, tokens) in self._responses.items():
+            if request not in keys:
+                keys[request] = key_of(request)
+            responses.append((span, time, key_of(name), keys[request], side, copies, *tokens))
+        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
+        return Rows(spans, [array("q", times) for times in self._covers], tables, self._skipped)
+
+
+class ClaudeCounter:
+    """See :class:`~scoring.evidence.transcripts.harness.Counter`."""
+
+    def __init__(self, tally: Tally, ours: Ours) -> None:
+        self._tally, self._ours = tally, ours
+
+    def add(self, file: int, rows: Rows, whole: bool) -> str:
+        """Count the lines of work in the repository; a line without a folder goes with the others of its file."""
+        told = [not span.cwd or whole or self._ours(span.cwd) for span in rows.spans]
+        named = [here for here, span in zip(told, rows.spans, strict=True) if span.cwd]
+        if not whole and not any(named):
+            return ELSEWHERE if named else NO_FOLDER
+        tally = self._tally
+        for here, span, times in zip(told, rows.spans, rows.covers, strict=True):
+            if here and times:
+                tally.cover(file, span.session, sorted(times))
+        for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
+            if kind in rows.tables:
+                spans, *columns = rows.tables[kind]
+                add(columns if all(told) else chosen(columns, [told[span] for span in spans]))
+        return ""
+
+    def finish(self) -> None:
+        """Count what was held, now that all copies are known."""
+        self._tally.finish()
+
+
+class ClaudeCode:
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
+
+    name = CLAUDE
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folders ``projects`` of the configured places, or of the usual ones."""
+        if named := [part.strip() for part in environment.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]:
+            return [Home(Path(part).expanduser() / "projects", "CLAUDE_CONFIG_DIR") for part in named]
+        return [Home(Path(usual).expanduser() / "projects", usual) for usual in ("~/.config/claude", "~/.claude")]
+
+    def claims(self, keys: Mapping[str, Any]) -> bool:
+        """Tell a line by what every kind of line has one of."""
+        return "payload" not in keys and not keys.keys().isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
+
+    def joined(self, parts: Sequence[Rows]) -> Rows:
+        """Put the parts of one transcript together."""
+        whole = Rows()
+        for part in parts:
+            whole.extend(part)
+        return whole
+
+    def reader(self) -> ClaudeReader:
+        """Return what reads a part of a transcript."""
+        return ClaudeReader()
+
+    def counter(self, tally: Tally, ours: Ours, again: Again) -> ClaudeCounter:  # noqa: ARG002 - no file needs another
+        """Return what counts transcripts into a tally."""
+        return ClaudeCounter(tally, ours)

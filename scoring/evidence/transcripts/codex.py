@@ -1,0 +1,641 @@
+r"""Codex: where its rollouts lie, what a line holds, and how its running totals become turns.
+
+Layout: ``${CODEX_HOME:-~/.codex}/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl``, one file per session, older ones
+perhaps compressed to ``.jsonl.zst``, and put-away ones in ``archived_sessions/`` under the same name.
+
+Lines, as Codex CLI 0.2 to 0.1xx writes them (``RolloutLine`` in its sources ``codex-rs/protocol/src/protocol.rs``, the
+items in ``models.rs`` beside it; other fields are not looked at)::
+
+    {"timestamp": "2026-04-12T14:19:55.123Z", "type": "session_meta",
+     "payload": {"id": "<uuid>", "cwd": "/home/me/app", "forked_from_id": "<uuid>",
+                 "source": {"subagent": {"thread_spawn": {"parent_thread_id": "<uuid>"}}}}}
+    {"timestamp": "…", "type": "turn_context", "payload": {"turn_id": "<uuid>", "cwd": "/home/me/app"}}
+    {"timestamp": "…", "type": "event_msg",
+     "payload": {"type": "token_count", "info": {"total_token_usage": {…}, "last_token_usage": {…}}}}
+    {"timestamp": "…", "type": "response_item",
+     "payload": {"type": "function_call", "name": "shell", "arguments": "{\"command\": [\"ls\"]}", "call_id": "…"}}
+    {"timestamp": "…", "type": "response_item",
+     "payload": {"type": "function_call_output", "call_id": "…", "output": "Exit code: 0\nWall time: …\nOutput:\n…"}}
+
+- ``total_token_usage`` (``input_tokens``, which includes ``cached_input_tokens``; ``cache_write_input_tokens`` in new
+  versions; ``output_tokens``, ``reasoning_output_tokens``, ``total_tokens``) runs through the session and is written
+  again without a new response, with rate limits for example. Turns are its differences.
+- A forked session, and a sub-agent that was given its parent's history, begins with a replay of it: the parent's lines,
+  its ``session_meta`` among them, stamped with the time of the fork.
+- The verdict on a call stands in the header of its output; ``patch_apply_end`` and ``mcp_tool_call_end`` tell of one
+  too. What a program printed is never searched.
+
+Where the contract leaves it open: a field of the totals that an event leaves out has not changed; an event that only
+changes ``total_tokens`` is no turn; a replay whose parent's file is gone, and that names no turns, are the token counts
+stamped within a second of its beginning; a call is known by its id within a session and those forked from it.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from scoring.evidence.transcripts.claude import COUNT_LIMIT, ELSEWHERE, NO_FOLDER, NO_TIME
+from scoring.evidence.transcripts.commands import command_flags
+from scoring.evidence.transcripts.facts import CODEX
+from scoring.evidence.transcripts.harness import Again, Home, Ours
+from scoring.evidence.transcripts.routing import OTHER_TYPE, mended
+from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.transcripts.tally import Tally, Tokens, chosen
+from scoring.evidence.transcripts.times import NS, timestamp_ns
+
+META, CONTEXT = 1, 2
+"""What opens a span: a ``session_meta``, a ``turn_context``."""
+
+COUNT, CALL, VERDICT, TURN, REPEAT = range(5)
+"""The tables. Behind span and time they have these columns, the first of them how many counts stand before the row:
+
+- count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals), and the six
+  of :data:`FIELDS`, -1 for those left out;
+- call: key of the id, the bits that it shows;
+- verdict: key of the id, whether it failed;
+- turn, worked out of the counts: output, input, cache reads, cache creations;
+- repeat, worked out of the counts too: nothing more.
+"""
+
+TOTALS, LAST = range(2)
+
+FIELDS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+    "total_tokens",
+)
+
+ARCHIVE = "archived_sessions"
+"""The name of the folder for sessions that were put away."""
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
+_Counts: TypeAlias = tuple[int, ...]
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: _Count = -1
+    cached_input_tokens: _Count = -1
+    cache_write_input_tokens: _Count = -1
+    output_tokens: _Count = -1
+    reasoning_output_tokens: _Count = -1
+    total_tokens: _Count = -1
+
+
+class _Info(msgspec.Struct, gc=False):
+    total_token_usage: _Usage | None = None
+    last_token_usage: _Usage | None = None
+
+
+class _Payload(msgspec.Struct, gc=False):
+    """A payload of any kind: fields that one kind has as something else than another one are decoded when needed."""
+
+    type: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    info: msgspec.Raw | UnsetType = UNSET
+    arguments: msgspec.Raw | UnsetType = UNSET
+    input: msgspec.Raw | UnsetType = UNSET
+    output: msgspec.Raw | UnsetType = UNSET
+    action: msgspec.Raw | UnsetType = UNSET
+    success: msgspec.Raw | UnsetType = UNSET
+    result: msgspec.Raw | UnsetType = UNSET
+    id: msgspec.Raw | UnsetType = UNSET
+    forked_from_id: msgspec.Raw | UnsetType = UNSET
+    source: msgspec.Raw | UnsetType = UNSET
+    cwd: msgspec.Raw | UnsetType = UNSET
+    turn_id: msgspec.Raw | UnsetType = UNSET
+
+
+class _Line(msgspec.Struct, gc=False):
+    type: str | None = None
+    timestamp: str | None = None
+    payload: _Payload | UnsetType | None = UNSET
+
+
+_decode_info = msgspec.json.Decoder(_Info | None).decode
+_anything = msgspec.json.Decoder()
+
+
+class CodexReader:
+    """See :class:`~scoring.evidence.transcripts.harness.LineReader`."""
+
+    decoder = msgspec.json.Decoder(_Line)
+
+    def __init__(self) -> None:
+        self._spans: list[Span] = [Span()]
+        self._covers: list[list[int]] = [[]]
+        self._cover = self._covers[0].append
+        self._counts: list[tuple[int, ...]] = []
+        self._tables: dict[int, list[tuple[int, ...]]] = {COUNT: self._counts, CALL: [], VERDICT: []}
+        self._skipped: Counter[str] = Counter()
+
+    def take(self, lines: Sequence[_Line]) -> list[int]:
+        """Take some lines; those without a ``payload`` are another harness's."""
+        foreign: list[int] = []
+        for number, line in enumerate(lines):
+            payload = line.payload
+            if payload is UNSET:
+                foreign.append(number)
+                continue
+            stamp = line.timestamp
+            time = None if stamp is None else timestamp_ns(stamp)
+            if time is None:
+                self._skipped[NO_TIME] += 1
+                continue
+            self._cover(time)
+            if payload is None:
+                continue
+            try:
+                kind = payload.type
+                if kind == "token_count":
+                    if payload.info is not UNSET:
+                        self._count(time, _decode_info(payload.info))
+                elif kind in _VERDICTS:
+                    failed = _VERDICTS[kind](payload)
+                    if failed is not None:
+                        self._row(VERDICT, time, payload.call_id, failed)
+                elif kind in _COMMANDS:
+                    command = _COMMANDS[kind](payload)
+                    if command is not None:
+                        self._row(CALL, time, payload.call_id, command_flags(command))
+                elif line.type == "session_meta" or line.type == "turn_context":
+                    self._open(time, line.type, payload)
+            except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
+                self._skipped[OTHER_TYPE] += 1
+        return foreign
+
+    def _row(self, kind: int, time: int, call_id: str | None, value: int) -> None:
+        key = key_of(call_id) if call_id else 0
+        self._tables[kind].append((len(self._spans) - 1, time, len(self._counts), key, value))
+
+    def _count(self, time: int, info: _Info | None) -> None:
+        totals, last = (None, None) if info is None else (info.total_token_usage, info.last_token_usage)
+        usage = last if totals is None else totals
+        if usage is None:  # an event that tells of rate limits alone
+            return
+        counts = self._counts
+        counts.append(
+            (
+                len(self._spans) - 1,
+                time,
+                len(counts),
+                LAST if totals is None else TOTALS,
+                usage.input_tokens,
+                usage.cached_input_tokens,
+                usage.cache_write_input_tokens,
+                usage.output_tokens,
+                usage.reasoning_output_tokens,
+                usage.total_tokens,
+            )
+        )
+
+    def _open(self, time: int, line: str, payload: _Payload) -> None:
+        """Begin a span: what follows is of this session, or was done in this folder."""
+        cwd, own, turn = _text(payload.cwd), _text(payload.id), _text(payload.turn_id)
+        if line == "session_meta":
+            parent = _text(payload.forked_from_id) or _spawned_by(_value(payload.source))
+            span = Span(cwd, own, META, parent, _uuid7_ms(own), time)
+        else:
+            span = Span(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
+        self._covers[-1].pop()  # this line belongs to what it opens
+        self._covers.append([time])
+        self._cover = self._covers[-1].append
+        self._spans.append(span)
+
+    def skip(self, reason: str) -> None:
+        """Note that a line was skipped."""
+        self._skipped[reason] += 1
+
+    def rows(self) -> Rows:
+        """Return what was taken."""
+        covers = [array("q", times) for times in self._covers]
+        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
+        return settled(Rows(self._spans, covers, tables, self._skipped))
+
+
+def _value(raw: "msgspec.Raw | UnsetType") -> Any:
+    if raw is UNSET:
+        return None
+    try:
+        return _anything.decode(raw)
+    except (msgspec.MsgspecError, ValueError):
+        return _anything.decode(mended(bytes(raw)))
+
+
+def _text(raw: "msgspec.Raw | UnsetType") -> str:
+    """Return a field that should hold text; "" when it does not."""
+    found = _value(raw)
+    return found if isinstance(found, str) else ""
+
+
+def _member(value: Any, *names: str) -> Any:
+    """Return what lies under some names, one within the other; None when it is not there."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _spawned_by(source: Any) -> str:
+    parent = _member(source, "subagent", "thread_spawn", "parent_thread_id")
+    return parent if isinstance(parent, str) else ""
+
+
+def _uuid7_ms(name: str) -> int:
+    """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for any other name."""
+    parts = name.split("-")
+    if list(map(len, parts)) != [8, 4, 4, 4, 12] or parts[2][0] != "7" or not set(name) <= _UUID_LETTERS:
+        return -1
+    return int(parts[0] + parts[1], 16)
+
+
+_UUID_LETTERS = frozenset("0123456789abcdefABCDEF-")
+
+
+# What a call asks for.
+
+
+def _function_command(payload: _Payload) -> str | None:
+    """Return the command of a function call, None when it is no command tool."""
+    field = _COMMAND_TOOLS.get(payload.name or "")
+    if field is None:
+        return None
+    try:
+        given = msgspec.json.decode(_text(payload.arguments))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+    return _command_text(_member(given, field))
+
+
+_COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
+"""The tools that run a command, and the argument that holds it."""
+
+
+def _local_shell_command(payload: _Payload) -> str | None:
+    return _command_text(_member(_value(payload.action), "command"))
+
+
+def _custom_command(payload: _Payload) -> str | None:
+    """Return the program of the tool ``exec``, where it runs a command."""
+    program = _text(payload.input) if payload.name == "exec" else ""
+    return program if "exec_command" in program else None
+
+
+def _command_text(command: Any) -> str:
+    if isinstance(command, list):
+        return " ".join(part for part in command if isinstance(part, str))
+    return command if isinstance(command, str) else ""
+
+
+_COMMANDS = {
+    "function_call": _function_command,
+    "local_shell_call": _local_shell_command,
+    "custom_tool_call": _custom_command,
+}
+
+
+# How a call ended: True failed, False did not, None does not say.
+
+_HEADER = (
+    "Chunk ID",
+    "Command",
+    "Exit code",
+    "Original token count",
+    "Process exited",
+    "Process running",
+    "Script ",
+    "Session ID",
+    "Total output lines",
+    "Wall time",
+)
+"""How a header begins."""
+_HEADER_LIMIT = 4096
+"""How many characters a header may have."""
+_EXIT = ("Exit code: ", "Process exited with code ")
+
+
+def _output_failed(payload: _Payload) -> bool | None:
+    output = payload.output
+    return None if output is UNSET else verdict_of(output)
+
+
+def verdict_of(output: msgspec.Raw) -> bool | None:
+    """Read the verdict off a tool's output, JSON as it is written: True when the call failed, None when it says none.
+
+    It stands in the header before ``Output:``, or in a JSON object as ``metadata.exit_code``, and nowhere else.
+    """
+    begins = bytes(memoryview(output)[:2])
+    if begins not in _BEGINNINGS and begins[:1] != b"[":
+        return None
+    found = _value(output)
+    text = "".join(_texts(found)) if isinstance(found, list) else found
+    return _json_verdict(text) if text.startswith("{") else header_verdict(text)
+
+
+_BEGINNINGS = frozenset(b'"' + letter.encode() for letter in "CEOPSTW{\\")
+"""How an output begins that may have a verdict: with a word of the header, with an object, or escaped."""
+
+
+def _texts(items: Any) -> Iterable[str]:
+    """Yield the first texts of a list of them, as many as a header may need."""
+    length = 0
+    for item in items:
+        text = item.get("text") if isinstance(item, dict) else None
+        if isinstance(text, str):
+            yield text
+            length += len(text)
+            if length >= _HEADER_LIMIT:
+                return
+
+
+def _json_verdict(text: str) -> bool | None:
+    try:
+        code = _member(msgspec.json.decode(text), "metadata", "exit_code")
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def header_verdict(text: str) -> bool | None:
+    """Read the verdict off the header of a text: the lines before ``Output:``. Text without a header has none."""
+    if not text.startswith(_HEADER):
+        return None
+    found: list[bool] = []
+    for line in text[:_HEADER_LIMIT].split("\n"):
+        said = line.rstrip()
+        if said == "Output:":
+            return any(found) if found else None
+        if said.startswith(_EXIT):
+            code = said.rpartition(" ")[2]
+            if said.removesuffix(code) in _EXIT and code.removeprefix("-").isdecimal():
+                found.append(code.strip("-0") != "")
+        elif said in ("Script completed", "Script failed"):
+            found.append(said == "Script failed")
+    return None
+
+
+def _patch_failed(payload: _Payload) -> bool | None:
+    success = _value(payload.success)
+    return not success if isinstance(success, bool) else None
+
+
+def _mcp_failed(payload: _Payload) -> bool | None:
+    result = _value(payload.result)
+    if not isinstance(result, dict):
+        return None
+    if "Err" in result:
+        return True
+    ended = result.get("Ok")
+    if "Ok" not in result:
+        return None
+    return _member(ended, "isError") is True or _member(ended, "is_error") is True
+
+
+_VERDICTS = {
+    "function_call_output": _output_failed,
+    "custom_tool_call_output": _output_failed,
+    "patch_apply_end": _patch_failed,
+    "mcp_tool_call_end": _mcp_failed,
+}
+
+
+class Boundary(NamedTuple):
+    """Where a replay ends: before the span of a number, and behind so many token counts."""
+
+    span: int = 0
+    counts: int = 0
+
+
+class _Fork(NamedTuple):
+    """A forked session that waits for its parent to be read."""
+
+    file: int
+    rows: Rows
+    here: list[bool]
+
+
+class CodexCounter:
+    """See :class:`~scoring.evidence.transcripts.harness.Counter`."""
+
+    def __init__(self, tally: Tally, ours: Ours, again: Again) -> None:
+        self._tally, self._ours, self._again = tally, ours, again
+        self._parents: dict[str, str] = {}
+        self._forks: list[_Fork] = []
+
+    def add(self, file: int, rows: Rows, whole: bool) -> str:
+        """Count a rollout; a forked one has to wait."""
+        own = own_meta(rows.spans)
+        forked = bool(own.parent) and own.parent != own.session
+        if forked:
+            self._parents[own.session] = own.parent
+        here = [whole or (bool(cwd) and self._ours(cwd)) for cwd in folders(rows.spans)]
+        if not any(here):
+            return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
+        if forked:
+            self._forks.append(_Fork(file, rows, here))
+        else:
+            self._count(file, rows, here, Boundary())
+        return ""
+
+    def finish(self) -> None:
+        """Count the forked sessions, now that their parents are known."""
+        for fork in self._forks:
+            self._count(fork.file, fork.rows, fork.here, self._boundary(fork.rows))
+        self._forks = []
+        self._tally.finish()
+
+    def _family(self, session: str) -> int:
+        """Return what stands for the session from which this one descends, as far as it is known."""
+        seen = {session}
+        while (parent := self._parents.get(session)) and parent not in seen:
+            session = parent
+            seen.add(session)
+        return key_of(session)
+
+    def _boundary(self, rows: Rows) -> Boundary:
+        """Find out where the replay at the beginning of a forked session ends."""
+        spans, own = rows.spans, own_meta(rows.spans)
+        turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
+        if own.born >= 0:
+            for n, born in turns:
+                if born >= own.born:
+                    return Boundary(span=n)
+            if turns and all(born >= 0 for _, born in turns):
+                return Boundary(span=len(spans))
+        mine = token_counts(rows)
+        if parents := self._again(own.parent):
+            return Boundary(counts=max(_common(mine, token_counts(parent)) for parent in parents))
+        late = (n for n, time in enumerate(rows.table(COUNT, 2)[1]) if time - own.time >= NS)
+        return Boundary(counts=next(late, len(mine)))
+
+    def _count(self, file: int, rows: Rows, here: list[bool], boundary: Boundary) -> None:
+        """Count what stands behind a boundary; what stands before it only sets the totals."""
+        tally, session = self._tally, own_meta(rows.spans).session
+        for counts, times in zip(here, _live_times(rows, boundary), strict=True):
+            if counts and times:
+                tally.cover(file, session, times)
+        family, everything = self._family(session), all(here) and boundary == Boundary()
+        for kind, columns in rows.tables.items():
+            spans, table, before = columns[0], [columns[1], *columns[3:]], columns[2]
+            if not everything:
+                live = [n >= boundary.span and seen >= boundary.counts for n, seen in zip(spans, before, strict=True)]
+                if kind in (TURN, REPEAT):  # a replay repeats what the parent has counted
+                    replayed = [here[n] and not counts for n, counts in zip(spans, live, strict=True)]
+                    tally.dropped(chosen(table[:1], replayed)[0])
+                table = chosen(table, [here[n] and counts for n, counts in zip(spans, live, strict=True)])
+            if kind == TURN:
+                tally.turns(*table)
+            elif kind == REPEAT:
+                tally.dropped(table[0])
+            elif kind != COUNT:
+                table[1] = array("q", [key and (hash((family, key)) or 1) for key in table[1]])
+                (tally.calls if kind == CALL else tally.verdicts)(table)
+
+
+def settled(rows: Rows) -> Rows:
+    """Work the turns out of the counts of a whole transcript, or of a part of which they are done again later."""
+    turns: list[tuple[int, ...]] = []
+    repeats: list[tuple[int, ...]] = []
+    running = Running()
+    for span, time, before, *counts in zip(*rows.table(COUNT, 4 + len(FIELDS)), strict=True):
+        tokens = running.next(*counts)
+        if tokens is None:
+            repeats.append((span, time, before))
+        else:
+            turns.append((span, time, before, *tokens))
+    for table, worked_out in ((TURN, turns), (REPEAT, repeats)):
+        rows.tables.pop(table, None)
+        if worked_out:
+            rows.tables[table] = columns_of(worked_out)
+    return rows
+
+
+class Running:
+    """The totals of a session, as they run."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: _Counts = (0, 0, -1, 0, -1, -1)
+
+    def next(
+        self, kind: int, given: int, cached: int, written: int, output: int, reasoning: int, total: int
+    ) -> Tokens | None:
+        """Take what an event counts and its counts; return the tokens of the turn it tells of, None if of none."""
+        given0, cached0, written0, output0, reasoning0, total0 = self._last
+        if kind == LAST:
+            return self._add(given, cached, written, output, reasoning, total)
+        states_written = written >= 0
+        if (
+            given < given0
+            or cached < cached0
+            or written < written0
+            or output < output0
+            or reasoning < reasoning0
+            or total < total0
+        ):
+            counts = given, cached, written, output, reasoning, total
+            now = tuple(old if new < 0 else new for new, old in zip(counts, self._last, strict=True))
+            given, cached, written, output, reasoning, total = now
+            if any(new < old for new, old in zip(now, self._last, strict=True)):  # a new count from zero
+                given0 = cached0 = output0 = 0
+                written0 = -1
+        self._last = given, cached, written, output, reasoning, total
+        given, cached, output = given - given0, cached - cached0, output - output0
+        written -= max(written0, 0)
+        if not states_written:
+            written = max(given - cached, 0)
+        return (output, given, cached, written) if given or cached or output or written else None
+
+    def _add(self, *counts: int) -> Tokens | None:
+        """Take the counts of one response alone."""
+        self._last = tuple(max(old, 0) + new if new >= 0 else old for new, old in zip(counts, self._last, strict=True))
+        given, cached, written, output = (max(count, 0) for count in counts[:4])
+        if counts[2] < 0:
+            written = max(given - cached, 0)
+        return (output, given, cached, written) if given or cached or output or written else None
+
+
+def own_meta(spans: Sequence[Span]) -> Span:
+    """Return how a session introduces itself: only the first time, since later ones are replayed."""
+    return next((span for span in spans if span.opens == META), Span())
+
+
+def folders(spans: Sequence[Span]) -> list[str]:
+    """Return, for each span, the folder it was done in; "" is not said."""
+    found: list[str] = []
+    cwd, own = "", own_meta(spans)
+    for span in spans:
+        if span.cwd and (span.opens == CONTEXT or span is own):
+            cwd = span.cwd
+        found.append(cwd)
+    return found
+
+
+def token_counts(rows: Rows) -> list[_Counts]:
+    """Return the counts of every event that has some, with what they count."""
+    return list(zip(*rows.table(COUNT, 4 + len(FIELDS))[3:], strict=True))
+
+
+def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
+    """Return how many items two sequences have in common at their beginning."""
+    pairs = zip(mine, others, strict=False)
+    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
+
+
+def _live_times(rows: Rows, boundary: Boundary) -> list[list[int]]:
+    """Return, for each span, the times of its lines behind a boundary, ascending."""
+    first, after = boundary.span, None
+    if boundary.counts:
+        spans, times, *_ = rows.tables[COUNT]
+        first, after = spans[boundary.counts - 1], times[boundary.counts - 1]
+    live = [sorted(times) if n >= first else [] for n, times in enumerate(rows.covers)]
+    if after is not None:
+        live[first] = [time for time in live[first] if time > after]
+    return live
+
+
+class Codex:
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
+
+    name = CODEX
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folders of sessions and of archived ones."""
+        named = environment.get("CODEX_HOME", "").strip()
+        home, origin = Path(named or "~/.codex").expanduser(), "CODEX_HOME" if named else "~/.codex"
+        return [
+            Home(home / "sessions", origin, "rollout-"),
+            Home(home / ARCHIVE, origin, "rollout-", archive=True),
+        ]
+
+    def claims(self, keys: Mapping[str, Any]) -> bool:
+        """Tell a line by its payload."""
+        return "payload" in keys and "message" not in keys
+
+    def joined(self, parts: Sequence[Rows]) -> Rows:
+        """Put the parts of one transcript together: totals run from one into the next."""
+        whole = Rows()
+        for part in parts:
+            counts = len(whole.table(COUNT, 1)[0])
+            tables = {
+                kind: [spans, times, array("q", [n + counts for n in before]), *columns]
+                for kind, (spans, times, before, *columns) in part.tables.items()
+            }
+            whole.extend(Rows(part.spans, part.covers, tables, part.skipped))
+        return settled(whole)
+
+    def reader(self) -> CodexReader:
+        """Return what reads a part of a transcript."""
+        return CodexReader()
+
+    def counter(self, tally: Tally, ours: Ours, again: Again) -> CodexCounter:
+        """Return what counts transcripts into a tally."""
+        return CodexCounter(tally, ours, again)

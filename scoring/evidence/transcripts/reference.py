@@ -1,0 +1,245 @@
+"""The short way through transcript lines: a typed decoding that looks at the few fields that count.
+
+Lines are decoded a block at a time, and one by one where a block has an odd one. The decoding vouches only for plain
+lines, and proves that they are plain:
+
+- every key of an object that matters is known, so none of them is another spelling of a field that counts: an object
+  with an unknown key is refused, and the key is learnt for the next line unless it is such a spelling;
+- every field that counts holds its type;
+- encoded again, the lines are as long as they were, so no key was given twice (the decoder keeps only the last, and
+  encoding can shorten a line but never lengthens it);
+- in a block, every line break stands between two objects and there is one object per line, so none is inside of one.
+
+All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`, whose result is the same by
+definition; a property test holds the two together. What is in other fields is only checked to be JSON.
+
+This is the one place where every line of every transcript passes, so it is written for speed, and results are plain
+tuples.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from scoring.evidence.transcripts.checks import is_test_command, reads_loop_state
+from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, PlainEvent, Turn
+from scoring.evidence.transcripts.times import timestamp_ns
+from scoring.evidence.transcripts.tokens import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn
+from scoring.numbers import INT_MAX, INT_MIN
+from scoring.text import fold
+
+_LINE_BREAKS = b"\r\n"
+_OPENING, _CLOSING = b"{}"
+_TEXT = str | None | UnsetType
+_COUNT = Annotated[int, msgspec.Meta(ge=INT_MIN, le=INT_MAX)] | None | UnsetType
+_OTHER = msgspec.Raw | UnsetType
+
+_FIELDS: dict[str, dict[str, Any]] = {
+    "usage": dict.fromkeys(CLAUDE_COUNTS, _COUNT),
+    "item": {"type": _TEXT, "name": _TEXT, "is_error": bool | None | UnsetType, "input": _OTHER},
+    "input": {"command": _TEXT, "file_path": _TEXT},
+    "tokens": dict.fromkeys(CODEX_COUNTS, _COUNT),
+}
+"""The fields that count, by the object they stand in; those of ``line``, ``message``, ``payload`` and ``info`` hold
+others and are put together in :func:`_structures`."""
+
+_HOLDERS = {
+    "line": ("type", "timestamp", "payload", "message"),
+    "message": ("role", "usage", "content"),
+    "payload": ("type", "info"),
+    "info": ("last_token_usage",),
+}
+_COUNTING = {kind: frozenset(fields) for kind, fields in (*_FIELDS.items(), *_HOLDERS.items())}
+
+_PLAIN_KEY = re.compile(r"[\w.:$@/ -]+")
+_MOST_KEYS = 500
+"""How many other keys are learnt; transcripts have a few dozen, and one that has more is read the exact way."""
+
+
+class LineReader:
+    """Reads transcript lines, and learns which keys they have beside those that count."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, None]] = {kind: {} for kind in _COUNTING}
+        encoder = msgspec.json.Encoder()
+        self._encode, self._encode_lines = encoder.encode, encoder.encode_lines
+        self._prepare()
+
+    def _prepare(self) -> None:
+        line, tool_input = _structures(self._known)
+        decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(line)
+        self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
+        self._decode_input: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(tool_input).decode
+
+    def read_block(self, block: bytes) -> list[PlainEvent]:
+        """Return what some whole lines contribute; the block ends with a line break."""
+        lines = _plain_lines(block)
+        if lines:
+            try:
+                found = self._decode_lines(block)
+                if len(found) == lines and len(self._encode_lines(found)) == len(block):
+                    event = self._event
+                    return [e for line in found if (e := event(line)) is not None]
+            except (msgspec.MsgspecError, ValueError, RecursionError, _OddLineError):
+                pass  # one of the lines is odd
+        read = self.read
+        return [e for line in block.split(b"\n") if (e := read(line)) is not None]
+
+    def read(self, line: bytes) -> PlainEvent | None:
+        """Return what a line contributes, or None when it contributes nothing."""
+        length = len(line)
+        while length and line[length - 1] in _LINE_BREAKS:
+            length -= 1
+        if not length:
+            return None
+        try:
+            found = self._decode(line)
+            if len(self._encode(found)) == length:
+                return self._event(found)
+        except msgspec.ValidationError:
+            self._learn(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError, _OddLineError):
+            pass
+        from scoring.evidence.transcripts.reference_exact import read_exactly  # few transcripts have odd lines
+
+        return read_exactly(line)
+
+    def _event(self, found: Any) -> PlainEvent | None:
+        stamp = found.timestamp
+        if type(stamp) is not str:
+            return None
+        time = timestamp_ns(stamp)
+        if time is None:
+            return None
+        message, payload = found.message, found.payload
+        if payload is not UNSET:
+            if message is not UNSET:
+                raise _OddLineError
+            counts = payload is not None and payload.type == "token_count" and payload.info
+            return time, COVERED, 0, 0, _codex_turn(counts) if counts else None
+        if message is UNSET or message is None:
+            return time, COVERED, 0, 0, None
+        content = message.content
+        if type(content) is str:  # neither view takes text for a list
+            return None
+        flags, calls, errors = COVERED, 0, 0
+        if type(content) is list:
+            for item in content:
+                kind = item.type
+                if kind == "tool_result":
+                    calls += 1
+                    errors += item.is_error is True
+                elif kind == "tool_use":
+                    if item.name == "Bash":
+                        flags |= BASH | TESTS if is_test_command(self._argument(item.input, "command")) else BASH
+                    elif item.name == "Read" and reads_loop_state(self._argument(item.input, "file_path")):
+                        flags |= LOOP_STATE
+        kind = found.type
+        if kind != "assistant" and kind != "user":
+            return time, flags, 0, 0, None
+        usage = message.usage
+        if usage is UNSET or usage is None:
+            return time, flags, calls, errors, None
+        turn = (
+            usage.input_tokens or 0,
+            usage.output_tokens or 0,
+            usage.cache_read_input_tokens or 0,
+            usage.cache_creation_input_tokens or 0,
+        )
+        return time, flags, calls, errors, turn
+
+    def _argument(self, given: Any, name: str) -> str:
+        """Return a field of a tool's input, which is decoded under the same guard as the line.
+
+        Raises:
+            msgspec.MsgspecError, _OddLineError: it is not plain.
+        """
+        if given is UNSET:
+            return ""
+        found = self._decode_input(given)
+        if len(self._encode(found)) != memoryview(given).nbytes:
+            raise _OddLineError
+        return getattr(found, name) or ""
+
+    def _learn(self, line: bytes) -> None:
+        """Take the keys of a line that are new and no spelling of a field that counts for the next lines."""
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return
+        new = {
+            (kind, key)
+            for kind, found in _objects(value)
+            for key in found
+            if key not in self._known[kind] and fold(key) not in _COUNTING[kind] and _PLAIN_KEY.fullmatch(key)
+        }
+        if new and sum(map(len, self._known.values())) + len(new) <= _MOST_KEYS:
+            for kind, key in new:
+                self._known[kind][key] = None
+            self._prepare()
+
+
+def _plain_lines(block: bytes) -> int:
+    """Return how many lines a block has, or 0 when a line break does not stand between two objects or at the end."""
+    if block[:1] != b"{" or block[-2:] != b"}\n":
+        return 0
+    lines, end, find = 1, len(block) - 1, block.find
+    at = find(b"\n")
+    while at != end:
+        if block[at - 1] != _CLOSING or block[at + 1] != _OPENING:
+            return 0
+        lines += 1
+        at = find(b"\n", at + 1)
+    return lines
+
+
+def _codex_turn(info: Any) -> Turn | None:
+    usage = info.last_token_usage
+    if not usage:
+        return None
+    return codex_turn(usage.input_tokens or 0, usage.cached_input_tokens or 0, usage.output_tokens or 0)
+
+
+class _OddLineError(Exception):
+    """The line is not plain."""
+
+
+def _structures(known: dict[str, dict[str, None]]) -> tuple[type, type]:
+    """Return how lines and tool inputs are decoded when these other keys are known."""
+
+    def structure(kind: str, fields: dict[str, Any]) -> Any:
+        names = {f"other_{n}": key for n, key in enumerate(known[kind])}
+        members = [(name, what, UNSET) for name, what in fields.items()]
+        others = [(name, _OTHER, UNSET) for name in names]
+        return msgspec.defstruct(
+            kind, [*members, *others], rename=names, forbid_unknown_fields=True, gc=False, omit_defaults=True
+        )
+
+    usage, item, tool_input, tokens = (structure(kind, fields) for kind, fields in _FIELDS.items())
+    content = list[item] | str | None | UnsetType  # type: ignore[valid-type]
+    message = structure("message", {"role": _TEXT, "usage": usage | None | UnsetType, "content": content})
+    info = structure("info", {"last_token_usage": tokens | None | UnsetType})
+    payload = structure("payload", {"type": _TEXT, "info": info | None | UnsetType})
+    holders = {"payload": payload | None | UnsetType, "message": message | None | UnsetType}
+    return structure("line", {"type": _TEXT, "timestamp": _TEXT, **holders}), tool_input
+
+
+def _objects(line: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Return the objects of a line in which fields that count may stand, with their kinds."""
+    message, payload = _member(line, "message"), _member(line, "payload")
+    content = message.get("content")
+    items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
+    info = _member(payload, "info")
+    found = [("line", line), ("message", message), ("usage", _member(message, "usage")), ("payload", payload)]
+    found += [("info", info), ("tokens", _member(info, "last_token_usage"))]
+    found += [("item", item) for item in items]
+    found += [("input", _member(item, "input")) for item in items if item.get("name") in ("Bash", "Read")]
+    return [(kind, value) for kind, value in found if isinstance(value, dict)]
+
+
+def _member(value: Any, name: str) -> dict[str, Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,277 @@
+"""Sums up what the harnesses tell, each deed once, over the windows of the iterations.
+
+The bounds of all windows cut time into slices; a window is some slices in a row. A deed that may be written several
+times is noted with its key until all files are read, and counts in the slice of its earliest copy. Few are written
+again in another file, so what is noted is held in columns, and only what has a copy is looked at one by one.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import compress, repeat
+from operator import or_
+from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.transcripts.events import COVERED, IterationWindow
+from scoring.evidence.transcripts.facts import HarnessFacts, ObservedFacts
+from scoring.evidence.transcripts.rows import Columns
+
+Tokens: TypeAlias = tuple[int, int, int, int]
+"""Tokens of a response: output, input, cache reads, cache creations."""
+
+_TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS = range(9)
+
+
+class Response(NamedTuple):
+    """One copy of an API response, or what is known of it from several.
+
+    ``request`` stands for the request (0: not said), ``main`` is whether a copy stands outside of side chains, ``rank``
+    orders copies: output, not of a side chain, then the other counts.
+    """
+
+    request: int
+    main: bool
+    time: int
+    copies: int
+    rank: tuple[int, bool, int, int, int]
+
+    def with_copy(self, other: "Response") -> "Response":
+        """Return what is known from both."""
+        return Response(
+            self.request or other.request,
+            self.main or other.main,
+            min(self.time, other.time),
+            self.copies + other.copies,
+            max(self.rank, other.rank),
+        )
+
+
+class Tally:
+    """The sums of one harness, slice by slice."""
+
+    def __init__(self, bounds: Sequence[int]) -> None:
+        """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
+        self._bounds = bounds
+        self._sums = [[0] * 9 for _ in range(len(bounds) + 1)]
+        self._sessions: list[set[str]] = [set() for _ in self._sums]
+        self._files: list[set[int]] = [set() for _ in self._sums]
+        self._responses: list[Columns] = []
+        self._calls: list[Columns] = []
+        self._verdicts: list[Columns] = []
+
+    def cover(self, file: int, session: str, times: Sequence[int]) -> None:
+        """Note that a file has lines of a session at these times, which ascend."""
+        for n, _, _ in self._slices(times):
+            self._sums[n][_FLAGS] |= COVERED
+            self._files[n].add(file)
+            if session:
+                self._sessions[n].add(session)
+
+    def turns(self, *columns: "array[int]") -> None:
+        """Count turns: their times, output, input, cache reads and cache creations."""
+        times, output, given, reads, creations = _by_first(columns)
+        for n, first, last in self._slices(times):
+            sums = self._sums[n]
+            sums[_TURNS] += last - first
+            sums[_INPUT] += sum(given[first:last])
+            sums[_OUTPUT] += sum(output[first:last])
+            sums[_READS] += sum(reads[first:last])
+            sums[_CREATIONS] += sum(creations[first:last])
+
+    def dropped(self, times: Iterable[int], counts: Iterable[int] = repeat(1)) -> None:
+        """Count what only repeats something else, by the time of what it repeats."""
+        for time, count in zip(times, counts, strict=False):
+            self._sums[bisect_left(self._bounds, time)][_DROPPED] += count
+
+    def responses(self, columns: Columns) -> None:
+        """Note copies of responses.
+
+        Their columns: times, keys of the ids, keys of the requests, whether in a side chain, how many copies this one
+        stands for, output, input, cache reads, cache creations. A response with the key 0 has no copies.
+        """
+        self._responses.append(columns)
+
+    def calls(self, columns: Columns) -> None:
+        """Note calls of tools: their times, keys (0: none), and the bits that they show."""
+        self._calls.append(columns)
+
+    def verdicts(self, columns: Columns) -> None:
+        """Note how calls of tools ended: times, keys (0: none), whether they failed; one failure decides."""
+        self._verdicts.append(columns)
+
+    def finish(self) -> None:
+        """Count what was noted, each deed once."""
+        single, several = _parted(self._responses)
+        for times, _, _, _, copies, *tokens in single:
+            self.turns(times, *tokens)
+            self.dropped(*_where_several(times, copies))
+        for copied in several:
+            for response in _told_apart(copied):
+                output, _, given, reads, creations = response.rank
+                counted = (response.time, output, given, reads, creations)
+                self.turns(*(array("q", (number,)) for number in counted))
+                self.dropped((response.time,), (response.copies - 1,))
+        single, several = _parted(self._calls)
+        single += [_as_columns((min(time for time, *_ in c), 0, _united(flags for *_, flags in c)) for c in several)]
+        for times, _, flags in map(_by_first, single):
+            for n, first, last in self._slices(times):
+                self._sums[n][_FLAGS] |= _united(set(flags[first:last]))
+        single, several = _parted(self._verdicts)
+        single += [_as_columns((min(time for time, *_ in c), 0, max(failed for *_, failed in c)) for c in several)]
+        for times, _, failed in map(_by_first, single):
+            for n, first, last in self._slices(times):
+                self._sums[n][_CALLS] += last - first
+                self._sums[n][_ERRORS] += sum(failed[first:last])
+        self._responses, self._calls, self._verdicts = [], [], []
+
+    def _slices(self, times: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+        """Yield the numbers of the slices in which times that ascend lie, and where each begins and ends in them."""
+        bounds, at, end = self._bounds, 0, len(times)
+        while at < end:
+            n = bisect_left(bounds, times[at])
+            last = bisect_right(times, bounds[n], at) if n < len(bounds) else end
+            yield n, at, last
+            at = last
+
+    def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
+        """Return what lies in the slices from ``first`` up to ``last``, or None when nothing does."""
+        sums, flags = [0] * 9, 0
+        for slice_sums in self._sums[first:last]:
+            flags |= slice_sums[_FLAGS]
+            sums = [one + two for one, two in zip(sums, slice_sums, strict=True)]
+        if not flags and not any(sums):
+            return None
+        sessions: set[str] = set().union(*self._sessions[first:last])
+        files: set[int] = set().union(*self._files[first:last])
+        turns, given, output, reads, creations, calls, errors, dropped, _ = sums
+        tokens = given, output, reads, creations
+        return HarnessFacts(name, len(sessions), len(files), turns, *tokens, calls, errors, dropped, flags)
+
+
+def chosen(columns: Sequence["array[int]"], mask: Sequence[bool]) -> Columns:
+    """Return the rows of a table for which a mask is true."""
+    return [array(column.typecode, compress(column, mask)) for column in columns]
+
+
+def _as_columns(rows: Iterable[tuple[int, int, int]]) -> Columns:
+    one, two, three = array("q"), array("q"), array("q")
+    for a, b, c in rows:
+        one.append(a)
+        two.append(b)
+        three.append(c)
+    return [one, two, three]
+
+
+def _by_first(columns: Sequence["array[int]"]) -> Sequence["array[int]"]:
+    """Return columns of one length sorted by the first; the same ones when they are sorted already."""
+    first = columns[0].tolist()
+    if first == sorted(first):
+        return columns
+    order = sorted(range(len(first)), key=first.__getitem__)
+    return [array(column.typecode, map(column.__getitem__, order)) for column in columns]
+
+
+def _united(flags: Iterable[int]) -> int:
+    return reduce(or_, flags, 0)
+
+
+def _where_several(times: "array[int]", copies: "array[int]") -> tuple[list[int], list[int]]:
+    """Return the times of what stands for several copies, and how many there are beside the one."""
+    if len(copies) == sum(copies):
+        return [], []
+    found = [(time, count - 1) for time, count in zip(times, copies, strict=True) if count > 1]
+    return [time for time, _ in found], [count for _, count in found]
+
+
+def _parted(tables: list[Columns]) -> tuple[list[Columns], list[list[tuple[int, ...]]]]:
+    """Part rows by their key, the second column: those whose key stands once, as tables, and the others by key.
+
+    Keys are the same in few rows, and most tables have none of them, so most are returned as they are.
+    """
+    seen: set[int] = set()
+    repeated: set[int] = set()
+    for columns in tables:
+        keys = set(columns[1])
+        if len(keys) < len(columns[1]):
+            once: set[int] = set()
+            repeated.update(key for key in columns[1] if key in once or once.add(key))  # type: ignore[func-returns-value]
+        repeated |= seen & keys
+        seen |= keys
+    repeated.discard(0)
+    if not repeated:
+        return tables, []
+    single: list[Columns] = []
+    several: dict[int, list[tuple[int, ...]]] = {key: [] for key in repeated}
+    for columns in tables:
+        if repeated.isdisjoint(columns[1]):
+            single.append(columns)
+            continue
+        mask = [key in repeated for key in columns[1]]
+        for row in zip(*chosen(columns, mask), strict=True):
+            several[row[1]].append(row)
+        single.append(chosen(columns, [not held for held in mask]))
+    return single, list(several.values())
+
+
+def _told_apart(copies: Iterable[tuple[int, ...]]) -> list[Response]:
+    """Return the responses that copies with one id are of.
+
+    Outside of side chains each request has its own response; a copy in a side chain, or one that names no request, is
+    a copy of what is there.
+    """
+    by_request: dict[int, Response] = {}
+    for time, _, request, side, count, output, *others in copies:
+        given, reads, creations = others
+        copy = Response(request, not side, time, count, (output, not side, given, reads, creations))
+        held = by_request.get(request)
+        by_request[request] = copy if held is None else held.with_copy(copy)
+    found = sorted(by_request.values())
+    anchors = [copy for copy in found if copy.main and copy.request] or [copy for copy in found if copy.main]
+    anchors = anchors or [copy for copy in found if copy.request] or found
+    first = anchors[0]
+    for copy in found:
+        if copy not in anchors:
+            first = first.with_copy(copy)
+    return [first, *anchors[1:]]
+
+
+class Tallies:
+    """The sums of all harnesses over some windows."""
+
+    def __init__(self, windows: Sequence[IterationWindow], names: Sequence[str]) -> None:
+        starts = {window.start for window in windows if window.start is not None}
+        self._windows = windows
+        self._bounds = sorted(starts | {window.end for window in windows})
+        self.of = {name: Tally(self._bounds) for name in names}
+        """The tally of each harness, by its name."""
+
+    def facts(self) -> list[ObservedFacts]:
+        """Return what lies in each window, in the order of the windows."""
+        return [self._sum(*self._slices(window)) for window in self._windows]
+
+    def everything(self) -> tuple[HarnessFacts, ...]:
+        """Return what lies in all of time, by harness."""
+        return self._sum(0, len(self._bounds) + 1).harnesses
+
+    def _slices(self, window: IterationWindow) -> tuple[int, int]:
+        first = 0 if window.start is None else bisect_left(self._bounds, window.start) + 1
+        return first, bisect_left(self._bounds, window.end) + 1
+
+    def _sum(self, first: int, last: int) -> ObservedFacts:
+        found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
+        harnesses = tuple(facts for facts in found if facts is not None)
+        flags = 0
+        for facts in harnesses:
+            flags |= facts.flags
+        return ObservedFacts(
+            sum(facts.turns for facts in harnesses),
+            sum(facts.input_tokens for facts in harnesses),
+            sum(facts.output_tokens for facts in harnesses),
+            sum(facts.cache_read_tokens for facts in harnesses),
+            sum(facts.cache_creation_tokens for facts in harnesses),
+            sum(facts.tool_calls for facts in harnesses),
+            sum(facts.tool_errors for facts in harnesses),
+            flags,
+            harnesses,
+        )

@@ -1,0 +1,131 @@
+"""The settings file that ``da-score init`` writes: every setting with a comment, and what was found while looking."""
+
+import json
+import os
+import textwrap
+from pathlib import Path
+
+from scoring.errors import NotARepositoryError, SettingsError, WriteError
+from scoring.files import write_atomically
+from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
+from scoring.text import printable
+from scoring.views.doctor.examination import Examination
+
+RUBRIC = "2.3.0"
+"""The rubric that a new settings file names: the one whose evidence rules fit real machines."""
+
+_WIDTH = 100
+
+MODE = 0o644
+"""Settings are part of a repository, for everybody to read."""
+
+
+def settings_text(seen: Examination, settings: Settings) -> str:
+    """Return the file.
+
+    Args:
+        seen: what was found under the rubric that the file will name.
+        settings: what the command line names; that is written as a setting, and the rest as a comment.
+    """
+    parts = [
+        _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),
+        _block(
+            "The rubric: which signals vote, and by which rules their evidence is read.",
+            f"rubric = {_quoted(RUBRIC)}",
+        ),
+        _block(_log_found(seen), _log_setting(seen, settings)),
+        _block(_trunk_found(seen), _setting("trunk", settings.trunk, _trunk_example(seen))),
+        _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(comment: str, *lines: str) -> str:
+    wrapped = textwrap.wrap(printable(comment), _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([*(f"# {line}" for line in wrapped), *lines])
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string; what JSON escapes TOML does too, but for DEL and half a pair of surrogates."""
+    escaped = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _setting(key: str, value: str | None, example: str) -> str:
+    return f"# {key} = {_quoted(example)}" if value is None else f"{key} = {_quoted(value)}"
+
+
+def _log_found(seen: Examination) -> str:
+    log = seen.log
+    place = _place(log.path, seen.repository.top_level or seen.repository.path)
+    if log.problem:
+        return f"Where the iteration log lies. There is none at {place} yet."
+    return f"Where the iteration log lies. Found at {place}: {len(log.iterations)} iterations."
+
+
+def _log_setting(seen: Examination, settings: Settings) -> str:
+    top = seen.repository.top_level or settings.repo_dir
+    usual = os.path.realpath(settings.iter_log_dir) == os.path.realpath(top / DEFAULT_LOG_DIR)
+    return _setting("iter-log-dir", None if usual else _place(settings.iter_log_dir, top), str(DEFAULT_LOG_DIR))
+
+
+def _place(path: Path, top: Path) -> str:
+    """Return a path as the file names it: relative to the repository where it lies in it."""
+    real, root = os.path.realpath(path), os.path.realpath(top)
+    return os.path.relpath(real, root) if real.startswith(root + os.sep) else real
+
+
+def _trunk_found(seen: Examination) -> str:
+    trunk = seen.repository.trunk
+    if trunk is None or trunk.commit is None:
+        why = trunk.how if trunk else "there is no repository"
+        return f"The branch on which work lands. None was found: {why}."
+    return f"The branch on which work lands. Found: {trunk.name}, {trunk.how}."
+
+
+def _trunk_example(seen: Examination) -> str:
+    trunk = seen.repository.trunk
+    return trunk.name if trunk and trunk.name else "main"
+
+
+def _transcripts_found(seen: Examination) -> str:
+    files = seen.transcripts.files
+    count = sum(not file.left_out for file in files)
+    told = f"{count} of {len(files)} transcripts found are of work in this repository"
+    return (
+        "Where transcripts are looked for: auto takes the harnesses' own places and counts the work done in this "
+        f"repository, none reads none; a list of folders counts whole. {told if files else 'None were found'}."
+    )
+
+
+def _transcript_settings(seen: Examination, settings: Settings) -> tuple[str, ...]:
+    top = seen.repository.top_level or settings.repo_dir
+    if settings.transcript_dirs:
+        folders = ", ".join(_quoted(_place(folder, top)) for folder in settings.transcript_dirs)
+        return ('# transcripts = "auto"', f"transcript-dir = [{folders}]")
+    return (
+        f"transcripts = {_quoted(settings.transcripts or 'auto')}",
+        '# transcript-dir = ["~/.claude/projects/-home-me-src-app"]',
+    )
+
+
+def write_settings(seen: Examination, text: str, force: bool) -> Path:
+    """Write the file into the repository's top level, and return where.
+
+    Raises:
+        NotARepositoryError: there is no repository to write it into.
+        SettingsError: there is such a file already, and ``force`` is not given.
+        WriteError: it cannot be written.
+    """
+    top = seen.repository.top_level
+    if top is None:
+        raise NotARepositoryError(seen.repository.problem)
+    path = top / SETTINGS_FILE
+    if not force and os.path.lexists(path):
+        raise SettingsError(f"{path}: is there already; --force replaces it, --print shows what would be written")
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as e:
+        raise WriteError(f"{path.parent}: cannot make the folder: {(e.strerror or str(e)).lower()}") from e
+    write_atomically(path, text.encode("utf-8"), mode=MODE)
+    return path

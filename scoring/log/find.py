@@ -1,0 +1,80 @@
+"""Finds iteration logs: in a repository, as a directory by itself, or anywhere below a folder of repositories."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import InputError
+from scoring.files import list_names, read_file
+from scoring.log.load import ARCHIVE_NAME, is_entry_name
+from scoring.log.settings import DEFAULT_LOG_DIR
+
+_PASSED_OVER = {".git", "node_modules", ".venv", "__pycache__"}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLog:
+    """An iteration log, and the repository it is about; None when its place does not tell."""
+
+    iter_log_dir: Path
+    repo_dir: Path | None
+
+
+def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
+    """Return the logs that some roots stand for, each once, in the order in which they are found.
+
+    Raises:
+        InputError: a root does not exist or holds no log.
+    """
+    found: dict[str, FoundLog] = {}
+    for root in roots:
+        logs = list(_logs_of(root))
+        if not logs:
+            raise InputError(
+                f"{root}: no iteration log here; name a repository with {DEFAULT_LOG_DIR}, a folder of such "
+                "repositories, or a log directory"
+            )
+        for log in logs:
+            found.setdefault(os.path.realpath(log.iter_log_dir), log)
+    return list(found.values())
+
+
+def _logs_of(root: Path) -> Iterator[FoundLog]:
+    if not root.is_dir():
+        raise InputError(f"{root}: no such directory")
+    if (root / DEFAULT_LOG_DIR).is_dir():
+        yield FoundLog(root / DEFAULT_LOG_DIR, root)
+    elif any(is_entry_name(name) or name == ARCHIVE_NAME for name in list_names(root)):
+        yield FoundLog(root, _repository_of(root))
+    else:
+        for folder, names, _ in os.walk(root):
+            names[:] = sorted(name for name in names if name not in _PASSED_OVER)
+            here = Path(folder)
+            if (here / DEFAULT_LOG_DIR).is_dir():
+                yield FoundLog(here / DEFAULT_LOG_DIR, here)
+                names.remove(DEFAULT_LOG_DIR.parts[0])
+
+
+def _repository_of(log: Path) -> Path | None:
+    """Return the repository of a log directory that lies in its usual place."""
+    parts = DEFAULT_LOG_DIR.parts
+    absolute = log.absolute()
+    return absolute.parents[len(parts) - 1] if absolute.parts[-len(parts) :] == parts else None
+
+
+def roots_from_file(path: Path) -> list[Path]:
+    """Read roots from a file, one per line; blank lines and lines that start with ``#`` are passed over.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        text = read_file(path).decode("utf-8", "surrogateescape")
+    except FileNotFoundError as e:
+        raise InputError(f"{path}: no such file") from e
+    lines = (line.strip() for line in text.splitlines())
+    try:
+        return [Path(line).expanduser() for line in lines if line and not line.startswith("#")]
+    except RuntimeError as e:  # the user that ~ names has no home
+        raise InputError(f"{path}: {e}") from e

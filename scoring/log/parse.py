@@ -1,0 +1,147 @@
+"""From one YAML document to one record: the two schemas, field by field (contract sections 1.1 and 1.2)."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from scoring.errors import YamlError
+from scoring.log.model import (
+    AgentInfo,
+    ImplBlock,
+    IterationRecord,
+    LinkedTrace,
+    ReviewBlock,
+    SelfAssessment,
+    TestAdded,
+    TokenUsage,
+    VerifierRecord,
+)
+from scoring.yamlread import TRUE_FLAGS, Node, Reader, Take, items_of, parse
+
+SCHEMA_FLAT, SCHEMA_NESTED = 1, 2
+
+_BUILT_IN: dict[Any, Take] = {
+    str: Reader.string,
+    int: Reader.integer,
+    float: Reader.number,
+    bool: Reader.boolean,
+    bool | None: Reader.flag,
+}
+
+
+def _fields(model: type[Any], *left_out: str, **others: Take) -> dict[str, Take]:
+    """Return how the fields of a model are taken: scalars by their type, the rest as given."""
+    taken = {name: _BUILT_IN[kind] for name, kind in model.__annotations__.items() if kind in _BUILT_IN}
+    return {name: take for name, take in taken.items() if name not in left_out} | others
+
+
+def _block(build: Callable[..., Any], fields: Mapping[str, Take]) -> Take:
+    def take(reader: Reader, node: Node) -> Any:
+        return build(**reader.struct(node, fields))
+
+    return take
+
+
+def _retrying(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return how a block with retries is built: with a note of whether there were any."""
+
+    def with_note(**values: Any) -> Any:
+        retries = values.pop("retries", None)
+        return build(**values, retries=retries or 0, retries_reported=retries is not None)
+
+    return with_note
+
+
+def _retries(reader: Reader, node: Node) -> int | None:
+    number = reader.integer(node)
+    return None if reader.is_null(node) else number
+
+
+def _tuple_of(take: Take) -> Take:
+    take_list = items_of(take)
+    return lambda reader, node: tuple(take_list(reader, node))
+
+
+_impl = _retrying(ImplBlock)
+_self_assessment = _block(SelfAssessment, _fields(SelfAssessment))
+
+_FLAT_IMPL = {
+    "summary": Reader.string,
+    "scope_note": Reader.string,
+    "retries": _retries,
+    "tests_added": Reader.integer,
+    "tests_total_pass": Reader.flag,
+    "self_assessment": _self_assessment,
+}
+_FLAT_NAMES = {"tests_added": "focused_tests_added"}
+
+_FLAT = _fields(IterationRecord, "checkpoint_at", **_FLAT_IMPL)
+
+_token_usage = _block(TokenUsage, _fields(TokenUsage))
+
+_verifier = _block(
+    _retrying(VerifierRecord),
+    _fields(
+        VerifierRecord,
+        "retries_reported",
+        retries=_retries,
+        tests_added_by_kind=_tuple_of(_block(TestAdded, _fields(TestAdded))),
+        linked_traces=_tuple_of(_block(LinkedTrace, _fields(LinkedTrace))),
+        self_assessment=_self_assessment,
+    ),
+)
+
+_NESTED = _fields(
+    IterationRecord,
+    agent=_block(AgentInfo, _fields(AgentInfo)),
+    session_tokens=lambda reader, node: None if reader.is_null(node) else _token_usage(reader, node),
+    impl=_block(
+        _impl,
+        _fields(ImplBlock, "tests_total_pass", "retries_reported", retries=_retries, self_assessment=_self_assessment),
+    ),
+    verifiers=_tuple_of(_verifier),
+    review=_block(ReviewBlock, _fields(ReviewBlock, failed_gates=_tuple_of(Reader.string))),
+)
+
+
+def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
+    """Read one iteration-log entry of either schema.
+
+    Args:
+        data: the entry's text.
+        true_flags: the spellings of a plain boolean that a tri-state flag takes for true.
+
+    Raises:
+        YamlError: broken YAML, a value that does not fit its field, or a ``schema_version`` other than 1 and 2.
+    """
+    node = parse(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
+    reader = Reader(true_flags)
+    given = {} if node is None else reader.struct(node, {"schema_version": Reader.integer})
+    version = given.get("schema_version")
+    if node is not None and version == SCHEMA_FLAT:
+        return flat_record(reader, node)
+    if node is not None and version == SCHEMA_NESTED:
+        return IterationRecord(**{"impl": _impl()} | reader.struct(node, _NESTED))
+    raise YamlError(
+        "schema_version is missing; write 1 (flat) or 2 (nested)"
+        if version is None
+        else f"schema_version {version} is not supported; write 1 (flat) or 2 (nested)"
+    )
+
+
+def flat_record(reader: Reader, node: Node) -> IterationRecord:
+    """Take a node as a schema-1 entry, whatever schema it names."""
+    values = reader.struct(node, _FLAT)
+    impl = {_FLAT_NAMES.get(name, name): values.pop(name) for name in _FLAT_IMPL if name in values}
+    return IterationRecord(**values | {"schema_version": SCHEMA_FLAT}, impl=_impl(**impl))
+
+
+def parse_archive(data: bytes, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
+    """Read ``historical.yaml``: a mapping with a list ``iterations`` of schema-1 entries.
+
+    Raises:
+        YamlError: broken YAML or a value that does not fit its field.
+    """
+    node = parse(data)
+    given = {} if node is None else Reader(true_flags).struct(node, {"iterations": items_of(flat_record)})
+    records: list[IterationRecord] = given.get("iterations", [])
+    return records

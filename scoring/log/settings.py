@@ -1,0 +1,247 @@
+"""Settings: where a command takes what its options do not say.
+
+The first place that sets a key wins: the command line, ``DA_SCORE_*`` variables, ``.agents/da-score.toml`` in the
+repository, ``[tool.da-score]`` in its ``pyproject.toml`` (contract section 5). Keys are the long options. Paths in a
+file are relative to the repository, and so is the default log; paths in variables and options are relative to the
+current directory.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rubric import RUBRIC_VERSION, is_rubric_file
+from scoring.errors import InputError, SettingsError
+from scoring.files import read_file
+
+DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
+"""Where an iteration log lies in its repository."""
+
+SETTINGS_FILE = Path(".agents/da-score.toml")
+PYPROJECT_FILE = Path("pyproject.toml")
+PYPROJECT_TABLE = "da-score"
+ENVIRONMENT_PREFIX = "DA_SCORE_"
+_VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a command works on, from wherever it was set.
+
+    ``transcripts`` is ``auto`` (the harnesses' own places) or ``none``; without it the rubric's rules decide, and
+    ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is found.
+    """
+
+    iter_log_dir: Path = DEFAULT_LOG_DIR
+    repo_dir: Path = Path()
+    transcript_dirs: tuple[Path, ...] = ()
+    transcripts: str | None = None
+    trunk: str | None = None
+    rubric: str = RUBRIC_VERSION
+    json: bool = False
+    cache_dir: Path | None = None
+    no_cache: bool = False
+    processes: int | None = None
+
+
+_TEXT, _PATH, _PATHS, _FLAG, _COUNT = "text", "a path", "a list of paths", "true or false", "a number above 0"
+_NAME, _WAY = "the name of a branch", "auto or none"
+TRANSCRIPTS = ("auto", "none")
+"""What may be said of transcripts instead of naming folders."""
+
+_KINDS = {
+    "iter-log-dir": _PATH,
+    "repo-dir": _PATH,
+    "transcript-dir": _PATHS,
+    "transcripts": _WAY,
+    "trunk": _NAME,
+    "rubric": _TEXT,
+    "json": _FLAG,
+    "cache-dir": _PATH,
+    "no-cache": _FLAG,
+    "processes": _COUNT,
+}
+_PERSONAL = {"cache-dir"}
+"""What a repository must not choose: a cache is trusted, and a checkout is not."""
+
+_TABLES = {"dr"}
+"""Tables of a settings file that belong to one command, which reads them by :func:`tables_of`."""
+
+_SHARED = _KINDS.keys() - _PERSONAL
+_ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
+
+
+def resolve_settings(
+    options: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+    files: bool = True,
+) -> Settings:
+    """Return the settings for some command-line options.
+
+    Args:
+        options: by long option name without dashes in front (``iter-log-dir``); None and () mean not given.
+        environment: the variables to look at; those of the process by default.
+        files: whether the repository's settings files are read.
+
+    Raises:
+        SettingsError: a file or variable sets something that is unknown or of the wrong kind.
+    """
+    given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
+    for key, value in given.items():
+        _check(key, value, f"--{key}", f"{value!r} is")
+    variables = _from_environment(os.environ if environment is None else environment)
+    repository = Path((variables | given).get("repo-dir", "."))
+    layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), ("the command line", given)]
+    settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR}
+    for where, layer in layers:
+        _lay_over(settings, layer, where)
+    return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
+
+
+def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> None:
+    """Let a stronger source win; folders of transcripts and ``transcripts`` say the same thing, so one drops the other.
+
+    Raises:
+        SettingsError: the source says to read no transcripts and names folders of them.
+    """
+    if layer.get("transcripts") == "none" and layer.get("transcript-dir"):
+        raise SettingsError(f"{where}: transcripts is none and transcript-dir names folders; give one of them")
+    if "transcripts" in layer or "transcript-dir" in layer:
+        settings.pop("transcripts", None)
+        settings.pop("transcript-dir", None)
+    settings.update(layer)
+
+
+def _typed(key: str, value: Any) -> Any:
+    kind = _KINDS[key]
+    if kind == _PATH:
+        return Path(value)
+    if kind in (_TEXT, _NAME, _WAY):
+        return str(value)
+    return tuple(Path(path) for path in value) if kind == _PATHS else value
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, kind in _KINDS.items():
+        name = ENVIRONMENT_PREFIX + key.upper().replace("-", "_")
+        text = environment.get(name, "")
+        if not text:
+            continue
+        if kind == _PATHS:
+            found[key] = tuple(path for path in text.split(os.pathsep) if path)
+        elif kind == _FLAG:
+            if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+                raise SettingsError(f"{name}: {text!r} is not true or false; use 1 or 0")
+            found[key] = text.lower() in ("1", "true", "yes", "on")
+        elif kind == _COUNT:
+            if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
+                raise SettingsError(f"{name}: {text!r} is not {kind}")
+            found[key] = int(text)
+        else:
+            _check(key, text, name, f"{text!r} is")
+            found[key] = text
+    return found
+
+
+def _check(key: str, value: Any, where: str, what: str) -> None:
+    """Refuse a text that its kind does not allow.
+
+    Raises:
+        SettingsError: naming where it was set.
+    """
+    kind = _KINDS[key]
+    if (kind == _WAY and value not in TRANSCRIPTS) or (kind == _NAME and not str(value).strip()):
+        raise SettingsError(f"{where}: {what} not {kind}")
+
+
+def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
+    """Return one table of a repository's settings files, with where it stands; the one that wins comes last.
+
+    Raises:
+        SettingsError: a settings file cannot be read.
+    """
+    shared, own = _file_tables(repository)
+    places = {
+        f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}.{name}]": shared,
+        f"{repository / SETTINGS_FILE}: [{name}]": own,
+    }
+    return [(where, table[name]) for where, table in places.items() if isinstance(table, dict) and name in table]
+
+
+def _from_files(repository: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return what the files of a repository set, the stronger one last, each with how errors name it."""
+    shared, own = _file_tables(repository)
+    places = (
+        (f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]", shared),
+        (str(repository / SETTINGS_FILE), own),
+    )
+    return [(where, _checked(given, repository, where)) for where, given in places]
+
+
+def _file_tables(repository: Path) -> tuple[Any, dict[str, Any]]:
+    """Return the settings of ``pyproject.toml`` and those of da-score's own file."""
+    own = _toml(repository / SETTINGS_FILE)
+    shared = _toml(repository / PYPROJECT_FILE, only_if=PYPROJECT_TABLE).get("tool", {})
+    return (shared.get(PYPROJECT_TABLE, {}) if isinstance(shared, dict) else {}), own
+
+
+def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
+    """Read a TOML file; empty when there is none, or when it does not speak of ``only_if``."""
+    try:
+        data = read_file(path)
+    except FileNotFoundError:
+        return {}
+    except InputError as e:
+        raise SettingsError(f"{e}; settings are a readable TOML file") from e
+    if only_if.encode() not in data:
+        return {}
+    import tomllib  # a repository without settings does not pay for it
+
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as e:
+        raise SettingsError(f"{path}: not TOML: {e}") from e
+
+
+def _place(repository: Path, path: str, where: str) -> Path:
+    """Return where a path in a settings file leads."""
+    try:
+        return repository / Path(path).expanduser()
+    except RuntimeError as e:  # the user that ~ names has no home
+        raise SettingsError(f"{where}: {path!r}: {e}") from e
+
+
+def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"{where}: not a table")
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in _TABLES:
+            continue
+        if key in _PERSONAL:
+            raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
+        if key not in _KINDS:
+            known = ", ".join(sorted(_SHARED))
+            raise SettingsError(
+                f"{where}: unknown setting {key!r}; known: {known}, and [{'], ['.join(sorted(_TABLES))}]"
+            )
+        kind = _KINDS[key]
+        if kind == _PATHS:
+            paths = [value] if isinstance(value, str) else value
+            if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+                raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
+            found[key] = tuple(_place(repository, path, where) for path in paths)
+        elif kind == _COUNT:
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
+            found[key] = value
+        elif not isinstance(value, bool if kind == _FLAG else str):
+            raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
+        else:
+            _check(key, value, where, f"{key} is {value!r},")
+            is_path = kind == _PATH or (key == "rubric" and is_rubric_file(str(value)))
+            found[key] = _place(repository, str(value), where) if is_path else value
+    return found

@@ -1,0 +1,1 @@
+"""Meters of deliberations. They know nothing of logs."""

@@ -1,0 +1,301 @@
+"""The transcript of a deliberation: its model, and how one is read from JSON or JSONL (contract section 6).
+
+Unknown keys are ignored, blank items are dropped, and rounds are put in the order of their numbers. What is asked for
+must be right: each error names the file, the line or round, and the field.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from scoring.errors import InputError, TranscriptError
+from scoring.files import SIZE_LIMIT, read_file
+from scoring.meters.faults import Repeating, checked, in_a_line, shown
+from scoring.meters.strictjson import decode, read_json
+
+HEADER, ROUND = "transcript_header", "round"
+"""The types of the lines that count in JSONL."""
+
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_LINES_SUFFIXES = (".jsonl", ".ndjson")
+
+
+def _is_unicode(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("string_unicode", "half a surrogate pair") from None
+    return text
+
+
+def _without_blank(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text for text in texts if text.strip())
+
+
+def _null_is_empty(value: Any) -> Any:
+    return () if value is None else value
+
+
+Text = Annotated[StrictStr, AfterValidator(_is_unicode)]
+Texts = Annotated[tuple[Text, ...], AfterValidator(_without_blank)]
+OptionalTexts = Annotated[Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+_M = TypeVar("_M", bound=_Model)
+
+
+class Outputs(_Model):
+    """What a round put out."""
+
+    claims: Texts = Field(description="The claims of the round, one statement each.")
+    open_questions: OptionalTexts = Field(default=(), description="Questions that are open at the end of the round.")
+    next_actions: OptionalTexts = Field(default=(), description="What is to be done next, one action each.")
+    decisions: OptionalTexts = Field(default=(), description="Decisions that were taken; not measured.")
+    citations: Any = Field(default=None, description="Sources, of any form; not measured.")
+    summary: Text | None = Field(default=None, description="The round in a few sentences; compared by level L2.")
+
+
+class Round(_Model):
+    """One round of a deliberation."""
+
+    round: StrictInt = Field(description="The number of the round; rounds are ordered by it, and each has its own.")
+    outputs: Outputs
+    inputs: Any = Field(default=None, description="What the round was given; not measured.")
+    telemetry: Any = Field(default=None, description="What the round cost; not measured.")
+
+
+class _Head(_Model):
+    """What a transcript says of itself beside its rounds."""
+
+    version: Any = Field(default=None, description="The version of the format.")
+    conversation_id: Any = Field(default=None, description="What the conversation is known by.")
+    topic: Text | None = Field(default=None, description="What the conversation is about.")
+
+
+class Transcript(_Head):
+    """A deliberation: one round at least, in the order of their numbers."""
+
+    rounds: Annotated[tuple[Round, ...], Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _order(cls, data: Any) -> Any:
+        """Put rounds that are rounds already in order, and refuse a number that is given twice."""
+        if not isinstance(data, Mapping) or not isinstance(rounds := data.get("rounds"), list | tuple):
+            return data
+        numbers = [number for item in rounds if (number := _number(item)) is not None]
+        for before, after in zip(ordered := sorted(numbers), ordered[1:], strict=False):
+            if before == after:
+                raise ValueError(f"round {after} is given twice; number every round once")
+        if len(numbers) != len(rounds):  # the field says what is wrong with the others
+            return data
+        return {**data, "rounds": tuple(sorted(rounds, key=lambda item: _number(item) or 0))}
+
+
+def _number(item: Any) -> int | None:
+    number = item.get("round") if isinstance(item, Mapping) else getattr(item, "round", None)
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+class HeaderLine(_Head):
+    """The line of a transcript in JSONL that says what it is about."""
+
+    type: Literal["transcript_header"]
+
+
+class RoundLine(Round):
+    """The line of one round in JSONL."""
+
+    type: Literal["round"]
+
+
+def transcript_schema() -> dict[str, Any]:
+    """Return the JSON schema of a transcript."""
+    return {"$schema": SCHEMA_DIALECT, **Transcript.model_json_schema()}
+
+
+def line_schema() -> dict[str, Any]:
+    """Return the JSON schema of a line of a transcript in JSONL; lines of other types are ignored."""
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[HeaderLine | RoundLine, Field(discriminator="type")])
+    return {"$schema": SCHEMA_DIALECT, "title": "Line of a transcript", **adapter.json_schema()}
+
+
+def read_transcript(path: Path | str) -> Transcript:
+    """Read a transcript from a file, JSON or JSONL.
+
+    Raises:
+        TranscriptError: there is no such file, or it is not a transcript.
+    """
+    try:
+        data = read_file(path)
+    except FileNotFoundError as e:
+        raise TranscriptError(f"{path}: no such file; name a transcript, JSON or JSONL") from e
+    except InputError as e:
+        raise TranscriptError(f"{e}; a transcript is a plain file of at most {SIZE_LIMIT >> 20} MiB") from e
+    return parse_transcript(decoded(data, str(path)), str(path))
+
+
+def decoded(data: bytes, source: str) -> str:
+    """Return the text of a transcript, which is UTF-8.
+
+    Raises:
+        TranscriptError: it is not; the text names the line.
+    """
+    try:
+        return decode(data, source)
+    except InputError as e:
+        raise TranscriptError(str(e)) from e
+
+
+def parse_transcript(text: str, source: str) -> Transcript:
+    """Read a transcript from text; ``source`` is named in errors.
+
+    It is JSONL when its first value has a ``type``, or is followed by another one; what cannot be told so is JSONL when
+    ``source`` ends with ``.jsonl``.
+
+    Raises:
+        TranscriptError: it is not a transcript.
+    """
+    if not text.strip():
+        raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
+    if _is_lines(text, source):
+        reader = LineReader(source)
+        reader.feed(text.split("\n"))
+        return reader.transcript()
+    document = _json(text, source)
+    if not isinstance(document, dict):
+        raise TranscriptError(f"{source}: {shown(document)} where an object with rounds belongs")
+    if "rounds" not in document:
+        raise TranscriptError(f"{source}: rounds: is missing; a transcript has a list of rounds")
+    rounds = document["rounds"]
+    if not isinstance(rounds, list):
+        raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
+    places: dict[int, str] = {}
+    found = []
+    for index, item in enumerate(rounds):
+        place = f"rounds[{index}]"
+        given = _parse_round(item, source, place if (number := _number(item)) is None else f"round {number}")
+        _claim_number(given.round, place, places, source)
+        found.append(given)
+    return _assemble(_without(document, "rounds"), found, source)
+
+
+def _is_lines(text: str, source: str) -> bool:
+    """Tell whether text is a line of JSON per round, by its first value."""
+    start = len(text) - len(text.lstrip())
+    try:
+        first, end = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        line, newline, _ = text[start:].partition("\n")
+        return source.endswith(_LINES_SUFFIXES) or bool(newline and _is_object(line))
+    alone = not text[end:].strip()
+    return isinstance(first, dict) and not (alone and "rounds" in first) and ("type" in first or not alone)
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+class LineReader:
+    """Takes the lines of a transcript in JSONL as they come; lines of other types and blank ones are ignored."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.rounds: list[Round] = []
+        self._header: dict[str, Any] = {}
+        self._places: dict[int, str] = {}
+        self._lines = 0
+
+    def feed(self, lines: Iterable[str]) -> None:
+        """Take whole lines.
+
+        Raises:
+            TranscriptError: one of them is not what it should be, or gives a round a second time.
+        """
+        for line in lines:
+            self._lines += 1
+            if line.strip():
+                self._take(line, f"line {self._lines}")
+
+    def _take(self, line: str, place: str) -> None:
+        value = _json(line, self.source, self._lines)
+        if not isinstance(value, dict):
+            raise TranscriptError(f"{self.source}: {place}: {shown(value)} where an object belongs")
+        kind = value.get("type")
+        if kind == ROUND:
+            given = _parse_round(value, self.source, place)
+            _claim_number(given.round, place, self._places, self.source)
+            self.rounds.append(given)
+        elif kind == HEADER:
+            _checked(HeaderLine, value, self.source, place)
+            self._header = self._header or value
+        elif kind is None and ("outputs" in value or "rounds" in value):
+            raise TranscriptError(f'{self.source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
+
+    def transcript(self) -> Transcript:
+        """Return what was taken so far.
+
+        Raises:
+            TranscriptError: there is no round yet.
+        """
+        return _assemble(self._header, self.rounds, self.source)
+
+
+def _parse_round(item: Any, source: str, place: str) -> Round:
+    if not isinstance(item, dict):
+        raise TranscriptError(f"{source}: {place}: {shown(item)} where an object with round and outputs belongs")
+    return _checked(Round, item, source, place)
+
+
+def _claim_number(number: int, place: str, places: dict[int, str], source: str) -> None:
+    before = places.setdefault(number, place)
+    if before != place:
+        raise TranscriptError(f"{source}: {place}: round {number} is given already by {before}; number each once")
+
+
+def _assemble(header: Mapping[str, Any], rounds: list[Round], source: str) -> Transcript:
+    if not rounds:
+        raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
+    fields = _checked(_Head, header, source, "")
+    return Transcript(rounds=tuple(rounds), **{name: getattr(fields, name) for name in _Head.model_fields})
+
+
+def _without(document: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object without one of its keys; that a key was given twice stays known."""
+    rest = [(name, value) for name, value in document.items() if name != key]
+    return Repeating(rest, document.repeated) if isinstance(document, Repeating) else dict(rest)
+
+
+def _checked(model: type[_M], value: Any, source: str, place: str) -> _M:
+    found, faults = checked(model, value, place)
+    if found is None:
+        raise TranscriptError(f"{source}: {in_a_line(faults)}")
+    return found
+
+
+def _json(text: str, source: str, line: int = 1) -> Any:
+    try:
+        return read_json(text, source, line)
+    except InputError as e:
+        raise TranscriptError(str(e)) from e

@@ -1,0 +1,109 @@
+"""Follows a transcript in JSONL while it grows, and scores it as rounds arrive."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scoring.errors import InputError, TranscriptError
+from scoring.files import read_file, reason
+from scoring.meters.dr.meter import DRResult
+from scoring.meters.dr.novelty import RoundNovelty
+from scoring.meters.dr.readiness import RoundReadiness
+from scoring.meters.dr.recommendation import Recommendation
+from scoring.meters.dr.transcript import LineReader, Round, Transcript, decoded
+
+
+class RoundScore(NamedTuple):
+    """What the meter says as of one round."""
+
+    novelty: RoundNovelty
+    readiness: RoundReadiness
+    recommendation: Recommendation
+
+
+class Watch:
+    """Is shown the whole of a growing transcript again and again, and tells of the rounds that it did not know.
+
+    A last line that is not complete is waited for. When what was read before is no longer the beginning, the file was
+    replaced, and everything is new. A round that arrives after a later one makes the later ones new as well.
+    """
+
+    def __init__(self, source: str, score: Callable[[Transcript], DRResult]) -> None:
+        self._source, self._score = source, score
+        self._read = b""
+        self._known: tuple[Round, ...] = ()
+        self.replaced = False
+        """Whether the last update found another file than the one before."""
+
+    def update(self, data: bytes, is_final: bool = False) -> list[RoundScore]:
+        """Return the rounds that are new, in order, each scored together with those before it.
+
+        Raises:
+            TranscriptError: a complete line is not what it should be; with ``is_final``, any line, or there is none.
+        """
+        whole = data if is_final else whole_lines(data)
+        self.replaced = not whole.startswith(self._read)
+        if self.replaced:
+            self._known = ()
+        self._read = whole
+        reader = LineReader(self._source)
+        reader.feed(decoded(whole, self._source).split("\n"))
+        if not reader.rounds and not is_final:
+            return []
+        transcript = reader.transcript()
+        same = _common_beginning(self._known, transcript.rounds)
+        self._known = transcript.rounds
+        if same == len(transcript.rounds):
+            return []
+        result = self._score(transcript)
+        rows = zip(result.novelty, result.readiness, result.recommendations, strict=True)
+        return [RoundScore(*row) for row in list(rows)[same:]]
+
+
+def whole_lines(data: bytes) -> bytes:
+    """Return the lines that are complete; the last one is, without a line feed, when it is an object of JSON."""
+    end = data.rfind(b"\n") + 1
+    try:
+        return data if isinstance(json.loads(data[end:]), dict) else data[:end]
+    except (ValueError, RecursionError):
+        return data[:end]
+
+
+def _common_beginning(one: tuple[Round, ...], other: tuple[Round, ...]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def contents_of(
+    path: Path, interval: float, must_exist: bool = False, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[tuple[bytes, bool]]:
+    """Yield the content of a file, at once and whenever it changed, and that this is not its end.
+
+    Args:
+        path: a plain file.
+        interval: how long to wait before looking again, in seconds.
+        must_exist: do not wait for a file that is not there.
+        sleep: waits.
+
+    Raises:
+        TranscriptError: the file cannot be read.
+    """
+    seen = None
+    while True:
+        try:
+            found = path.stat()
+            state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+            if state != seen:
+                data = read_file(path)
+                seen = state
+                yield data, False
+        except FileNotFoundError as e:
+            if must_exist:
+                raise TranscriptError(f"{path}: no such file; name a transcript in JSONL") from e
+            seen = None
+        except (OSError, ValueError) as e:
+            text = str(e) if isinstance(e, InputError) else f"{path}: {reason(e)}"
+            raise TranscriptError(f"{text}; watch a plain file") from e
+        sleep(interval)

@@ -1,0 +1,233 @@
+"""How a meeting is judged: weights, limits, thresholds and rules; presets as data, and files that inherit from them.
+
+What a config does not say it takes from the preset that its ``meeting_type`` names, else from ``default``: objects are
+filled in key by key, everything else is taken whole (contract section 7).
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field
+from pydantic_core import PydanticCustomError
+
+from scoring.errors import InputError, MeetingError
+from scoring.meters.configfile import SUFFIXES, read_config
+from scoring.meters.dr.thresholds import TOLERANCE
+from scoring.meters.faults import checked, dotted, shown
+from scoring.meters.meeting.records import Block, Name, RoundNumber, Share
+
+PRESETS = ("default", "tactical", "strategic")
+"""The configs that come with da-score, by name."""
+
+DEFAULT_PRESET = PRESETS[0]
+PRESETS_DIR = Path(__file__).parent / "presets"
+
+
+def _wrong(reason: str) -> PydanticCustomError:
+    return PydanticCustomError("nonsense", "{reason}", {"reason": reason})
+
+
+class Weights(Block):
+    """What each score counts in the completeness index."""
+
+    exploration: Share
+    convergence: Share
+    focus: Share
+    low_novelty: Share
+
+
+def _sum_to_one(weights: Weights) -> Weights:
+    total = weights.exploration + weights.convergence + weights.focus + weights.low_novelty
+    if abs(total - 1) > TOLERANCE:
+        raise _wrong(f"the weights sum to {total:g}, not 1")
+    return weights
+
+
+class RoundLimits(Block):
+    """How many rounds a meeting has, at least and at most."""
+
+    min_rounds: RoundNumber
+    max_rounds: RoundNumber
+
+
+def _in_order(limits: RoundLimits) -> RoundLimits:
+    if limits.min_rounds > limits.max_rounds:
+        raise _wrong(f"min_rounds {limits.min_rounds} is above max_rounds {limits.max_rounds}")
+    return limits
+
+
+class ScoreThresholds(Block):
+    """What a score must reach for an end, and what is good."""
+
+    min_to_allow_end: Share
+    target_good: Share
+
+
+class FocusThresholds(Block):
+    """What focus must reach, and what is good."""
+
+    min_acceptable: Share
+    target_good: Share
+
+
+class NoveltyThresholds(Block):
+    """From which recent novelty down a meeting repeats itself."""
+
+    novelty_floor_recent: Share
+
+
+class CompositeThresholds(Block):
+    """The completeness index from which an end is recommended."""
+
+    min_index_to_recommend_end: Share
+
+
+class ProgressThresholds(Block):
+    """What two rounds must gain to count as progress."""
+
+    min_delta_convergence_over_2_rounds: Share
+    min_delta_exploration_over_2_rounds: Share
+
+
+class Thresholds(Block):
+    """Every threshold, from 0 to 1."""
+
+    exploration: ScoreThresholds
+    convergence: ScoreThresholds
+    focus: FocusThresholds
+    novelty: NoveltyThresholds
+    composite: CompositeThresholds
+    progress: ProgressThresholds
+
+
+class CoverageRule(Block):
+    """No end before the required aspects, and a share of all, are deep. Switched off it requires nothing."""
+
+    enabled: bool
+    required_aspects_deep: list[Name]
+    min_fraction_deep_overall: Share
+
+
+class EarlyConsensusRule(Block):
+    """Agreement up to a round, without exploration, calls for another round on what is named here."""
+
+    enabled: bool
+    early_round_cutoff: RoundNumber
+    convergence_high: Share
+    exploration_low: Share
+    forced_next_round_focus: list[Name]
+
+
+class StalledRule(Block):
+    """A debate that repeats itself and does not move, from a round on, is brought to an end."""
+
+    enabled: bool
+    rounds_before_check: RoundNumber
+    low_novelty_recent: Share
+    min_delta_convergence_over_2_rounds: Share
+    action: Literal["prompt_resolution_or_park"]
+
+
+class LateRoundsRule(Block):
+    """From a round on, another one needs twice the progress."""
+
+    enabled: bool
+    from_round: RoundNumber
+
+
+class Rules(Block):
+    """The rules that can be switched off."""
+
+    require_exploration_coverage: CoverageRule
+    early_consensus_requires_extra_check: EarlyConsensusRule
+    stalled_debate_detection: StalledRule
+    late_rounds: LateRoundsRule
+
+
+class MeetingConfig(Block):
+    """How a meeting is judged. A file may leave out whatever it takes from its preset."""
+
+    version: Annotated[int, Field(ge=1, le=1)]
+    meeting_type: Name
+    weights: Annotated[Weights, AfterValidator(_sum_to_one)]
+    round_limits: Annotated[RoundLimits, AfterValidator(_in_order)]
+    thresholds: Thresholds
+    rules: Rules
+
+
+def find_meeting_config(name: str | Path) -> MeetingConfig:
+    """Return the config a user means: a preset by name, or a file (.json, .yaml, .toml), whole or partial.
+
+    Raises:
+        InputError: there is no such preset or file, or it cannot be read.
+        MeetingError: the file is no valid config; every fault names the field and the reason.
+    """
+    text = str(name)
+    if text in PRESETS:
+        return preset(text)
+    if not text.lower().endswith(SUFFIXES):
+        known = ", ".join(PRESETS)
+        raise InputError(f"{text}: no such config; name one of {known}, or a file ending with {', '.join(SUFFIXES)}")
+    data = read_config(text)
+    try:
+        return meeting_config(data)
+    except MeetingError as e:
+        raise MeetingError(*(f"{text}: {fault}" for fault in e.faults)) from e
+
+
+def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
+    """Return the config that some data stands for, with what it leaves out taken from its preset.
+
+    Raises:
+        MeetingError: it is not valid; every fault names the field and the reason.
+    """
+    if not isinstance(data, Mapping):
+        raise MeetingError(f"config: {shown(data)} where an object belongs")
+    kind = data.get("meeting_type")
+    base = _preset_data(kind) if isinstance(kind, str) and kind in PRESETS else _preset_data(DEFAULT_PRESET)
+    config, faults = checked(MeetingConfig, _filled(base, data), "config")
+    if config is None:
+        raise MeetingError(*map(str, faults))
+    return config
+
+
+@cache
+def preset(name: str) -> MeetingConfig:
+    """Return a preset by name.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if name not in PRESETS:
+        raise InputError(f"{name}: no such preset; there are {', '.join(PRESETS)}")
+    return meeting_config(_preset_data(name))
+
+
+def unknown_keys(block: BaseModel, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the keys of a config that have no meaning, as paths: perhaps they are misspelled."""
+    for key in block.model_extra or {}:
+        yield dotted((*path, key))
+    for name in type(block).model_fields:
+        value = getattr(block, name)
+        if isinstance(value, BaseModel):
+            yield from unknown_keys(value, (*path, name))
+
+
+def _preset_data(name: str) -> dict[str, Any]:
+    own = tomllib.loads((PRESETS_DIR / f"{name}.toml").read_text("utf-8"))
+    return own if name == DEFAULT_PRESET else _filled(_preset_data(DEFAULT_PRESET), own)
+
+
+def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with what it leaves out taken from another, key by key."""
+    filled = dict(base)
+    for key, value in own.items():
+        inherited = base.get(key)
+        if isinstance(inherited, Mapping) and isinstance(value, Mapping):
+            filled[key] = _filled(inherited, value)
+        else:
+            filled[key] = value
+    return filled

@@ -1,0 +1,309 @@
+"""A judge's record of one round: what it may hold, and how it is read (contract section 7).
+
+A field that the contract marks with ``?`` may be missing or null. Keys that nobody knows are kept and ignored.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from scoring.errors import InputError, MeetingError
+from scoring.files import SIZE_LIMIT, read_file
+from scoring.meters.faults import Fault, checked, shown
+from scoring.meters.strictjson import decode, read_values
+
+STDIN = "-"
+"""The name that stands for standard input."""
+
+_LARGEST = 10**9
+
+
+def _utf8(text: str) -> str:
+    """Refuse half of a surrogate pair, which a JSON escape can spell and no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("string_unicode", "not UTF-8") from None
+    return text
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(_utf8)]
+Name: TypeAlias = Annotated[Text, Field(pattern=r"\S")]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
+RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=_LARGEST)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Amount: TypeAlias = Annotated[float, Field(ge=0)]
+CoverageLevel: TypeAlias = Literal["none", "shallow", "deep"]
+Relevance: TypeAlias = Literal["core", "context", "off_topic"]
+Status: TypeAlias = Literal["must_continue", "continue_targeted", "ready_to_decide", "park_or_abort"]
+
+
+class Block(BaseModel):
+    """Part of a record or config: a number is a number and text is text, and unknown keys are kept."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow", allow_inf_nan=False, defer_build=True)
+
+
+class Summary(Block):
+    """What the round said, in short."""
+
+    round_brief: Text
+    key_new_points: list[Text]
+
+
+class Aspect(Block):
+    """How far one aspect of the decision has been explored."""
+
+    name: Name
+    coverage_level: CoverageLevel
+    notes: Text | None = None
+
+
+def _refuse_repeated(names: list[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise PydanticCustomError(
+                "repeated", "{name} is named {count} times", {"name": shown(name), "count": count}
+            )
+
+
+def _aspects_once(aspects: list[Aspect]) -> list[Aspect]:
+    _refuse_repeated([aspect.name for aspect in aspects])
+    return aspects
+
+
+class Exploration(Block):
+    """The aspects that the meeting has explored so far; no name stands here twice."""
+
+    aspects: Annotated[list[Aspect], AfterValidator(_aspects_once)]
+    exploration_score: float | None = None
+    missing_critical_aspects: list[Text] | None = None
+
+
+class ExpertPosition(Block):
+    """What one expert prefers at the end of the round, and how surely (0 to 1)."""
+
+    expert_id: Name
+    preferred_option: Name
+    confidence: Share
+    notes: Text | None = None
+
+
+def _experts_once(positions: list[ExpertPosition]) -> list[ExpertPosition]:
+    _refuse_repeated([position.expert_id for position in positions])
+    return positions
+
+
+class Convergence(Block):
+    """Where the experts stand, each of them once."""
+
+    options_considered: list[Text] | None = None
+    expert_positions: Annotated[list[ExpertPosition], AfterValidator(_experts_once)]
+    leading_option: Text | None = None
+    leading_option_support_fraction: float | None = None
+    leading_option_avg_confidence: float | None = None
+    convergence_score: float | None = None
+    disagreement_notes: Text | None = None
+
+
+class Annotation(Block):
+    """How much one message had to do with the decision."""
+
+    message_id: Text
+    speaker_id: Text
+    topic_relevance: Relevance
+    notes: Text | None = None
+
+
+class Focus(Block):
+    """How many messages were about the decision, about its background, and about neither."""
+
+    message_annotations: list[Annotation] | None = None
+    core_count: Count
+    context_count: Count
+    off_topic_count: Count
+    focus_score: float | None = None
+    focus_drift_notes: Text | None = None
+
+
+class Novelty(Block):
+    """How many points of the round were new, and how many had been made before."""
+
+    novel_points_count: Count
+    repeated_points_count: Count
+    novelty_score_overall: float | None = None
+    novelty_score_recent: Share | None = None
+    examples_novel_points: list[Text] | None = None
+    examples_repeated_points: list[Text] | None = None
+
+
+class CostTime(Block):
+    """What the meeting has used: money in any unit, time in minutes."""
+
+    round_index: int
+    max_rounds: int
+    estimated_cost_this_round: Amount
+    estimated_cost_cumulative: Amount
+    time_elapsed_minutes: Amount
+    time_budget_minutes: Amount
+
+
+class Composite(Block):
+    """The judge's own summing up; compared, never used."""
+
+    exploration_score: float
+    convergence_score: float
+    focus_score: float
+    low_novelty_score: float
+    weights_used: dict[str, float]
+    meeting_completeness_index: float
+
+
+class Recommendation(Block):
+    """The judge's own recommendation; its status is compared, its prompts are handed on."""
+
+    status: Status
+    rationale: list[Text]
+    next_round_focus_prompts: list[Text]
+
+
+class JudgeRecord(Block):
+    """One judge's record of one round of a deliberation."""
+
+    meeting_id: Text | None = None
+    round_index: RoundNumber
+    summary: Summary | None = None
+    exploration: Exploration
+    convergence: Convergence
+    focus: Focus
+    novelty: Novelty
+    cost_time: CostTime | None = None
+    composite: Composite | None = None
+    stop_continue_recommendation: Recommendation | None = None
+    user_confirmed: bool | None = None
+
+
+def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
+    """Read the records of a meeting from a JSON object, a JSON list or JSONL, sorted by round; ``-`` is standard input.
+
+    Raises:
+        InputError: there is no such file, or it is no plain file of a sane size.
+        MeetingError: it holds something else; every fault names the round, the field and the reason.
+    """
+    if str(source) == STDIN:
+        return parse_meeting_records(_standard_input(), "standard input")
+    return parse_meeting_records(_file(source), str(source))
+
+
+def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
+    """Read the records of a meeting from a judge's answer: JSON or JSONL and nothing else, sorted by round.
+
+    Raises:
+        MeetingError: it is anything else; every fault names ``source``, the place or round, the field and the reason.
+    """
+    try:
+        values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
+    except MeetingError:
+        raise
+    except InputError as e:
+        raise MeetingError(str(e)) from e
+    try:
+        return check_records(values)
+    except MeetingError as e:
+        raise MeetingError(*(f"{source}: {fault}" for fault in e.faults)) from e
+
+
+def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:
+    """Check the records of one meeting, given as models or plain data, and return them sorted by round.
+
+    Raises:
+        MeetingError: there is none, one is not valid, a round is given twice, or they are of several meetings.
+    """
+    given: list[Any] = list(items)
+    if not given:
+        raise MeetingError("no record; a meeting has one for each round")
+    records: list[JudgeRecord] = []
+    faults: list[Fault] = []
+    for number, item in enumerate(given, start=1):
+        record, wrong = _check(item, number)
+        faults += wrong
+        if record is not None:
+            records.append(record)
+    faults += [*_rounds_given_twice(given), *_other_meetings(given)]
+    if faults:
+        raise MeetingError(*map(str, faults))
+    return sorted(records, key=lambda record: record.round_index)
+
+
+def _file(path: Path | str) -> bytes:
+    try:
+        return read_file(path)
+    except FileNotFoundError as e:
+        raise InputError(f"{path}: no such file; name a judge's records, or - for standard input") from e
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise InputError("standard input: is closed")
+    try:
+        data = sys.stdin.buffer.read(SIZE_LIMIT + 1)
+    except OSError as e:
+        raise InputError(f"standard input: {(e.strerror or str(e)).lower()}") from e
+    if len(data) > SIZE_LIMIT:
+        raise InputError(f"standard input: larger than {SIZE_LIMIT >> 20} MiB")
+    return data
+
+
+def _check(item: Any, number: int) -> tuple[JudgeRecord | None, list[Fault]]:
+    if isinstance(item, JudgeRecord):
+        return item, []
+    if not isinstance(item, Mapping):
+        return None, [Fault(_where(item, number), "", f"{shown(item)} where an object belongs")]
+    return checked(JudgeRecord, item, _where(item, number))
+
+
+def _field(item: Any, name: str) -> Any:
+    if isinstance(item, JudgeRecord):
+        return getattr(item, name)
+    return item.get(name) if isinstance(item, Mapping) else None
+
+
+def _round(item: Any) -> int | None:
+    number = _field(item, "round_index")
+    known = isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LARGEST
+    return number if known else None
+
+
+def _where(item: Any, number: int) -> str:
+    """Name a record: by its round, or by its place where it has none."""
+    found = _round(item)
+    return f"record {number}" if found is None else f"round {found}"
+
+
+def _rounds_given_twice(items: list[Any]) -> list[Fault]:
+    places: dict[int, list[int]] = {}
+    for number, item in enumerate(items, start=1):
+        if (found := _round(item)) is not None:
+            places.setdefault(found, []).append(number)
+    return [
+        Fault(f"round {found}", "round_index", f"given {len(at)} times, in records {', '.join(map(str, at))}")
+        for found, at in places.items()
+        if len(at) > 1
+    ]
+
+
+def _other_meetings(items: list[Any]) -> list[Fault]:
+    named = [(n, item) for n, item in enumerate(items, start=1) if isinstance(_field(item, "meeting_id"), str)]
+    if not named:
+        return []
+    first = _field(named[0][1], "meeting_id")
+    return [
+        Fault(_where(item, n), "meeting_id", f"{shown(other)} is another meeting than {shown(first)}")
+        for n, item in named
+        if (other := _field(item, "meeting_id")) != first
+    ]

@@ -1,0 +1,348 @@
+"""The rules that give a round its status, each with its reasons in words, and the order in which they are asked.
+
+:data:`RULES` is that order, and :data:`OBSTACLES` is what keeps a meeting from ending. Every comparison is within 1e-9
+(contract section 7).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from scoring.meters.dr.thresholds import at_least, at_most, below, novelty_level, rounded
+from scoring.meters.meeting.config import MeetingConfig
+from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
+from scoring.meters.meeting.scores import Lead, Scores, deep_share
+from scoring.text import printable, quote
+
+Strength: TypeAlias = Literal["strong", "normal"]
+
+DOUBTS = "any remaining doubts or risks?"
+"""What is asked when the user did not confirm a decision that was ready."""
+
+_BEYOND_WORDS = 1e15
+
+LATE_FACTOR = 2
+"""How many times its progress minimum a late round must have gained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A round as the rules see it.
+
+    ``convergence_gain`` and ``exploration_gain`` are what the scores gained since two rounds before, None without that
+    round. ``unconfirmed`` tells that the round before was ready to decide and its user said no.
+    """
+
+    record: JudgeRecord
+    config: MeetingConfig
+    scores: Scores
+    levels: Mapping[str, CoverageLevel]
+    lead: Lead | None
+    convergence_gain: float | None
+    exploration_gain: float | None
+    unconfirmed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a rule says of a round: its status, why, one sentence for the facilitator, and a focus that it forces."""
+
+    status: Status
+    reasons: tuple[str, ...]
+    prompt: str
+    focus: tuple[str, ...] = ()
+    strength: Strength | None = None
+
+
+Obstacle: TypeAlias = Callable[[Situation], str | None]
+Rule: TypeAlias = Callable[[Situation], Decision | None]
+
+
+# What keeps a meeting from ending
+
+
+def too_few_rounds(s: Situation) -> str | None:
+    """Refuse an end before the least number of rounds."""
+    least = s.config.round_limits.min_rounds
+    return f"round {s.record.round_index} of at least {least}" if s.record.round_index < least else None
+
+
+def too_little_explored(s: Situation) -> str | None:
+    """Refuse an end with exploration below its minimum."""
+    return _too_low("exploration", s.scores.exploration, s.config.thresholds.exploration.min_to_allow_end)
+
+
+def coverage_unmet(s: Situation) -> str | None:
+    """Refuse an end while a required aspect is not deep or too few of all are, unless that is switched off."""
+    rule = s.config.rules.require_exploration_coverage
+    if not rule.enabled:
+        return None
+    shallow = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
+    share = deep_share(s.levels)
+    parts = [f"{names(shallow)} must be deep"] if shallow else []
+    if below(share, rule.min_fraction_deep_overall):
+        parts.append(
+            f"{words(share)} of all aspects are deep, at least {words(rule.min_fraction_deep_overall)} must be"
+        )
+    return "; ".join(parts) or None
+
+
+def too_little_agreed(s: Situation) -> str | None:
+    """Refuse an end with convergence below its minimum."""
+    return _too_low("convergence", s.scores.convergence, s.config.thresholds.convergence.min_to_allow_end)
+
+
+def off_topic(s: Situation) -> str | None:
+    """Refuse an end with focus below its minimum."""
+    return _too_low("focus", s.scores.focus, s.config.thresholds.focus.min_acceptable)
+
+
+MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
+"""What a meeting must go on for."""
+
+OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)
+"""What a meeting cannot end with; it may end where none of these holds."""
+
+
+def held(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]:
+    """Return the obstacles that hold, in words."""
+    return tuple(reason for obstacle in obstacles if (reason := obstacle(s)))
+
+
+def ending_allowed(s: Situation) -> bool:
+    """Tell whether the meeting may end with this round."""
+    return not held(OBSTACLES, s)
+
+
+# The rules
+
+
+def round_limit(s: Situation) -> Decision | None:
+    """Close the last round: decide if that is allowed, else record that there is no decision."""
+    most = s.config.round_limits.max_rounds
+    if s.record.round_index < most:
+        return None
+    last = f"round {s.record.round_index} of at most {most}"
+    if ending_allowed(s):
+        return Decision("ready_to_decide", (last, "ending is allowed"), f"This was the last round: {_choice(s)}.")
+    missing = held(OBSTACLES, s)
+    prompt = f'The rounds are used up: record "no decision", {_lacking(missing)}.'
+    return Decision("park_or_abort", (last, *missing), prompt)
+
+
+def early_consensus(s: Situation) -> Decision | None:
+    """Answer early agreement without exploration with another round, on what is commonly forgotten."""
+    rule = s.config.rules.early_consensus_requires_extra_check
+    if not rule.enabled or s.record.round_index > rule.early_round_cutoff:
+        return None
+    if below(s.scores.convergence, rule.convergence_high):
+        return None
+    gaps = []
+    if below(s.scores.exploration, rule.exploration_low):
+        gaps.append(f"exploration {words(s.scores.exploration)} is below {words(rule.exploration_low)}")
+    if untouched := [name for name in required_aspects(s) if s.levels.get(name, "none") == "none"]:
+        gaps.append(f"nothing has been said about {names(untouched)}")
+    if not gaps:
+        return None
+    agreed = f"early consensus: convergence {words(s.scores.convergence)} in round {s.record.round_index}"
+    focus = tuple(rule.forced_next_round_focus)
+    about = f" let us look at {names(focus)}" if focus else " let us test it once more"
+    return Decision("continue_targeted", (agreed, *gaps), f"Before we agree this early,{about}.", focus)
+
+
+def must_go_on(s: Situation) -> Decision | None:
+    """Go on after too few rounds, with too little explored, or with aspects that are not covered."""
+    reasons = held(MUST_GO_ON, s)
+    if not reasons:
+        return None
+    open_aspects = missing_aspects(s) or [name for name, level in s.levels.items() if level != "deep"]
+    about = f": let us go into {names(open_aspects)}" if open_aspects else ": let us use another round"
+    return Decision("must_continue", reasons, f"It is too early to end{about}.")
+
+
+def doubted(s: Situation) -> Decision | None:
+    """Ask for doubts when a meeting is ready again after the user did not confirm its decision."""
+    if not (s.unconfirmed and _recommended(s)):
+        return None
+    reason = "the round before was ready to decide and the user did not confirm"
+    return Decision("continue_targeted", (reason,), f"Before we decide: {DOUBTS}", (DOUBTS,))
+
+
+def ready(s: Situation) -> Decision | None:
+    """Decide when an end is allowed, little is new, and the index or both exploration and convergence are good."""
+    why = _recommended(s)
+    if not why:
+        return None
+    return Decision(
+        "ready_to_decide", why, f"We seem to be done: {_choice(s)}.", strength="strong" if _both_good(s) else "normal"
+    )
+
+
+def stalled(s: Situation) -> Decision | None:
+    """End a debate that repeats itself and does not converge."""
+    rule = s.config.rules.stalled_debate_detection
+    least = rule.min_delta_convergence_over_2_rounds
+    if not rule.enabled or s.record.round_index < rule.rounds_before_check or s.convergence_gain is None:
+        return None
+    if not (at_most(s.scores.novelty_recent, rule.low_novelty_recent) and below(s.convergence_gain, least)):
+        return None
+    reasons = (
+        f"stalled: {_novelty(s)}, at most {words(rule.low_novelty_recent)}",
+        f"convergence moved by {words(s.convergence_gain)} over two rounds, below {words(least)}",
+    )
+    return _decide_or_park(s, reasons, "We are repeating ourselves")
+
+
+def late_round(s: Situation) -> Decision | None:
+    """End with a late round that gained too little to be worth another."""
+    rule, least = s.config.rules.late_rounds, s.config.thresholds.progress
+    if not rule.enabled or s.record.round_index < rule.from_round:
+        return None
+    if s.exploration_gain is None or s.convergence_gain is None:
+        return None
+    exploration = LATE_FACTOR * least.min_delta_exploration_over_2_rounds
+    convergence = LATE_FACTOR * least.min_delta_convergence_over_2_rounds
+    if at_least(s.exploration_gain, exploration) or at_least(s.convergence_gain, convergence):
+        return None
+    reason = (
+        f"late: from round {rule.from_round} on, another round needs a gain over two rounds of {words(exploration)} in "
+        f"exploration or {words(convergence)} in convergence; there were {words(s.exploration_gain)} and "
+        f"{words(s.convergence_gain)}"
+    )
+    return _decide_or_park(s, (reason,), "Another round would gain too little")
+
+
+def go_on(s: Situation) -> Decision:
+    """Go on, on what is missing: no other rule applies."""
+    missing = held(OBSTACLES, s)
+    reasons = missing or ("ending is allowed", *_not_recommended(s))
+    open_aspects = missing_aspects(s)
+    if open_aspects:
+        about = f"let us go into {names(open_aspects)}"
+    elif too_little_agreed(s):
+        about = f"let us work out what divides us{_about_lead(s)}"
+    elif off_topic(s):
+        about = "let us come back to the decision"
+    else:
+        about = "let us follow up what is still new"
+    return Decision("continue_targeted", reasons, f"Another round is worth it: {about}.")
+
+
+RULES: Mapping[str, Rule] = {
+    "round_limit": round_limit,
+    "early_consensus": early_consensus,
+    "must_go_on": must_go_on,
+    "doubted": doubted,
+    "ready": ready,
+    "stalled": stalled,
+    "late_round": late_round,
+    "go_on": go_on,
+}
+"""Every rule by name, in order: the first one that says something decides. The last one always does."""
+
+
+def decide(s: Situation) -> tuple[str, Decision]:
+    """Return the rule that decides a round, and what it says."""
+    for name, rule in RULES.items():
+        if decision := rule(s):
+            return name, decision
+    raise AssertionError("the last rule always decides")
+
+
+# What the rules share
+
+
+def required_aspects(s: Situation) -> list[str]:
+    """Return the aspects that must be deep; none where the coverage rule is switched off."""
+    rule = s.config.rules.require_exploration_coverage
+    return list(dict.fromkeys(rule.required_aspects_deep)) if rule.enabled else []
+
+
+def missing_aspects(s: Situation) -> list[str]:
+    """Return the aspects that are required and not deep, and then any others at none."""
+    required = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
+    return [*required, *(name for name, level in s.levels.items() if level == "none" and name not in required)]
+
+
+def words(number: float) -> str:
+    """Return a number as reasons say it: with up to 4 places, and briefly when it is beyond all measure."""
+    if abs(number) >= _BEYOND_WORDS:
+        return f"{number:g}"
+    return f"{rounded(number):.4f}".rstrip("0").rstrip(".")
+
+
+def names(parts: Iterable[str]) -> str:
+    """Return names in a row, control characters escaped."""
+    return ", ".join(map(printable, parts))
+
+
+def _too_low(name: str, score: float, least: float) -> str | None:
+    return f"{name} {words(score)} is below its minimum of {words(least)}" if below(score, least) else None
+
+
+def _novelty(s: Situation) -> str:
+    recent = s.scores.novelty_recent
+    return f"recent novelty is {words(recent)} ({novelty_level(recent)})"
+
+
+def _repeats(s: Situation) -> bool:
+    return at_most(s.scores.novelty_recent, s.config.thresholds.novelty.novelty_floor_recent)
+
+
+def _complete(s: Situation) -> bool:
+    return at_least(s.scores.completeness, s.config.thresholds.composite.min_index_to_recommend_end)
+
+
+def _both_good(s: Situation) -> bool:
+    t = s.config.thresholds
+    return at_least(s.scores.exploration, t.exploration.target_good) and at_least(
+        s.scores.convergence, t.convergence.target_good
+    )
+
+
+def _recommended(s: Situation) -> tuple[str, ...]:
+    """Say why an end is recommended; nothing where it is not."""
+    if not (ending_allowed(s) and _repeats(s) and (_complete(s) or _both_good(s))):
+        return ()
+    t = s.config.thresholds
+    why = [f"ending is allowed and {_novelty(s)}, at most {words(t.novelty.novelty_floor_recent)}"]
+    if _complete(s):
+        mark = t.composite.min_index_to_recommend_end
+        why.append(f"completeness {words(s.scores.completeness)} reaches {words(mark)}")
+    if _both_good(s):
+        why.append("exploration and convergence both reach their targets")
+    return tuple(why)
+
+
+def _not_recommended(s: Situation) -> tuple[str, ...]:
+    """Say why no end is recommended although it is allowed."""
+    t = s.config.thresholds
+    why = []
+    if not _repeats(s):
+        why.append(f"{_novelty(s)}, above {words(t.novelty.novelty_floor_recent)}")
+    if not (_complete(s) or _both_good(s)):
+        mark = t.composite.min_index_to_recommend_end
+        why.append(f"completeness {words(s.scores.completeness)} is below {words(mark)}, and not both targets are met")
+    return tuple(why)
+
+
+def _decide_or_park(s: Situation, reasons: tuple[str, ...], opening: str) -> Decision:
+    if ending_allowed(s):
+        return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{opening}: {_choice(s)}.")
+    missing = held(OBSTACLES, s)
+    return Decision("park_or_abort", (*reasons, *missing), f'{opening}: record "no decision", {_lacking(missing)}.')
+
+
+def _choice(s: Situation) -> str:
+    return f"shall we decide{_about_lead(s)}, or does anybody object"
+
+
+def _about_lead(s: Situation) -> str:
+    if s.lead is None:
+        return ""
+    count = f"{s.lead.supporters} of {s.lead.experts} experts"
+    return f" on {quote(s.lead.option)} ({count}, mean confidence {words(s.lead.confidence)})"
+
+
+def _lacking(missing: Iterable[str]) -> str:
+    return f"since {'; '.join(missing)}"

@@ -1,0 +1,158 @@
+"""The scores of a round, each from 0 to 1, computed from the evidence in its record (contract section 7).
+
+What the judge states as a score is not looked at here, with one exception: the recent novelty of a file's first record,
+when the round before it is not in the file.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scoring.meters.dr.thresholds import above
+from scoring.meters.meeting.config import Weights
+from scoring.meters.meeting.records import (
+    CoverageLevel,
+    ExpertPosition,
+    Exploration,
+    Focus,
+    JudgeRecord,
+    Novelty,
+)
+
+CHECKLIST = (
+    "problem_clarity",
+    "objectives",
+    "options_alternatives",
+    "key_assumptions",
+    "risks_failure_modes",
+    "constraints",
+    "stakeholders_impact",
+    "dependencies_unknowns",
+)
+"""The aspects that every decision should be explored in; one that a record does not list is at none."""
+
+LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}
+"""What a coverage level counts in the exploration score."""
+
+CONTEXT = 0.5
+"""What a message about the background counts in the focus score; one about the decision counts 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of one round, each from 0 to 1."""
+
+    exploration: float
+    """How far the aspects have been explored: E."""
+    convergence: float
+    """How many experts are behind the leading option, and how surely: C."""
+    focus: float
+    """How much of what was said is about the decision: F."""
+    novelty: float
+    """The share of the round's points that are new: N."""
+    novelty_recent: float
+    """The same over this round and the one before."""
+    completeness: float
+    """The weighted index of the four, recent novelty counted by its lack: M."""
+    disagreement: float
+    """How evenly the experts are spread over the options they name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """The leading option, how many of how many experts prefer it, and how surely they do on average (0 to 1)."""
+
+    option: str
+    supporters: int
+    experts: int
+    confidence: float
+
+    @property
+    def support(self) -> float:
+        """The share of experts behind it."""
+        return self.supporters / self.experts
+
+
+def coverage(exploration: Exploration) -> dict[str, CoverageLevel]:
+    """Return the level of every aspect: the checklist, then what else the record lists, in its order."""
+    levels: dict[str, CoverageLevel] = dict.fromkeys(CHECKLIST, "none")
+    return levels | {aspect.name: aspect.coverage_level for aspect in exploration.aspects}
+
+
+def exploration_score(levels: Mapping[str, CoverageLevel]) -> float:
+    """Return the mean of what the levels count."""
+    return math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
+
+
+def deep_share(levels: Mapping[str, CoverageLevel]) -> float:
+    """Return the share of aspects that are deep."""
+    return sum(level == "deep" for level in levels.values()) / len(levels)
+
+
+def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
+    """Return the option with most experts, then the highest mean confidence, then named first; None without any."""
+    confidences: dict[str, list[float]] = {}
+    for position in positions:
+        confidences.setdefault(position.preferred_option, []).append(position.confidence)
+    best: Lead | None = None
+    for option, given in confidences.items():
+        lead = Lead(option, len(given), len(positions), math.fsum(given) / len(given))
+        if best is None or _leads(lead, best):
+            best = lead
+    return best
+
+
+def _leads(lead: Lead, other: Lead) -> bool:
+    if lead.supporters != other.supporters:
+        return lead.supporters > other.supporters
+    return above(lead.confidence, other.confidence)
+
+
+def convergence_score(lead: Lead | None) -> float:
+    """Return the share of experts behind the leading option times their mean confidence; 0 without experts."""
+    return lead.support * lead.confidence if lead else 0.0
+
+
+def disagreement(positions: Sequence[ExpertPosition]) -> float:
+    """Return the entropy of the experts' choices over that of an even spread; 0 when they name one option or none."""
+    counts = Counter(position.preferred_option for position in positions)
+    if len(counts) < 2:
+        return 0.0
+    shares = [count / len(positions) for count in counts.values()]
+    return min(1.0, -math.fsum(share * math.log(share) for share in shares) / math.log(len(counts)))
+
+
+def focus_score(focus: Focus) -> float:
+    """Return the share of messages about the decision, those about its background counted half; 1 without messages."""
+    messages = focus.core_count + focus.context_count + focus.off_topic_count
+    return (focus.core_count + CONTEXT * focus.context_count) / messages if messages else 1.0
+
+
+def novelty_score(*rounds: Novelty) -> float:
+    """Return the share of the points of some rounds that are new; 0 without points."""
+    novel = sum(part.novel_points_count for part in rounds)
+    points = novel + sum(part.repeated_points_count for part in rounds)
+    return novel / points if points else 0.0
+
+
+def recent_novelty(record: JudgeRecord, before: JudgeRecord | None, first: bool) -> float:
+    """Return the novelty of a round and the one ``before`` it.
+
+    Without that round it is what the ``first`` record of the file states, if it does, else the novelty of the round.
+    """
+    if before is not None:
+        return novelty_score(record.novelty, before.novelty)
+    stated = record.novelty.novelty_score_recent
+    return stated if first and stated is not None else novelty_score(record.novelty)
+
+
+def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights) -> Scores:
+    """Return the scores of a round; ``before`` is the record of the round before it, ``first`` as recent_novelty."""
+    e = exploration_score(coverage(record.exploration))
+    c = convergence_score(leading(record.convergence.expert_positions))
+    f = focus_score(record.focus)
+    recent = recent_novelty(record, before, first)
+    parts = (weights.exploration * e, weights.convergence * c, weights.focus * f, weights.low_novelty * (1 - recent))
+    spread = disagreement(record.convergence.expert_positions)
+    return Scores(e, c, f, novelty_score(record.novelty), recent, math.fsum(parts), spread)

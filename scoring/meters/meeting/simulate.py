@@ -1,0 +1,146 @@
+"""Makes up a deliberation from a seed and a few knobs, to see how a config behaves before it is trusted.
+
+The experts each begin with an option; in every round some of those who disagree come over to the leading one and the
+others grow surer, aspects are explored one level at a time, and what is new gets less. The same knobs give the same
+records on any machine: only ``random.Random.random`` is drawn from, and only sums, products and quotients are taken.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from scoring.errors import MeetingError
+from scoring.meters.meeting.config import MeetingConfig
+from scoring.meters.meeting.meter import score_meeting
+from scoring.meters.meeting.records import JudgeRecord, check_records
+from scoring.meters.meeting.scores import CHECKLIST
+from scoring.meters.meeting.verdict import MeetingVerdict
+
+OPTIONS = ("option_a", "option_b", "option_c")
+POINTS = 24
+"""The points that are made in each round, new ones and repeated ones."""
+MESSAGES = 16
+MOST_ROUNDS, MOST_EXPERTS = 100, 100
+
+
+@dataclass(frozen=True, slots=True)
+class MeetingKnobs:
+    """What a made deliberation is like.
+
+    ``seed`` is 0 or more; ``rounds`` and ``experts`` are counts from 1 to 100. The others are shares from 0 to 1:
+    ``agreement``, how likely somebody who disagrees comes over in a round, and how far doubts shrink; ``exploration``,
+    how likely an aspect goes a level deeper in a round; ``novelty_decay``, the part of what is new that each round
+    lacks of the one before; ``drift``, the part of the messages that are off topic.
+    """
+
+    seed: int = 0
+    rounds: int = 10
+    experts: int = 5
+    agreement: float = 0.3
+    exploration: float = 0.5
+    novelty_decay: float = 0.3
+    drift: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse what no meeting is like."""
+        if self.seed < 0:
+            raise MeetingError(f"seed is {self.seed}, below 0")
+        for name, most in (("rounds", MOST_ROUNDS), ("experts", MOST_EXPERTS)):
+            if not 1 <= getattr(self, name) <= most:
+                raise MeetingError(f"{name} is {getattr(self, name)}, not 1 to {most}")
+        for field in fields(self)[3:]:
+            if not 0 <= getattr(self, field.name) <= 1:
+                raise MeetingError(f"{field.name} is {getattr(self, field.name):g}, not 0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """When a config would end a meeting: its verdicts up to there, or all of them when it would not."""
+
+    config: str
+    verdicts: tuple[MeetingVerdict, ...]
+
+    @property
+    def last(self) -> MeetingVerdict | None:
+        """The verdict that ends the meeting, None when none does."""
+        return self.verdicts[-1] if self.verdicts[-1].ends else None
+
+
+def simulate_meeting(knobs: MeetingKnobs | None = None) -> list[JudgeRecord]:
+    """Make up the records of a deliberation, one for each round; the same ones for the same knobs.
+
+    Raises:
+        MeetingError: a knob is out of its range.
+    """
+    knobs = knobs or MeetingKnobs()
+    draw = random.Random(knobs.seed).random  # noqa: S311 - nothing to guess
+    levels = dict.fromkeys(CHECKLIST, 0)
+    choices = [_pick(OPTIONS, draw()) for _ in range(knobs.experts)]
+    doubts = [0.3 + 0.4 * draw() for _ in range(knobs.experts)]
+    new = 1.0
+    records = []
+    for number in range(1, knobs.rounds + 1):
+        leader = max(OPTIONS, key=choices.count)
+        for expert in range(knobs.experts):
+            converted, shrunk = draw() < knobs.agreement, 1 - knobs.agreement * draw()
+            if number > 1:
+                choices[expert] = leader if converted else choices[expert]
+                doubts[expert] *= shrunk
+        for name in CHECKLIST:
+            if draw() < knobs.exploration:
+                levels[name] = min(2, levels[name] + 1)
+        novel = _whole(POINTS * new * (0.8 + 0.2 * draw()))
+        off_topic = min(MESSAGES, _whole(MESSAGES * knobs.drift * (0.5 + draw())))
+        core = _whole((MESSAGES - off_topic) * (0.6 + 0.4 * draw()))
+        records.append(_record(knobs, number, levels, choices, doubts, novel, (core, off_topic)))
+        new *= 1 - knobs.novelty_decay
+    return check_records(records)
+
+
+def endings(records: Sequence[JudgeRecord], configs: Mapping[str, MeetingConfig]) -> list[Ending]:
+    """Return when each config, by the name it goes by, would end a meeting."""
+    return [Ending(name, _until_the_end(score_meeting(records, config))) for name, config in configs.items()]
+
+
+def _until_the_end(verdicts: list[MeetingVerdict]) -> tuple[MeetingVerdict, ...]:
+    end = next((n for n, verdict in enumerate(verdicts, start=1) if verdict.ends), len(verdicts))
+    return tuple(verdicts[:end])
+
+
+def _pick(items: Sequence[str], drawn: float) -> str:
+    return items[int(drawn * len(items))]
+
+
+def _whole(number: float) -> int:
+    return int(number + 0.5)
+
+
+def _record(
+    knobs: MeetingKnobs,
+    number: int,
+    levels: Mapping[str, int],
+    choices: Sequence[str],
+    doubts: Sequence[float],
+    novel: int,
+    messages: tuple[int, int],
+) -> dict[str, Any]:
+    core, off_topic = messages
+    return {
+        "meeting_id": f"simulated-{knobs.seed}",
+        "round_index": number,
+        "exploration": {
+            "aspects": [
+                {"name": name, "coverage_level": ("none", "shallow", "deep")[level]} for name, level in levels.items()
+            ]
+        },
+        "convergence": {
+            "options_considered": list(OPTIONS),
+            "expert_positions": [
+                {"expert_id": f"expert_{n}", "preferred_option": choice, "confidence": _whole(100 * (1 - doubt)) / 100}
+                for n, (choice, doubt) in enumerate(zip(choices, doubts, strict=True), start=1)
+            ],
+        },
+        "focus": {"core_count": core, "context_count": MESSAGES - core - off_topic, "off_topic_count": off_topic},
+        "novelty": {"novel_points_count": novel, "repeated_points_count": POINTS - novel},
+    }

@@ -1,0 +1,157 @@
+"""Reads JSON and JSONL as written: what is not JSON is refused with its place, and nothing is guessed.
+
+Most of it comes from language models. They like to put words or a code fence around their JSON, or a comma too many
+into it. A parser that forgives would sometimes read another thing than was meant.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.errors import InputError, MeetingError
+from scoring.meters.faults import mapping
+from scoring.text import cell
+
+_SPACE = " \t\n\r"
+_EXCERPT = 40
+_LONGEST_INTEGER = 400
+"""A whole number of more digits is beyond every float, and slow to read."""
+
+_FENCE = "```"
+_ALONE = "give the JSON alone"
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) <= _LONGEST_INTEGER else math.inf
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_int=_integer)
+
+
+def decode(data: bytes, source: str) -> str:
+    """Return the text of some bytes, without a byte-order mark.
+
+    Raises:
+        InputError: they are not UTF-8.
+    """
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        raise InputError(f"{source}: line {line}: not UTF-8; save the file as UTF-8") from e
+
+
+def read_json(text: str, source: str, line: int = 1) -> Any:
+    """Return the one JSON value of a text, which begins in a line; objects with a key that stands there twice know it.
+
+    Raises:
+        InputError: the text is anything else; the message has line, column and an excerpt.
+    """
+    whole = _Text(source, text, line)
+    value, end = whole.value()
+    whole.end(end)
+    return value
+
+
+def read_values(text: str, source: str) -> list[Any]:
+    """Return the values of a text: the items of a JSON list, a JSON value alone, or one from each line of JSONL.
+
+    Blank lines of JSONL are left out.
+
+    Raises:
+        InputError: the text is neither.
+        MeetingError: lines of JSONL are no JSON; it lists them all.
+    """
+    whole = _Text(source, text)
+    value, end = whole.value()
+    rest = _skip(text, end)
+    if rest < len(text) and isinstance(value, dict) and "\n" not in text[:end].strip(_SPACE) and "\n" in text[end:rest]:
+        return _values_of_lines(text, source)
+    whole.end(end)
+    return value if isinstance(value, list) else [value]
+
+
+def _values_of_lines(text: str, source: str) -> list[Any]:
+    values: list[Any] = []
+    faults: list[str] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip(_SPACE):
+            try:
+                values.append(read_json(line, source, number))
+            except InputError as e:
+                faults.append(str(e))
+    if faults:
+        raise MeetingError(*faults)
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Some text of a source, whose first line has a number there."""
+
+    source: str
+    text: str
+    line: int = 1
+
+    def value(self) -> tuple[Any, int]:
+        """Return the value that the text begins with, and where it ends."""
+        start = _skip(self.text, 0)
+        if start == len(self.text):
+            raise InputError(f"{self.source}: is empty; give JSON")
+        try:
+            value, end = _decoder.raw_decode(self.text, start)
+        except json.JSONDecodeError as e:
+            raise self._error(*_diagnosis(self.text, start, e)) from e
+        except RecursionError as e:
+            raise self._error(start, "nested too deep", "nothing that is read here goes so deep") from e
+        return value, end
+
+    def end(self, position: int) -> None:
+        """Refuse anything but white space from here on."""
+        rest = _skip(self.text, position)
+        if rest < len(self.text):
+            raise self._error(rest, *_after(self.text, rest))
+
+    def _error(self, position: int, what: str, remedy: str) -> InputError:
+        line = self.line + self.text.count("\n", 0, position)
+        begin = self.text.rfind("\n", 0, position) + 1
+        excerpt = self.text[position : position + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
+        near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
+        return InputError(f"{self.source}: line {line}, column {position - begin + 1}: {what}{near}; {remedy}")
+
+
+def _skip(text: str, position: int) -> int:
+    """Return where the next character stands that is no white space."""
+    while position < len(text) and text[position] in _SPACE:
+        position += 1
+    return position
+
+
+def _diagnosis(text: str, start: int, error: json.JSONDecodeError) -> tuple[int, str, str]:
+    """Return where the fault is, what it is, and what to do about it."""
+    here = _skip(text, error.pos)
+    if text.startswith(_FENCE, start):
+        return start, "a code fence around the JSON", _ALONE
+    if error.pos == start and text[here] not in "{[":
+        return start, "text that is no JSON", _ALONE
+    comma = error.pos if text[error.pos : error.pos + 1] == "," else len(text[:here].rstrip(_SPACE)) - 1
+    closer = _skip(text, comma + 1)
+    if text[comma] == "," and text[closer : closer + 1] in ("}", "]"):
+        return comma, f"a comma before the closing {text[closer]}", "JSON has none there, take it out"
+    if text.startswith(("//", "/*", "#"), here):
+        return here, "a comment", "JSON has none, take it out"
+    if text.startswith("'", here):
+        return here, "text in single quotes", 'JSON has double quotes (")'
+    if here >= len(text) or error.msg.startswith("Unterminated"):
+        return min(error.pos, len(text)), "the text ends within the JSON", "it was cut off, get all of it"
+    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", "mend it there"
+
+
+def _after(text: str, position: int) -> tuple[str, str]:
+    """Return what stands after the JSON, and what to do about it."""
+    if text.startswith(_FENCE, position):
+        return "a code fence after the JSON", _ALONE
+    if text[position] in "{[":
+        return "a second value", "put both into a list, or each on a line of its own"
+    return "text after the JSON", _ALONE

@@ -1,0 +1,182 @@
+"""What an examination means for the user, and what to do about each thing. Pure."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.text import spans
+from scoring.views.doctor.examination import Examination
+
+Level = Literal["problem", "note"]
+"""A problem costs evidence or stops a run; a note is good to know."""
+
+MERGE_TREE = (2, 38)
+"""The first git that can tell without a work tree whether a merge would change anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found, and what to do about it."""
+
+    topic: str
+    level: Level
+    what: str
+    advice: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return plain data."""
+        return {"topic": self.topic, "level": self.level, "what": self.what, "advice": self.advice}
+
+
+Rule = Callable[[Examination], Iterator[Finding]]
+
+
+def findings(seen: Examination) -> list[Finding]:
+    """Return everything worth saying of an examination: by topic, problems before notes."""
+    found = [finding for rule in RULES for finding in rule(seen)]
+    return sorted(found, key=lambda finding: finding.level != "problem")
+
+
+def _log(seen: Examination) -> Iterator[Finding]:
+    log = seen.log
+    if log.problem:
+        place = f"have your agent write its entries to {DEFAULT_LOG_DIR}, or name their folder with --iter-log-dir"
+        yield Finding("log", "problem", f"there is no iteration log to read: {log.problem}", place)
+    elif not log.iterations and not log.broken:
+        what = f"{log.path} holds no entry"
+        yield Finding(
+            "log", "problem", what, "an entry is a file iter-N.yaml; see the example that da-score demo makes"
+        )
+    for text in log.broken:
+        advice = "mend the entry, or move it out of the log: a run stops at it"
+        yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)
+
+
+def _repository(seen: Examination) -> Iterator[Finding]:
+    repository = seen.repository
+    if repository.problem:
+        advice = "run da-score inside the repository, or name it with --repo-dir: without it nothing can be scored"
+        yield Finding("repository", "problem", f"the repository cannot be read: {repository.problem}", advice)
+    if repository.git_version and repository.git_version < MERGE_TREE and seen.sources.policy.looks_around:
+        what = f"git is {'.'.join(map(str, repository.git_version))}, which cannot merge without a work tree"
+        yield Finding("repository", "note", what, "with git 2.38 or newer more work is found that landed by squash")
+
+
+def _trunk(seen: Examination) -> Iterator[Finding]:
+    repository, trunk = seen.repository, seen.repository.trunk
+    if repository.trunk_problem:
+        advice = "name a branch that is there, or fetch it; a run stops here"
+        yield Finding("trunk", "problem", repository.trunk_problem, advice)
+    if trunk is None:
+        return
+    if trunk.commit is None and not seen.sources.policy.looks_around:
+        what = "there is no local branch master, the only trunk that this rubric knows: nothing counts as landed"
+        yield Finding("trunk", "problem", what, "score under rubric 2.3.0, which finds the trunk that is there")
+    elif trunk.commit is None:
+        yield Finding(
+            "trunk", "problem", f"no trunk was found: {trunk.how}", "name it with --trunk, or in the settings"
+        )
+    if trunk.shallow:
+        what = "this is a shallow clone: what landed before its history begins cannot be told"
+        yield Finding("trunk", "problem", what, "fetch the whole history with git fetch --unshallow")
+
+
+def _entries(seen: Examination) -> Iterator[Finding]:
+    repository = seen.repository
+    if repository.unresolved:
+        numbers = spans(sorted(repository.unresolved))
+        advice = (
+            "fetch the branches that held them (git fetch --all); commits that were rewritten and then lost are known "
+            "by their summary alone, and have no window in the transcripts"
+        )
+        yield Finding("entries", "problem", f"the commits of these iterations are not here: {numbers}", advice)
+    if repository.without_commit:
+        what = f"these iterations name no commit: {spans(sorted(repository.without_commit))}"
+        yield Finding("entries", "problem", what, "write the SHA into the entry's commit when the iteration ends")
+
+
+def _transcripts(seen: Examination) -> Iterator[Finding]:
+    found, places = seen.transcripts, seen.sources.places
+    for root in found.roots:
+        if root.problem and (root.origin == "--transcript-dir" or root.problem != "no such directory"):
+            advice = "name the folder that holds them" if not root.harness else "make the folder readable"
+            advice = "nothing, if that harness was not used" if root.files == 0 and root.harness else advice
+            level: Level = "note" if root.harness else "problem"
+            yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
+    read = [file for file in found.files if not file.left_out]
+    if not found.roots:
+        how = "set transcripts to auto, or name folders with --transcript-dir"
+        if not seen.sources.policy.looks_around:
+            how = (
+                "name folders with --transcript-dir, or score under rubric 2.3.0, which looks in the harnesses' places"
+            )
+        yield Finding("transcripts", "problem", "no transcripts are read", how)
+    elif not read:
+        how = "work with an agent here first, or name the folders of its transcripts with --transcript-dir"
+        if places.auto and found.files:
+            how = f"those that were found are of other folders; if this repository moved, {how.partition(', or ')[2]}"
+        yield Finding("transcripts", "problem", "no transcript of work in this repository was found", how)
+    if seen.uncovered:
+        what = f"no transcript covers these iterations: {spans(seen.uncovered)}"
+        advice = (
+            "harnesses delete transcripts after some weeks: score in time with da-score hook install, which also keeps "
+            "what a score came from under rubric 2.3.0"
+        )
+        yield Finding("transcripts", "note", what, advice)
+
+
+_LINES = {
+    "half-written last line": "nothing: it is being written, and read the next time",
+    "over 16 MiB": "nothing: lines of this size hold pictures or whole files, and hardly ever tokens",
+}
+
+
+def _lines(seen: Examination) -> Iterator[Finding]:
+    for reason, count in seen.transcripts.lines_skipped.items():
+        advice = _LINES.get(reason, "nothing, if there are few; many point to a newer form of the harness's files")
+        yield Finding("transcripts", "note", f"{count} lines were skipped: {reason}", advice)
+
+
+_EVIDENCE = {
+    "landed": "write the commit into each entry, and see the trunk above",
+    "verifier": "list verifiers with a status in the entry, or set impl.tests_total_pass",
+    "tests": "set focused_tests_pass and tests_total_pass in the entry",
+    "correction_pressure": "write the number of retries into the entry, 0 included",
+    "scope": "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml, or write impl.scope_note",
+    "hook_outcomes": "have hooks write iter-N.hook-outcomes.yaml into the log",
+    "token_efficiency": "keep transcripts until the iteration is scored, or write session_tokens into the entry",
+    "diminishing_returns": "nothing, if no deliberation was held; otherwise save it as iter-N.dr.json in the log",
+}
+
+
+def _signals(seen: Examination) -> Iterator[Finding]:
+    for signal in seen.signals:
+        if signal.present < signal.total:
+            reasons = ", ".join(f"{reason} ({count})" for reason, count in signal.absent.items())
+            what = (
+                f"{signal.signal} is absent in {signal.total - signal.present} of {signal.total} iterations: {reasons}"
+            )
+            level: Level = "note" if signal.present or signal.signal == "diminishing_returns" else "problem"
+            yield Finding("signals", level, what, _EVIDENCE.get(signal.signal, "see the rubric's document"))
+
+
+def _rules(seen: Examination) -> Iterator[Finding]:
+    if not seen.sources.policy.looks_around:
+        what = (
+            f"rubric {seen.rubric.version} reads evidence as the reference does: folders named by hand without their "
+            "sub-folders, repeated responses counted again, and a trunk called master"
+        )
+        advice = "da-score doctor --rubric 2.3.0 shows what the corrected rules find here"
+        yield Finding("rubric", "note", what, advice)
+
+
+def _warnings(seen: Examination) -> Iterator[Finding]:
+    told = {f"transcript directory {root.path}: " for root in seen.transcripts.roots}
+    for text in seen.warnings:
+        if not text.startswith(tuple(told)):
+            yield Finding("reading", "note", text, "see what it names")
+
+
+RULES: Sequence[Rule] = (_log, _repository, _trunk, _entries, _transcripts, _lines, _signals, _rules, _warnings)
+"""What is looked for, in the order in which it is told."""

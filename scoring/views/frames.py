@@ -1,0 +1,83 @@
+"""The tables of a log as data frames, for notebooks: what ``da-score export`` writes, without a file between.
+
+>>> from scoring import frames                                      # doctest: +SKIP
+>>> frames.pandas("signals", ".agents/active/iteration-log", ".")   # doctest: +SKIP
+
+Arrow needs pyarrow (extra ``frames``), pandas needs nothing beside itself.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Unpack
+
+from rubric import Rubric, default_rubric
+from scoring.errors import InputError
+from scoring.policies.sources import Options
+from scoring.views.columns import TABLES, Row
+from scoring.views.examined import LogView
+from scoring.views.tables import table_rows
+from scoring.views.writers import arrow_schema, clean, require
+
+_PANDAS = {"text": "string", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}
+
+
+def rows(
+    table: str,
+    iter_log_dir: Path | str,
+    repo_dir: Path | str,
+    *transcript_dirs: Path | str,
+    rubric: Rubric | None = None,
+    recompute: bool = False,
+    **options: Unpack[Options],
+) -> Iterator[Row]:
+    """Yield the rows of one table of one log, as dictionaries of plain values.
+
+    Args:
+        table: ``iterations``, ``signals``, ``integrity`` or ``sessions``.
+        iter_log_dir: the directory with ``iter-N.yaml``.
+        repo_dir: the repository.
+        transcript_dirs: folders of transcript files.
+        rubric: scores what has no sidecar; the default rubric when None.
+        recompute: take no score from a sidecar.
+        options: how evidence is found and read.
+
+    Raises:
+        InputError: there is no such table.
+        LogError: the log cannot be loaded.
+        NotARepositoryError: ``repo_dir`` lies in no git work tree.
+    """
+    if table not in TABLES:
+        raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")
+    log, rubric = Path(iter_log_dir), rubric or default_rubric()
+    view = LogView(log, Path(repo_dir), tuple(map(Path, transcript_dirs)), rubric, recompute)
+    for name, row in table_rows(log, rubric, view.examine(**options)):
+        if name == table:
+            yield clean(row)
+
+
+def arrow(table: str, *log: Path | str, **how: Any) -> Any:
+    """Return one table as a ``pyarrow.Table``; arguments as for :func:`rows`.
+
+    Raises:
+        InputError: pyarrow is not installed, or as :func:`rows`.
+    """
+    require("frames", "pyarrow")
+    import pyarrow as pa
+
+    found = list(rows(table, *log, **how))
+    return pa.Table.from_pylist(found, schema=arrow_schema(TABLES[table]))
+
+
+def pandas(table: str, *log: Path | str, **how: Any) -> Any:
+    """Return one table as a ``pandas.DataFrame`` of nullable types; arguments as for :func:`rows`.
+
+    Raises:
+        InputError: pandas is not installed, or as :func:`rows`.
+    """
+    require("frames", "pandas")
+    import pandas as pd
+
+    found = list(rows(table, *log, **how))
+    return pd.DataFrame(
+        {c.name: pd.array([row[c.name] for row in found], dtype=_PANDAS[c.kind]) for c in TABLES[table]}
+    )

@@ -1,0 +1,361 @@
+"""The pictures of a report, drawn by matplotlib as SVG.
+
+Colours are places for the page's own: what is drawn in ``INK`` becomes ``var(--ink)``, so that one picture serves light
+and dark. Many points are drawn as one path of dots, which keeps a picture of thousands of them small.
+"""
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from scoring.signals.values import TOKEN_EFFICIENCY
+from scoring.text import cell, printable
+from scoring.views.report.digest import RESULTS, Digest, Line
+
+INK, FAINT, ACCENT, GOOD, FAIR, POOR, SECOND = (f"#0{n}0{n}0{n}" for n in range(1, 8))
+_VARIABLES = {
+    INK: "--ink",
+    FAINT: "--faint",
+    ACCENT: "--accent",
+    GOOD: "--good",
+    FAIR: "--fair",
+    POOR: "--poor",
+    SECOND: "--second",
+}
+_BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
+_MOST_LINKS = 1500
+_MOST_CHANGES = 20
+_FEW = 200
+_MOST_RULES = 15
+_RC: Any = {
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "da-score",
+    "font.size": 10,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+@contextmanager
+def _figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_RC), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser's fonts have it
+        figure = Figure(figsize=(width, height), layout="constrained")
+        figure.patch.set_alpha(0)
+        axes = figure.add_subplot()
+        axes.patch.set_alpha(0)
+        yield figure, axes
+
+
+def _svg(figure: Any, name: str, title: str, description: str) -> str:
+    """Return a figure as SVG to stand in a page: its colours those of the page, its ids its own, its meaning said."""
+    import html
+
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = text.replace(' target="_blank"', ' tabindex="-1"')  # the table has the same links, for the keyboard
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    for colour, variable in _VARIABLES.items():
+        text = text.replace(colour, f"var({variable})")
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
+    text = re.sub(r'(url\(|xlink:href=")#(?!iter-)', rf"\1#{name}-", text)
+    text = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", text, count=1)
+    text = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", text, count=1)
+    label = f'role="img" aria-labelledby="{name}-title {name}-desc"'
+    description = printable(description)
+    said = (
+        f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">{html.escape(description)}</desc>'
+    )
+    text = text.replace("<svg ", f"<svg {label} ", 1)
+    end = text.index(">", 0) + 1
+    return text[:end] + said + text[end:]
+
+
+def _dots(axes: Any, xs: Sequence[float], ys: Sequence[float | None], colour: str, size: float) -> None:
+    """Draw dots as one path: lines of no length with round ends."""
+    x: list[float] = []
+    y: list[float] = []
+    for a, b in zip(xs, ys, strict=True):
+        if b is not None:
+            x += [a, a, math.nan]
+            y += [b, b + 1e-9, math.nan]
+    axes.plot(x, y, color=colour, linewidth=size, solid_capstyle="round", clip_on=False)
+
+
+def _size(values: Sequence[float | None]) -> float:
+    """Return how large dots are, in points, so that many of them do not run together."""
+    return 4 if len(values) < 60 else 3 if len(values) < _FEW else 1.5
+
+
+def _ticks(axes: Any, lines: Sequence[Line], most: int) -> None:
+    """Write iteration numbers below an axis whose places count from 0."""
+    step = max(1, math.ceil(len(lines) / most))
+    places = list(range(0, len(lines), step))
+    axes.set_xticks(places, [str(lines[n].iteration) for n in places])
+    axes.set_xlim(-0.6, max(len(lines) - 0.4, 0.6))
+
+
+def smooth(values: Sequence[float | None], width: int) -> list[float]:
+    """Return the mean over the last ``width`` values that there are, at every place; nan where there are none."""
+    held: list[float] = []
+    found: list[float] = []
+    for value in values:
+        if value is not None:
+            held = [*held, value][-width:]
+        found.append(sum(held) / len(held) if held else math.nan)
+    return found
+
+
+def scores(digest: Digest) -> str:
+    """Draw the score of every iteration over the bands, with a trend, and where the rubric changes."""
+    lines = digest.lines
+    values = [line.value for line in lines]
+    with _figure(11, 3.6) as (figure, axes):
+        _bands(axes, digest)
+        axes.plot(range(len(lines)), smooth(values, 8), color=ACCENT, linewidth=1.8)
+        if len(lines) <= _MOST_LINKS:
+            _linked_dots(axes, lines)
+        else:
+            _dots(axes, range(len(lines)), values, INK, 1.6)
+        for place, version in digest.rubric_changes[:_MOST_CHANGES]:
+            axes.axvline(place - 0.5, color=INK, linestyle=":", linewidth=1)
+            axes.text(place - 0.4, 1.04, f"rubric {cell(version, 20)}", size=8, transform=axes.get_xaxis_transform())
+        axes.set_ylim(0, 1)
+        axes.set_ylabel("score")
+        axes.set_xlabel("iteration")
+        _ticks(axes, lines, 16)
+        mean = "no scores" if digest.mean is None else f"mean {digest.mean:.3f}"
+        changes = ", ".join(f"{version} from {lines[n].iteration}" for n, version in digest.rubric_changes)
+        return _svg(
+            figure,
+            "scores",
+            "Score of every iteration",
+            f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last eight scores. "
+            "The table of iterations has the same numbers.",
+        )
+
+
+def _bands(axes: Any, digest: Digest) -> None:
+    """Colour the bands of the rubric, and name them beside the axes."""
+    upper, beside = 1.0, axes.get_yaxis_transform()
+    for band in digest.rubric.bands:
+        axes.axhspan(band.min, upper, color=_BAND_COLOURS.get(band.name, FAINT), alpha=0.09, linewidth=0)
+        axes.text(1.005, (band.min + upper) / 2, band.name, transform=beside, va="center", size=9)
+        upper = band.min
+
+
+def _linked_dots(axes: Any, lines: Sequence[Line]) -> None:
+    """Draw a dot for every score, in the colour of its band, that leads to its breakdown."""
+    known = [(n, line) for n, line in enumerate(lines) if line.value is not None]
+    points = axes.scatter(
+        [n for n, _ in known],
+        [line.value for _, line in known],
+        s=50 if len(lines) < _FEW else 12,
+        color=[_BAND_COLOURS.get(line.band, INK) for _, line in known],
+        edgecolors="none",
+        zorder=3,
+        clip_on=False,
+    )
+    points.set_urls([f"#iter-{line.iteration}" for _, line in known])
+
+
+def signal(digest: Digest, name: str, label: str, number: int) -> str:
+    """Draw the sub-score of one signal over the iterations, with gaps where it is absent."""
+    values = [line.sub_scores.get(name) for line in digest.lines]
+    with _figure(3.6, 1.7) as (figure, axes):
+        places = list(range(len(values)))
+        axes.plot(places, smooth(values, 8), color=ACCENT, linewidth=1.2, alpha=0.8)
+        _dots(axes, places, values, INK, _size(values))
+        axes.set_ylim(-0.05, 1.05)
+        axes.set_yticks([0, 0.5, 1])
+        _ticks(axes, digest.lines, 6)
+        there = [v for v in values if v is not None]
+        mean = f"mean {sum(there) / len(there):.2f}" if there else "never present"
+        return _svg(
+            figure,
+            f"signal{number}",
+            f"{label}: sub-score over the iterations",
+            f"Present in {len(there)} of {len(values)} iterations, {mean}.",
+        )
+
+
+def presence(digest: Digest) -> str:
+    """Draw for every signal where it is present."""
+    signals = list(digest.signals)
+    with _figure(11, 0.5 + 0.32 * len(signals)) as (figure, axes):
+        for row, name in enumerate(signals):
+            axes.broken_barh(
+                list(_runs([line.sub_scores.get(name) is not None for line in digest.lines])),
+                (row - 0.35, 0.7),
+                color=ACCENT,
+                linewidth=0,
+            )
+        axes.set_yticks(range(len(signals)), [cell(name, 30) for name in signals])
+        axes.set_ylim(len(signals) - 0.4, -0.6)
+        _ticks(axes, digest.lines, 16)
+        shares = ", ".join(f"{name} {digest.presence(name):.0%}" for name in signals)
+        return _svg(figure, "presence", "Where each signal is present", f"Gaps are where the log is blind. {shares}.")
+
+
+def _runs(flags: Sequence[bool]) -> Iterator[tuple[float, float]]:
+    """Yield where runs of true begin, and how long they are."""
+    start: int | None = None
+    for n, flag in enumerate([*flags, False]):
+        if flag and start is None:
+            start = n
+        elif not flag and start is not None:
+            yield start - 0.5, n - start
+            start = None
+
+
+def integrity(digest: Digest) -> str:
+    """Draw claimed beside observed, on average, per role and signal."""
+    means = []
+    for summary in digest.integrity:
+        pairs = [
+            (claim.claimed, claim.observed)
+            for line in digest.lines
+            for claim in line.claims
+            if (claim.role, claim.signal) == (summary.role, summary.signal)
+            and claim.claimed is not None
+            and claim.observed is not None
+        ]
+        if pairs:
+            claimed = sum(claimed for claimed, _ in pairs) / len(pairs)
+            observed = sum(observed for _, observed in pairs) / len(pairs)
+            means.append((f"{summary.role}: {summary.signal}", claimed, observed))
+    with _figure(7, 0.7 + 0.4 * max(len(means), 1)) as (figure, axes):
+        for row, (_, claimed, observed) in enumerate(means):
+            axes.plot(
+                [claimed, observed], [row, row], color=POOR if observed < claimed else GOOD, linewidth=2, zorder=1
+            )
+        axes.scatter([m[1] for m in means], range(len(means)), color=SECOND, marker="D", s=40, label="claimed")
+        axes.scatter([m[2] for m in means], range(len(means)), color=ACCENT, s=46, label="observed")
+        axes.set_yticks(range(len(means)), [m[0] for m in means])
+        axes.set_ylim(len(means) - 0.4, -0.6)
+        axes.set_xlim(-0.03, 1.03)
+        if means:
+            axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        said = "; ".join(f"{name} claimed {a:.2f}, observed {b:.2f}" for name, a, b in means)
+        return _svg(figure, "integrity", "Claimed against observed, mean", said or "Nothing compares.")
+
+
+def hooks(digest: Digest) -> str:
+    """Draw how often each rule of the hook gates had each result; the fifteen with the most to say."""
+    rules = digest.rules[:_MOST_RULES]
+    with _figure(7, 0.7 + 0.3 * max(len(rules), 1)) as (figure, axes):
+        left = [0] * len(rules)
+        for result, colour in zip(RESULTS, (POOR, FAIR, GOOD, FAINT), strict=True):
+            counts = [results[result] for _, results in rules]
+            if any(counts):
+                axes.barh(range(len(rules)), counts, left=left, color=colour, label=result, height=0.7)
+            left = [a + b for a, b in zip(left, counts, strict=True)]
+        axes.set_yticks(range(len(rules)), [cell(rule, 40) for rule, _ in rules])
+        axes.set_ylim(len(rules) - 0.4, -0.6)
+        axes.set_xlabel("records")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        return _svg(figure, "hooks", "Hook outcomes by rule", "The table below has the same numbers.")
+
+
+def deliberations(digest: Digest) -> str:
+    """Draw the meter's score, the novelty of the last round and the readiness of every deliberation."""
+    found = digest.deliberated
+    with _figure(11, 2.4) as (figure, axes):
+        places = range(len(found))
+        for label, colour, marker, values in (
+            ("score", ACCENT, "o", [d.score for _, d in found]),
+            ("novelty of the last round", SECOND, "D", [d.novelty for _, d in found]),
+            ("readiness", GOOD, "s", [d.readiness for _, d in found]),
+        ):
+            there = [(n, value) for n, value in zip(places, values, strict=True) if value is not None]
+            axes.plot(*zip(*there, strict=True) if there else ((), ()), color=colour, linewidth=0.8, alpha=0.5)
+            axes.scatter(
+                [n for n, _ in there], [v for _, v in there], color=colour, marker=marker, s=26, label=label, zorder=3
+            )
+        axes.set_ylim(-0.05, 1.05)
+        _ticks(axes, [line for line, _ in found], 16)
+        axes.set_xlabel("iteration that has a deliberation")
+        axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        return _svg(
+            figure,
+            "deliberations",
+            "Deliberations: score, novelty and readiness",
+            f"{len(found)} of {len(digest.lines)} iterations have a deliberation, listed in the table below.",
+        )
+
+
+def corrections(digest: Digest) -> str:
+    """Draw retries, corrections by the user, and the share of tool calls that failed."""
+    lines = digest.lines
+    retries = [line.retries or 0 for line in lines]
+    users = [line.corrections or 0 for line in lines]
+    both = [a + b for a, b in zip(retries, users, strict=True)]
+    rates = [line.tool_errors for line in lines]
+    with _figure(11, 2.4) as (figure, axes):
+        places = range(len(lines))
+        how = {"step": "mid", "alpha": 0.75, "linewidth": 0}
+        axes.fill_between(places, 0, retries, color=SECOND, label="retries", **how)
+        axes.fill_between(places, retries, both, color=POOR, label="user corrections", hatch="///", **how)
+        axes.set_ylabel("times")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        _ticks(axes, lines, 16)
+        _failed_calls(axes, rates)
+        axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        known = [rate for rate in rates if rate is not None]
+        failed = f"; {sum(known) / len(known):.0%} of tool calls failed on average" if known else ""
+        return _svg(
+            figure,
+            "corrections",
+            "Correction pressure",
+            f"{sum(retries)} retries and {sum(users)} corrections by the user in {len(lines)} iterations{failed}.",
+        )
+
+
+def _failed_calls(axes: Any, rates: Sequence[float | None]) -> None:
+    """Draw shares of tool calls that failed, as dots with an axis of their own; nothing where none is known."""
+    known = [rate for rate in rates if rate is not None]
+    if not known:
+        return
+    other = axes.twinx()
+    other.spines["right"].set_visible(True)
+    other.patch.set_alpha(0)
+    _dots(other, range(len(rates)), [None if rate is None else rate * 100 for rate in rates], INK, _size(rates))
+    other.set_ylim(0, max(100 * max(known), 10))
+    other.set_ylabel("failed tool calls, % (dots)")
+
+
+def tokens(digest: Digest) -> str:
+    """Draw the cache hit rate of every iteration, and its trend."""
+    lines = digest.lines
+    rates = [line.sub_scores.get(TOKEN_EFFICIENCY) for line in lines]
+    there = [rate for rate in rates if rate is not None]
+    with _figure(11, 2.2) as (figure, axes):
+        places = list(range(len(lines)))
+        axes.plot(places, smooth(rates, 8), color=ACCENT, linewidth=1.6)
+        _dots(axes, places, rates, INK, _size(rates))
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_ylabel("cache hit rate")
+        _ticks(axes, lines, 16)
+        mean = f"mean {sum(there) / len(there):.2f}" if there else "never known"
+        return _svg(
+            figure,
+            "tokens",
+            "Token efficiency: share of the cached prompt that was read rather than written",
+            f"Known in {len(there)} of {len(lines)} iterations, {mean}.",
+        )

@@ -1,0 +1,312 @@
+"""What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rubric import BAND_UNSCORED, Rubric, SignalContribution
+from scoring.evidence.hooks import HookFileError, scored_hook_outcomes
+from scoring.signals.values import CORRECTION_PRESSURE, Deliberation, IntegrityObservation, SignalSet
+from scoring.text import as_utf8, cut
+from scoring.views.examined import Examined
+from scoring.views.integrity import IntegritySummary, summarize_integrity
+from scoring.views.tables import SessionRows
+from scoring.views.weakest import weakest
+
+_CORRECTIONS = re.compile(r"(-?\d{1,9}) retries, (-?\d{1,9}) user corrections(?:, (\d{1,3})% tool-error rate)?")
+RESULTS = ("remediate", "advise", "allow", "other")
+"""The results of hook gates, the gravest first; what the contract does not name is other."""
+_BEFORE = 5
+"""With how many iterations before it an iteration is compared to see whether it improved."""
+_NAME, _DETAIL = 200, 1000
+"""How many characters of a name and of a detail a report shows."""
+
+
+class Vote(NamedTuple):
+    """One row of a breakdown. ``weight`` is the effective weight; the nominal one where the signal is absent."""
+
+    signal: str
+    label: str
+    present: bool
+    sub_score: float
+    weight: float
+    contribution: float
+    detail: str
+
+
+class Claim(NamedTuple):
+    """What a role claimed about a signal, and what was observed; each in [0, 1], None where there is nothing."""
+
+    role: str
+    signal: str
+    claimed: float | None
+    observed: float | None
+    said: str
+    seen: str
+
+    @property
+    def delta(self) -> float:
+        """Observed minus claimed; 0 when they do not compare."""
+        return 0.0 if self.claimed is None or self.observed is None else self.observed - self.claimed
+
+
+class Deliberated(NamedTuple):
+    """What the diminishing-returns meter says of an iteration's deliberation.
+
+    ``score``, ``novelty`` (of the last round) and ``readiness`` are in [0, 1]; None when the transcript cannot be read,
+    for the reason that ``detail`` gives.
+    """
+
+    verdict: str
+    score: float | None
+    novelty: float | None
+    readiness: float | None
+    rounds: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One iteration in a report. ``value`` is None when it has no score; sub-scores are None where absent."""
+
+    iteration: int
+    task_id: str
+    date: str
+    session_id: str
+    rubric_version: str
+    value: float | None
+    band: str
+    origin: str
+    weight: float
+    weakest: str
+    sub_scores: dict[str, float | None]
+    rows: tuple[Vote, ...]
+    claims: tuple[Claim, ...]
+    retries: int | None = None
+    corrections: int | None = None
+    tool_errors: float | None = None
+    deliberation: Deliberated | None = None
+
+
+@dataclass(slots=True)
+class Digest:
+    """A log, as a report shows it."""
+
+    log: str
+    rubric: Rubric
+    lines: list[Line] = field(default_factory=list)
+    sessions: list[dict[str, Any]] = field(default_factory=list)
+    hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each rule of a hook gate had each result."""
+    integrity: list[IntegritySummary] = field(default_factory=list)
+
+    @property
+    def values(self) -> list[float]:
+        """The scores there are."""
+        return [line.value for line in self.lines if line.value is not None]
+
+    @property
+    def mean(self) -> float | None:
+        """Their mean."""
+        return sum(self.values) / len(self.values) if self.values else None
+
+    @property
+    def bands(self) -> dict[str, int]:
+        """How many iterations each band has, best first; bands of other rubrics and the unscored at the end."""
+        counts = Counter(line.band for line in self.lines)
+        known = [band.name for band in self.rubric.bands]
+        return {name: counts[name] for name in [*known, *sorted(counts.keys() - {*known, BAND_UNSCORED})]} | (
+            {BAND_UNSCORED: counts[BAND_UNSCORED]} if counts[BAND_UNSCORED] else {}
+        )
+
+    @property
+    def signals(self) -> dict[str, str]:
+        """The label of every signal that any score has, in the order in which they are met."""
+        return {row.signal: row.label for line in self.lines for row in line.rows}
+
+    def presence(self, signal: str) -> float:
+        """Return the share of iterations, 0 to 1, in which a signal is present."""
+        return sum(line.sub_scores.get(signal) is not None for line in self.lines) / (len(self.lines) or 1)
+
+    @property
+    def deliberated(self) -> list[tuple[Line, Deliberated]]:
+        """The iterations that have a DR transcript, with what the meter says of it."""
+        return [(line, line.deliberation) for line in self.lines if line.deliberation]
+
+    @property
+    def over_claims(self) -> list[tuple[Line, Claim]]:
+        """Every claim of more than was observed, the largest difference first."""
+        found = [(line, claim) for line in self.lines for claim in line.claims if claim.delta < 0]
+        return sorted(found, key=lambda pair: (pair[1].delta, -pair[0].iteration))
+
+    @property
+    def rules(self) -> list[tuple[str, dict[str, int]]]:
+        """Every rule of a hook gate with how often it had each result, those that remediated most first."""
+        counts: dict[str, dict[str, int]] = {}
+        for (rule, result), count in self.hooks.items():
+            counts.setdefault(rule, dict.fromkeys(RESULTS, 0))[result] = count
+        return sorted(counts.items(), key=lambda pair: (*(-pair[1][result] for result in RESULTS), pair[0]))
+
+    @property
+    def rubric_changes(self) -> list[tuple[int, str]]:
+        """Where, counted from 0, the rubric is another one than before, and which."""
+        found: list[tuple[int, str]] = []
+        for n, line in enumerate(self.lines):
+            if n == 0 or line.rubric_version != self.lines[n - 1].rubric_version:
+                found.append((n, line.rubric_version))
+        return found
+
+    def lowest(self, count: int = 5) -> list[Line]:
+        """Return the iterations with the lowest scores."""
+        return sorted((line for line in self.lines if line.value is not None), key=lambda line: line.value or 0)[:count]
+
+    def most_improved(self, count: int = 5) -> list[tuple[Line, float]]:
+        """Return the iterations that rose most over the mean of the five scores before them, and by how much."""
+        found: list[tuple[Line, float]] = []
+        before: list[float] = []
+        version = ""
+        for line in self.lines:
+            if line.value is None:
+                continue
+            if line.rubric_version != version:  # scores compare under one rubric only
+                before, version = [], line.rubric_version
+            if before:
+                found.append((line, line.value - sum(before) / len(before)))
+            before = [*before, line.value][-_BEFORE:]
+        return [pair for pair in sorted(found, key=lambda pair: -pair[1])[:count] if pair[1] > 0]
+
+    def snapshot(self) -> dict[str, list[Any]]:
+        """Return what the next report compares with: rubric version, value and band by iteration."""
+        return {str(line.iteration): [line.rubric_version, line.value, line.band] for line in self.lines}
+
+
+def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
+    """Go through a log and keep what a report needs.
+
+    Args:
+        log: the log directory, for its hook outcomes and to be named.
+        rubric: names the bands.
+        examined: the iterations, in order.
+    """
+    found = Digest(as_utf8(str(log)), rubric)
+    sessions, claims = SessionRows(log, rubric), _Claims()
+    for one in examined:
+        sessions.add(one)
+        found.lines.append(_line(one))
+        found.hooks.update(_hooks(log, one.record.iteration))
+        claims.add(one.signals)
+    found.sessions = list(sessions.rows())
+    found.integrity = claims.summary()
+    return found
+
+
+class _Claims:
+    """Keeps of every iteration the observations alone, until they are summed up."""
+
+    def __init__(self) -> None:
+        self._sets: list[SignalSet] = []
+
+    def add(self, signals: SignalSet) -> None:
+        self._sets.append(SignalSet(signals.iteration, {}, signals.objective, signals.integrity))
+
+    def summary(self) -> list[IntegritySummary]:
+        return summarize_integrity(self._sets)
+
+
+def _line(one: Examined) -> Line:
+    score, record = one.score, one.record
+    pressure = next((row.detail for row in score.breakdown if row.present and row.signal == CORRECTION_PRESSURE), "")
+    counts = _CORRECTIONS.match(pressure)
+    return Line(
+        iteration=score.iteration,
+        task_id=_short(record.task_id),
+        date=_short(record.date),
+        session_id=_short(record.agent.session_id),
+        rubric_version=_short(score.rubric_version),
+        value=score.value if score.scored else None,
+        band=_short(score.band),
+        origin=one.origin,
+        weight=score.coverage.weight,
+        weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
+        sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
+        rows=tuple(map(_vote, score.breakdown)),
+        claims=tuple(map(_claim, one.signals.integrity)),
+        retries=int(counts[1]) if counts else None,
+        corrections=int(counts[2]) if counts else None,
+        tool_errors=int(counts[3]) / 100 if counts and counts[3] else None,
+        deliberation=_deliberated(one.signals.deliberation),
+    )
+
+
+def _vote(row: SignalContribution) -> Vote:
+    weight = row.effective_weight if row.present else row.nominal_weight
+    detail = _short(row.detail, _DETAIL)
+    return Vote(row.signal, _short(row.label), row.present, row.sub_score, weight, row.contribution, detail)
+
+
+def _claim(found: IntegrityObservation) -> Claim:
+    claimed, observed = found.claimed, found.observed
+    return Claim(
+        str(found.role),
+        str(found.signal),
+        claimed.sub_score if claimed.present else None,
+        observed.sub_score if observed.present else None,
+        _short(claimed.detail, _DETAIL),
+        _short(observed.detail, _DETAIL),
+    )
+
+
+def _deliberated(found: Deliberation | None) -> Deliberated | None:
+    if found is None:
+        return None
+    detail, meter = _short(found.value.detail, _DETAIL), found.meter
+    if meter is None:
+        return Deliberated("unreadable", None, None, None, 0, detail)
+    of_last = meter["components"]
+    return Deliberated(
+        meter["stop_recommendation"]["signal"],
+        meter["score"],
+        of_last["novelty_rate"],
+        of_last["action_readiness"],
+        len(meter["novelty_by_round"]),
+        detail,
+    )
+
+
+def _short(text: str, width: int = _NAME) -> str:
+    return cut(as_utf8(text), width)
+
+
+def _hooks(log: Path, iteration: int) -> Iterable[tuple[str, str]]:
+    try:
+        outcomes = scored_hook_outcomes(log, iteration) or []
+    except HookFileError:
+        return []
+    return [(_short(o.rule_id), o.result if o.result in RESULTS else "other") for o in outcomes]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What is different since the last report: iteration, and its score before and now (None: there was none)."""
+
+    new: list[Line]
+    moved: list[tuple[Line, float | None]]
+    gone: list[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.moved or self.gone)
+
+
+def changes(now: Sequence[Line], before: dict[str, list[Any]]) -> Changed:
+    """Compare a report's iterations with the snapshot of an earlier one."""
+    new = [line for line in now if str(line.iteration) not in before]
+    moved = [
+        (line, before[str(line.iteration)][1])
+        for line in now
+        if str(line.iteration) in before and before[str(line.iteration)][:2] != [line.rubric_version, line.value]
+    ]
+    known = {str(line.iteration) for line in now}
+    return Changed(new, moved, sorted(int(n) for n in before if n not in known))

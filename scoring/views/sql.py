@@ -1,0 +1,89 @@
+"""SQL over the tables of logs, by DuckDB, which may read these tables and nothing else."""
+
+import contextlib
+import signal
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scoring.errors import InputError
+from scoring.views.columns import TABLES, Row
+from scoring.views.writers import require, write_directory
+
+_TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "yes/no": "BOOLEAN"}
+_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query returned: the names of the columns, and the rows, which come as they are needed."""
+
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+@contextlib.contextmanager
+def ask(sql: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Answer]:
+    """Run one SQL statement over the tables ``iterations``, ``signals``, ``integrity`` and ``sessions``.
+
+    Args:
+        sql: the statement, in DuckDB's dialect. It cannot reach files or the network.
+        rows: the rows of all tables, each with the name of its table.
+
+    Raises:
+        InputError: DuckDB is not installed, or the statement cannot be run; the text says why.
+    """
+    require("query", "duckdb")
+    import duckdb
+
+    with contextlib.closing(duckdb.connect()) as db:
+        with tempfile.TemporaryDirectory(prefix="da-score-") as directory:
+            for path in write_directory(rows, tuple(TABLES), "jsonl", Path(directory)):
+                _load(db, path)
+        db.execute("SET enable_external_access = false")
+        db.execute("SET lock_configuration = true")
+        try:
+            with _ends_when_interrupted():
+                found = db.execute(sql)
+                names = tuple(column[0] for column in found.description or ())
+                yield Answer(names, _rows(found))
+        except duckdb.Error as e:
+            raise InputError(f"query: {_first_lines(str(e))}; the tables are {', '.join(TABLES)}") from e
+
+
+def _load(db: Any, path: Path) -> None:
+    """Make a table of a file of JSON lines, which is named as the table is."""
+    columns = ", ".join(f"'{c.name}': '{_TYPES[c.kind]}'" for c in TABLES[path.stem])
+    db.execute(
+        f"CREATE TABLE {path.stem} AS SELECT * FROM "  # noqa: S608 - names of our own tables and columns
+        f"read_json(?, format='newline_delimited', columns={{{columns}}}, maximum_object_size=33554432)",
+        [str(path)],
+    )
+
+
+@contextlib.contextmanager
+def _ends_when_interrupted() -> Iterator[None]:
+    """Let Ctrl-C end the process at once: there is nothing to tidy up, and DuckDB may not come back to be asked."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _rows(found: Any) -> Iterator[tuple[Any, ...]]:
+    while some := found.fetchmany(_AT_ONCE):
+        yield from some
+
+
+def _first_lines(text: str) -> str:
+    """Return what is wrong without the picture of where, which needs lines of its own."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("LINE ", "^"))]
+    return " ".join(said) if said else "failed"

@@ -1,0 +1,266 @@
+"""The parity page names everything that the reference exports, and what it names of ours and of our tests exists."""
+
+import ast
+import importlib
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.repos import Repo
+
+from scoring import (
+    TOKEN_EFFICIENCY,
+    ScoredLog,
+    SignalValue,
+    absent_signal,
+    present_signal,
+    score_log,
+    write_scored_log,
+)
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "PARITY.md").read_text("utf-8")
+
+NAMES = {
+    "constants": """
+        BandUnscored RubricVersion CombineWeightedMeanRenormalized RoleImpl RoleVerifier RoleReview SignalLanded
+        SignalVerifier SignalTests SignalCorrectionPressure SignalScope SignalHookOutcomes SignalTokenEfficiency
+    """,
+    "functions": """
+        AbsentSignal AggregateSessions AssembleSignalSet BackfillIterations BuildPersistedScore BuildSignalSets
+        DefaultRubric DeriveLinkedTracesToOutcomes ExtractGitSignals ExtractHookOutcomesSignal
+        ExtractIterationObjectives ExtractIterlogSignals IterationScorePath LoadIterationLog ParseIterationRecord
+        PresentSignal ScoreIteration SessionScorePath WriteIterationScore WriteIterationScoreWithRecord
+        WriteIterationScores WriteSessionScore WriteSessionScores
+    """,
+    "methods": """
+        IntegrityObservation.Comparable IntegrityObservation.Delta OptionalBool.UnmarshalYAML Rubric.Band Rubric.Score
+        Rubric.ScoreAll Rubric.Signal Rubric.TwoWaySignals Rubric.Validate SignalSet.Value
+    """,
+    "text types": "AgentRole CombinationMethod SignalID",
+}
+"""What the reference exports besides its structs."""
+
+STRUCTS = {
+    "AgentInfo": "SessionID Harness Model",
+    "BackfillSignals": "Iteration TokenEfficiency ToolErrorRate ToolErrorRatePresent",
+    "GitSignals": "LandedObserved ScopeObserved",
+    "ImplBlock": "Summary ScopeNote Retries FocusedTestsAdded FocusedTestsPass TestsTotalPass SelfAssessment",
+    "IntegrityObservation": "Signal Role Claimed Observed",
+    "IterationObjectives": "RanCliCommand CommittedAfterTests ReadLoopState",
+    "IterationRecord": "SchemaVersion Iteration Date Wave TaskID Commit FilesChanged LinesAdded LinesRemoved "
+    "FirstCommit CheckpointAt Agent SessionTokens Impl Verifiers Review",
+    "IterationWindow": "Iteration Start End",
+    "IterlogSignals": "ScopeClaimed TestsClaimed Verifier VerifierClaimed LandedClaimed Retries UserCorrections",
+    "LinkedTrace": "TraceRef OutcomeRef",
+    "OptionalBool": "Set Value",
+    "PersistedContribution": "Signal Label Present SubScore Detail NominalWeight EffectiveWeight Contribution",
+    "PersistedScore": "Iteration RubricVersion Scored Value Band Breakdown LinkedTracesToOutcomes",
+    "ReviewBlock": "Phase1Decision Phase2Decision OverallDecision FailedGates DecisionArtifact",
+    "Rubric": "Version Combination Signals Bands",
+    "Score": "Iteration RubricVersion Value Scored Band Breakdown",
+    "ScoreBand": "Name Min",
+    "SelfAssessment": "ReadLoopState OneItemOnly CommittedAfterTests AlignedWithCanonicalTasks "
+    "PersistedViaWorkflowCommands RanCliCommand ExercisedNewScenario TestsPositiveAndNegative TestsUsedSandbox "
+    "CliProducedActionableFeedback LinkedTracesToOutcomes StayedUnder10Files NoDestructiveCommands "
+    "ScopedTestsToWriteScope TddRefreshPerformed",
+    "SessionIterRef": "Iteration Scored Value Band",
+    "SessionScore": "SessionID RubricVersion Iterations Scored Value Band PerIteration",
+    "SignalContribution": "Signal Label Present SubScore Detail NominalWeight EffectiveWeight Contribution",
+    "SignalSet": "Iteration Landed Verifier Tests CorrectionPressure Scope HookOutcomes TokenEfficiency Integrity "
+    "Objective",
+    "SignalSpec": "ID Label Weight Description TwoWay",
+    "SignalValue": "Present SubScore Detail",
+    "TestAdded": "Name Kind",
+    "TokenUsage": "InputTokens OutputTokens CacheReadTokens CacheCreationTokens CacheHitRate",
+    "VerifierRecord": "Type Status GatePassed TestsAdded TestsAddedByKind LinkedTraces TestsTotalPass Retries "
+    "ResultArtifact SelfAssessment",
+}
+"""The reference's structs with their exported fields."""
+
+CONSTANTS, FUNCTIONS, METHODS, TEXT_TYPES = (names.split() for names in NAMES.values())
+FIELDS = [f"{struct}.{field}" for struct, fields in STRUCTS.items() for field in fields.split()]
+
+
+def rows(block: str) -> list[list[str]]:
+    """Return the cells of the table between ``<!-- block -->`` and ``<!-- /block -->``, without its head."""
+    found = re.search(rf"<!-- {block} -->\n(.*?)<!-- /{block} -->", PAGE, re.S)
+    assert found, f"the page has no block {block!r}"
+    _, _, *lines = found[1].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def counterparts(block: str) -> list[tuple[str, str]]:
+    """Return the reference's name and ours of every row of a block."""
+    return [(theirs.strip("`"), ours.strip("`")) for theirs, ours, _ in rows(block)]
+
+
+OURS = dict(counterparts("names"))
+OUR_FIELDS = dict(counterparts("fields"))
+
+
+def look_up(dotted: str) -> Any:
+    """Return what a dotted path names, None when there is nothing: modules first, then attributes."""
+    parts = dotted.split(".")
+    found: Any = importlib.import_module(parts[0])
+    for n, part in enumerate(parts[1:], start=2):
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join(parts[:n]))
+            except ModuleNotFoundError:
+                return None
+        found = getattr(found, part)
+    return found
+
+
+def snake(name: str) -> str:
+    """Spell a Go name as Python does: words, initials (``ID``) and digits stand alone."""
+    return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+", name)).lower()
+
+
+def test_every_exported_name_of_the_reference_is_listed_once_and_no_other() -> None:
+    listed = [theirs for theirs, _ in counterparts("names")]
+    assert sorted(listed) == sorted([*CONSTANTS, *FUNCTIONS, *METHODS, *TEXT_TYPES, *STRUCTS])
+
+
+@pytest.mark.parametrize("block", ["names", "fields"])
+def test_every_name_of_ours_exists(block: str) -> None:
+    assert [ours for _, ours in counterparts(block) if look_up(ours) is None] == []
+
+
+@pytest.mark.parametrize("name", ["scoring.nothing", "scoring.Rubric.nothing", "scoring.signals.values.nothing"])
+def test_a_name_that_does_not_exist_would_be_noticed(name: str) -> None:
+    assert look_up(name) is None
+
+
+def test_names_follow_the_rule_except_for_the_one_type_that_python_has_itself() -> None:
+    types = {*STRUCTS, *TEXT_TYPES}
+    named = [name for name in (*FUNCTIONS, *METHODS, *types) if not name.startswith("OptionalBool")]
+    expected = {name: name if name in types else re.sub(r"\w+$", lambda m: snake(m[0]), name) for name in named}
+    assert {name: OURS[name].removeprefix("scoring.") for name in named} == expected
+
+
+def test_constants_are_values_and_functions_can_be_called() -> None:
+    assert {callable(look_up(OURS[name])) for name in CONSTANTS} == {False}
+    assert {callable(look_up(OURS[name])) for name in FUNCTIONS} == {True}
+
+
+def test_every_field_of_the_reference_is_a_field_of_ours_or_has_its_row() -> None:
+    missing = []
+    for name in FIELDS:
+        struct, field = name.split(".")
+        if name not in OUR_FIELDS and not hasattr(look_up(OURS[struct]), snake(field)):
+            missing.append(name)
+    assert missing == []
+
+
+def test_no_row_speaks_of_a_field_that_the_reference_does_not_have() -> None:
+    assert set(OUR_FIELDS) <= set(FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("go", "python"),
+    [
+        ("SessionID", "session_id"),
+        ("ID", "id"),
+        ("Phase1Decision", "phase_1_decision"),
+        ("StayedUnder10Files", "stayed_under_10_files"),
+        ("TwoWay", "two_way"),
+    ],
+)
+def test_the_rule_for_names(go: str, python: str) -> None:
+    assert snake(go) == python
+
+
+def named_in(file: Path) -> set[str]:
+    """Return the names of the functions in a file of tests, those in classes as ``Class::name``."""
+    found = set()
+    for node in ast.parse(file.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return found
+
+
+def test_every_difference_is_held_by_tests_that_exist() -> None:
+    faults = []
+    for difference, _, held_by in rows("differences"):
+        named: list[tuple[str, str]] = re.findall(r"`(tests/[\w/]+\.py)::([\w:]*test_\w+)`", held_by)
+        faults += [difference] * (not named)
+        faults += [f"{file}::{test}" for file, test in named if test not in named_in(ROOT / file)]
+    assert faults == []
+
+
+def test_the_differences_are_there() -> None:
+    assert len(rows("differences")) >= 12
+
+
+# Two differences, from a log on disk to what is written
+
+
+@pytest.fixture
+def log_dir(repo: Repo) -> Path:
+    """The directory of a log without entries, in a repository with one commit."""
+    directory = repo.path / ".agents" / "active" / "iteration-log"
+    directory.mkdir(parents=True)
+    repo.commit({"file": "text"})
+    return directory
+
+
+def written(log_dir: Path, repo: Repo, entry: str) -> tuple[list[str], list[str], ScoredLog]:
+    """Score a log of one entry, and return the names of the session sidecars, the warnings, and the scores."""
+    (log_dir / "iter-1.yaml").write_text(f"schema_version: 2\niteration: 1\ncommit: {repo.head()}\n{entry}", "utf-8")
+    warnings: list[str] = []
+    log = score_log(log_dir, repo.path)
+    iterations, sessions = write_scored_log(log_dir, log, warnings.append)
+    assert [path.name for path in iterations] == ["iter-1.score.yaml"]
+    assert {path.name for path in log_dir.iterdir()} == {"iter-1.yaml", *(p.name for p in (*iterations, *sessions))}
+    return [path.name for path in sessions], warnings, log
+
+
+@pytest.mark.parametrize(
+    "session_id",
+    [".", "..", "a/b", "../up", r"a\\b", r"a\u0000b", r"a\nb", r"a\x7fb", r"a\u0085b", "x" * 201, "\N{EURO SIGN}" * 67],
+    ids=["dot", "dots", "slash", "way up", "backslash", "NUL", "LF", "DEL", "NEL", "201 letters", "201 bytes"],
+)
+def test_a_session_id_that_is_no_plain_file_name_gets_no_sidecar(log_dir: Path, repo: Repo, session_id: str) -> None:
+    sessions, warnings, _ = written(log_dir, repo, f'agent: {{session_id: "{session_id}"}}\n')
+    assert sessions == []
+    assert len(warnings) == 1
+    assert warnings[0].endswith(" is no plain file name; this session gets no score file")
+
+
+@pytest.mark.parametrize("session_id", ["a", "...", ".a", "a b", "-x", "\N{EURO SIGN}", "x" * 200])
+def test_a_session_id_that_is_a_plain_file_name_gets_one(log_dir: Path, repo: Repo, session_id: str) -> None:
+    sessions, warnings, _ = written(log_dir, repo, f'agent: {{session_id: "{session_id}"}}\n')
+    assert sessions == [f"session-{session_id}.score.yaml"]
+    assert warnings == []
+
+
+NOT_A_NUMBER = absent_signal("native session_tokens: cache_hit_rate is not a number")
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        (".nan", NOT_A_NUMBER),
+        (".inf", NOT_A_NUMBER),
+        ("-.inf", NOT_A_NUMBER),
+        ("-0.0", present_signal(0, "native session_tokens: cache_hit_rate -0.000")),
+        ("0.5", present_signal(0.5, "native session_tokens: cache_hit_rate 0.500")),
+        ("-3", present_signal(0, "native session_tokens: cache_hit_rate -3.000")),
+        ("3", present_signal(1, "native session_tokens: cache_hit_rate 3.000")),
+    ],
+)
+def test_a_cache_hit_rate_that_is_no_finite_number_is_absent(
+    log_dir: Path, repo: Repo, rate: str, expected: SignalValue
+) -> None:
+    _, _, log = written(log_dir, repo, f"session_tokens: {{cache_hit_rate: {rate}}}\n")
+    (iteration,) = log.iterations
+    assert iteration.signals.value(TOKEN_EFFICIENCY) == expected
+    assert math.isfinite(iteration.score.value)
+    rows = iteration.score.breakdown
+    assert not [n for row in rows for n in (row.sub_score, row.contribution) if math.copysign(1, n) < 0]

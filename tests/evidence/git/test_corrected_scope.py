@@ -1,0 +1,374 @@
+"""What an iteration changed, and how much of it lies in its scope, under the corrected rules (contract section 10)."""
+
+import os
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends
+from helpers.landings import clone, record, squash, started
+from helpers.repos import Repo
+
+from scoring.evidence.globs import WriteScope
+from scoring.policies import CORRECTED
+from scoring.policies.corrected_git import CorrectedGit
+from scoring.signals.values import SignalValue
+
+
+def git(repo: Repo, *commits: str) -> CorrectedGit:
+    found = CORRECTED.git(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
+    assert isinstance(found, CorrectedGit)
+    return found
+
+
+def files(repo: Repo, *commits: str) -> list[str]:
+    """Return the files that the last of some iterations changed."""
+    changed = git(repo, *commits).history.changed(len(commits), commits[-1])
+    assert not isinstance(changed, str), changed
+    return sorted(changed.files)
+
+
+def scope(repo: Repo, *commits: str, entries: tuple[str, ...] = ("src/",)) -> SignalValue:
+    return git(repo, *commits).scope(record(len(commits), commits[-1]), {"t": entries})
+
+
+class TestOneCommit:
+    def test_is_compared_with_its_parent(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit({"src/a": "1", "b.txt": "2"})
+        assert scope(repo, sha) == SignalValue(
+            True, 0.5, f'1/2 changed files of commit {sha[:12]} within declared write_scope of task "t"'
+        )
+
+    def test_the_first_one_has_all_its_files(self, repo: Repo) -> None:
+        assert files(repo, repo.commit({"a": "1", "b/c": "2"})) == ["a", "b/c"]
+
+    def test_without_files_is_within(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit()
+        assert scope(repo, sha) == SignalValue(True, 1.0, f"commit {sha[:12]} changed no files")
+
+    def test_odd_names_are_as_they_are(self, repo: Repo) -> None:
+        names = ["caf\u00e9", "new\nline", 'quo"te', "tab\tx", "back\\slash", "-x", " lead", "src/\u5e79"]
+        sha = repo.commit(dict.fromkeys(names, "1"))
+        assert files(repo, sha) == sorted(names)
+        assert scope(repo, sha, entries=("caf\u00e9", "new\nline", 'quo"te', "src/")).sub_score == 0.5
+
+    def test_bytes_that_are_no_text_spoil_nothing(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        Path(os.fsdecode(os.fsencode(repo.path) + b"/\xff")).write_text("x")
+        repo.git("add", "-A")
+        sha = repo.commit({"src/a": "1"})
+        assert files(repo, sha) == ["src/a", "\udcff"]
+        assert scope(repo, sha).sub_score == 0.5
+
+    def test_a_renamed_file_counts_by_its_new_name(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        (repo.path / "src").mkdir()
+        repo.git("mv", "a.txt", "src/a.txt")
+        sha = repo.commit(message="rename")
+        assert files(repo, sha) == ["src/a.txt"]
+        assert scope(repo, sha).sub_score == 1
+
+    def test_a_deleted_file_counts(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        assert files(repo, repo.commit({"a.txt": None})) == ["a.txt"]
+
+    def test_a_mode_and_a_submodule_count(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        (repo.path / "b.txt").chmod(0o755)
+        repo.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+        (repo.path / "sub").mkdir()
+        assert files(repo, repo.commit(message="mode")) == ["b.txt", "sub"]
+
+    def test_a_merge_is_compared_with_its_first_parent(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        repo.commit({"src/w": "1", "other": "1"})
+        repo.checkout("master")
+        repo.commit({"m": "1"})
+        sha = repo.merge("work")
+        assert files(repo, sha) == ["other", "src/w"]
+        assert scope(repo, sha).detail == (
+            f'1/2 changed files of merge {sha[:12]} against its first parent within declared write_scope of task "t"'
+        )
+
+
+class TestRange:
+    def test_is_the_net_change_since_the_iteration_before(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"src/one": "1"})
+        repo.commit({"src/two": "2", "back": "1"})
+        repo.commit({"back": None, "src/three": "3"})
+        two = repo.commit({"src/four": "4", "four": "4"})
+        assert files(repo, one, two) == ["four", "src/four", "src/three", "src/two"]
+        assert scope(repo, one, two).detail == (
+            f'3/4 changed files of {one[:12]}..{two[:12]} (since iteration 1) within declared write_scope of task "t"'
+        )
+
+    def test_that_comes_to_nothing_changed_no_files(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"x": "1"})
+        repo.commit({"x": "2"})
+        two = repo.commit({"x": "1"})
+        assert scope(repo, one, two) == SignalValue(
+            True, 1.0, f"{one[:12]}..{two[:12]} (since iteration 1) changed no files"
+        )
+
+    def test_starts_at_the_nearest_iteration_that_it_contains(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"one": "1"})
+        two = repo.commit({"two": "1"})
+        repo.branch("side", one)
+        beside = repo.commit({"side": "1"})
+        repo.checkout("master")
+        three = repo.commit({"three": "1"})
+        assert files(repo, one, two, beside, three) == ["three"]
+        assert files(repo, one, beside, three) == ["three", "two"]
+
+    def test_a_later_iteration_does_not_bound_it(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"one": "1"})
+        two = repo.commit({"two": "1"})
+        changed = git(repo, two, one).history.changed(1, two)
+        assert not isinstance(changed, str)
+        assert changed.files == ("two",)
+
+    def test_of_a_commit_named_twice_is_the_same_for_both(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"one": "1"})
+        two = repo.commit({"two": "1"})
+        assert files(repo, one, two) == files(repo, one, two, two) == ["two"]
+
+    def test_a_file_renamed_over_several_commits_counts_once(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"one": "1"})
+        repo.git("mv", "a.txt", "b2.txt")
+        repo.commit(message="rename")
+        repo.git("mv", "b2.txt", "c.txt")
+        two = repo.commit(message="rename again")
+        assert files(repo, one, two) == ["c.txt"]
+
+
+class TestWhatTheTrunkChanged:
+    @pytest.fixture
+    def begun(self, tmp_path: Path) -> tuple[Repo, str]:
+        """A branch with one iteration on it, while the trunk moves on."""
+        repo = started(tmp_path)
+        repo.branch("work")
+        one = repo.commit({"src/one": "1"}, "one")
+        repo.checkout("master")
+        repo.commit({"theirs": "1", "both": "theirs\n"}, "theirs")
+        repo.checkout("work")
+        return repo, one
+
+    def test_is_left_out_when_it_was_merged_in(self, begun: tuple[Repo, str]) -> None:
+        repo, one = begun
+        repo.merge("master", "update")
+        two = repo.commit({"src/two": "2"}, "two")
+        assert files(repo, one, two) == ["src/two"]
+        assert "(since iteration 1, without the trunk's)" in scope(repo, one, two).detail
+
+    def test_is_left_out_whether_or_not_the_work_has_landed_since(self, begun: tuple[Repo, str]) -> None:
+        repo, one = begun
+        repo.merge("master", "update")
+        two = repo.commit({"src/two": "2"}, "two")
+        repo.checkout("master")
+        repo.merge("work", "landed")
+        repo.commit({"later": "1"}, "later")
+        assert files(repo, one, two) == ["src/two"]
+
+    def test_is_left_out_of_the_merge_itself(self, begun: tuple[Repo, str]) -> None:
+        repo, one = begun
+        two = repo.merge("master", "update")
+        assert files(repo, one, two) == []
+
+    def test_counts_where_the_iteration_changed_it_too(self, begun: tuple[Repo, str]) -> None:
+        repo, one = begun
+        repo.merge("master", "update")
+        two = repo.commit({"both": "ours\n"}, "two")
+        assert files(repo, one, two) == ["both"]
+
+    def test_what_the_merge_itself_changed_counts(self, begun: tuple[Repo, str]) -> None:
+        repo, one = begun
+        two = repo.merge("master", "update", files={"theirs": "resolved\n", "new": "1"})
+        assert files(repo, one, two) == ["new", "theirs"]
+
+    def test_other_branches_that_were_merged_in_count(self, begun: tuple[Repo, str]) -> None:
+        repo, one = begun
+        repo.branch("helper", one)
+        repo.commit({"helped": "1"}, "helper")
+        repo.checkout("work")
+        repo.commit({"mine": "1"}, "mine")
+        repo.merge("helper", "join")
+        repo.merge("master", "update")
+        two = repo.commit({"src/two": "2"}, "two")
+        assert files(repo, one, two) == ["helped", "mine", "src/two"]
+
+    def test_of_a_new_branch_from_the_trunk_is_left_out(self, begun: tuple[Repo, str]) -> None:
+        """The first iteration landed, others worked on, and the second one began anew from there."""
+        repo, one = begun
+        repo.checkout("master")
+        repo.merge("work", "landed")
+        repo.commit({"more": "1"}, "more of theirs")
+        repo.branch("next")
+        repo.commit({"src/two": "2", "more": "tried"}, "two")
+        two = repo.commit({"src/three": "3", "more": "1"}, "three, and what was tried is taken back")
+        assert files(repo, one, two) == ["src/three", "src/two"]
+
+    def test_before_the_merge_that_landed_it_is_left_out(self, begun: tuple[Repo, str]) -> None:
+        """The second iteration is the merge into the trunk, which brings what the trunk had anyhow."""
+        repo, one = begun
+        repo.commit({"src/two": "2"}, "two")
+        repo.checkout("master")
+        merged = repo.merge("work", "landed")
+        assert files(repo, one, merged) == ["src/two"]
+
+    def test_on_the_trunk_itself_is_the_iterations_own(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"one": "1"})
+        repo.commit({"between": "1"})
+        two = repo.commit({"two": "1"})
+        assert files(repo, one, two) == ["between", "two"]
+
+    def test_without_a_trunk_nothing_is_left_out(self, tmp_path: Path) -> None:
+        repo = started(tmp_path, "feature")
+        one = repo.commit({"one": "1"})
+        two = repo.commit({"two": "1"})
+        assert files(repo, one, two) == ["two"]
+
+    def test_that_was_squashed_is_measured_where_it_was_made(self, begun: tuple[Repo, str]) -> None:
+        repo, one = begun
+        two = repo.commit({"src/two": "2"}, "two")
+        repo.checkout("master")
+        squash(repo, "work")
+        assert files(repo, one, two) == ["src/two"]
+
+
+class TestAbsent:
+    def test_as_in_the_reference(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit({"x": "1"})
+        found = git(repo, sha, "", "f" * 40)
+        scopes = {"t": ("src/",)}
+        assert found.scope(record(2, ""), scopes).detail == "no commit SHA on iteration entry"
+        assert found.scope(record(3, "f" * 40), scopes).detail == "commit SHA ffffffffffff does not resolve"
+        assert found.scope(record(1, sha), {}).detail == 'no write_scope declared for task "t"'
+        assert not found.scope(record(1, sha), {}).present
+
+    def test_where_a_shallow_history_begins(self, tmp_path: Path) -> None:
+        """Git would call every file of that commit new."""
+        repo = started(tmp_path)
+        one = repo.commit({"x": "1"})
+        two = repo.commit({"src/x": "1"})
+        shallow = clone(repo.path, tmp_path / "shallow", "--depth=2")
+        assert scope(shallow, one) == SignalValue(False, 0.0, f"history is shallow: it begins with commit {one[:12]}")
+        assert scope(shallow, one, two).sub_score == 1
+
+    def test_when_an_object_is_missing(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one = repo.commit({"x": "1"})
+        two = repo.commit({"deep/y": "1"})
+        three = repo.commit({"deep/z": "1"})
+        repo.lose(f"{two}^{{tree}}")
+        assert scope(repo, one, two).detail == f"cannot read changed files for {two[:12]}"
+        assert not scope(repo, one, two, three).present
+        assert scope(repo, one).present
+
+    def test_when_the_history_is_not_whole(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        lost = repo.commit({"x": "1"})
+        two = repo.commit({"y": "1"})
+        repo.checkout("master")
+        repo.git("branch", "-q", "-D", "work")
+        repo.lose(lost)
+        assert scope(repo, two).detail == f"cannot read the history of commit {two[:12]}"
+
+
+INSIDE = [
+    ("src/", "src/a"),
+    ("src/", "src/a/b"),
+    ("src/a.py", "src/a.py"),
+    ("./src//a.py", "src/a.py"),
+    ("src/*.py", "src/a.py"),
+    ("src/*", "src/.hidden"),
+    ("src/*.py", "src/.py"),
+    ("*.md", "README.md"),
+    ("*", "README.md"),
+    ("**", "a/b/c"),
+    ("**/*.py", "a.py"),
+    ("**/*.py", "a/b/c.py"),
+    ("src/**", "src/a"),
+    ("src/**", "src/a/b"),
+    ("src/**/api.py", "src/api.py"),
+    ("src/**/api.py", "src/a/api.py"),
+    ("src/**/api.py", "src/a/b/api.py"),
+    ("src/**/a/**/b", "src/a/b"),
+    ("src/**/a/**/b", "src/x/a/y/z/b"),
+    ("src/**.py", "src/a/b.py"),
+    ("a**z", "a/b/c/z"),
+    ("a**z", "az"),
+    ("packages/*/", "packages/one/deep/file"),
+    ("packages/*/src/", "packages/one/src/a/b"),
+    ("**/tests/", "tests/a"),
+    ("**/tests/", "a/tests/b/c"),
+    ("app/[id]/page.tsx", "app/[id]/page.tsx"),
+    ("app/[id]/*", "app/[id]/page.tsx"),
+    ("what?*", "what?now"),
+    ("a*b*c", "aXbYbZc"),
+    ("*/*/c", "a/b/c"),
+    ("odd*name", "odd*name"),
+    ("\u00e9*", "\u00e9t\u00e9"),
+    ("new*line", "new\nline"),
+    (" src/*.py ", "src/a.py"),
+    ("***", "a/b"),
+]
+OUTSIDE = [
+    ("src", "src/a"),
+    ("src/", "src"),
+    ("src/", "srcs/a"),
+    ("src/*.py", "src/a/b.py"),
+    ("src/*", "src/a/b"),
+    ("*", "a/b"),
+    ("*.py", "a.pyc"),
+    ("src/**", "src"),
+    ("src/**", "srcs/a"),
+    ("src/**/api.py", "src/xapi.py"),
+    ("src/**/api.py", "srcapi.py"),
+    ("src/**/api.py", "src/a/api.py/b"),
+    ("**/b", "ab"),
+    ("**/b", "a/ab"),
+    ("packages/*/", "packages/file"),
+    ("packages/*/", "packages/"),
+    ("app/[id]/page.tsx", "app/i/page.tsx"),
+    ("what?", "whata"),
+    ("a*c", "ab"),
+    ("a/*/c", "a/c"),
+    ("a/*/c", "a/b/b/c"),
+    ("./", "a"),
+    ("/", "a"),
+    ("/**", "a"),
+    ("/*", "a"),
+    ("", "a"),
+    (" ", "a"),
+    ("../*", "a"),
+    ("SRC/*", "src/a"),
+]
+
+
+class TestGlobs:
+    @pytest.mark.parametrize(("entry", "path"), INSIDE)
+    def test_inside(self, entry: str, path: str) -> None:
+        assert path in WriteScope([entry])
+
+    @pytest.mark.parametrize(("entry", "path"), OUTSIDE)
+    def test_outside(self, entry: str, path: str) -> None:
+        assert path not in WriteScope([entry])
+
+    def test_any_of_several(self) -> None:
+        scope = WriteScope(["docs/", "src/*.py", "README.md"])
+        assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [True] * 3 + [False]
+
+    @pytest.mark.parametrize("entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100])
+    def test_no_entry_takes_long(self, entry: str) -> None:
+        ends(lambda: [path in WriteScope([entry]) for path in ("a" * 1000, "a/" * 500 + "x")], 10)

@@ -1,0 +1,1037 @@
+"""The door to git, held against real repositories: names, order, changed files, and that nobody's settings matter."""
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.doors import ends, watched_doors
+from helpers.repos import START, Repo
+
+from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.git.repository import GitRepository, ShownCommit, TrunkCommit
+
+HOUR = 3_600
+SOMEBODY = 65_534
+"""The id of a user who is not the one that runs the tests."""
+
+WHO = f"author A <a@x> {START} +0000\ncommitter C <c@x> {START} +0000"
+SIGNATURE = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----"
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to somebody else")
+
+
+def script(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return path
+
+
+def give_away(path: Path) -> None:
+    """Make somebody else the owner of a directory and of all that is in it."""
+    for part in [path, *path.rglob("*")]:
+        os.chown(part, SOMEBODY, SOMEBODY, follow_symlinks=False)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A repository that has everything whose output a setting could change, and what git must say about it."""
+
+    path: Path
+    resolved: dict[str, str | None]
+    trunk: list[TrunkCommit]
+    shown: dict[str, ShownCommit]
+
+    def check(self, directory: Path | None = None) -> None:
+        """Ask everything, and compare it with what was known when the repository was made."""
+        repository = GitRepository(directory or self.path)
+        order = [commit.sha for commit in self.trunk]
+        assert repository.resolve(self.resolved) == self.resolved
+        assert repository.walk(order[0]) == self.trunk
+        assert repository.order(order[0]) == order
+        assert repository.describe(reversed(order)) == self.trunk[::-1]
+        assert repository.show(self.shown) == self.shown
+
+
+@pytest.fixture(scope="session")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    repo = Repo(tmp_path_factory.mktemp("sample") / "repo")
+    files = {"a.txt": "line\n" * 20, "d/b.txt": "b\n" * 20, "d/c.txt": "c\n" * 20, "caf\u00e9.txt": "x"}
+    root = repo.commit(files, "first\n")
+    moved = {"a.txt": None, "z.txt": "line\n" * 20 + "more\n", "d/c.txt": None, "d/y.txt": "c\n" * 20 + "more\n"}
+    renamed = repo.commit(moved, "Subject caf\u00e9\n\nReverts caf\u00e9\n")
+    repo.branch("side", root)
+    on_side = repo.commit({"s.txt": "s", "d/t.txt": "t"}, "side work\n")
+    repo.checkout("master")
+    on_trunk = repo.commit({"d/b.txt": "b\n" * 21}, "trunk work\n")
+    clean = repo.merge("side", "join\n")
+    repo.branch("other")
+    on_other = repo.commit({"o.txt": "o"}, "other work\n")
+    repo.checkout("master")
+    mixed = repo.merge("other", "mixed\n", files={"d/b.txt": "neither\n"})
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{root},sub")
+    (repo.path / "sub").mkdir()
+    linked = repo.commit({".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = /nowhere\n'}, "submodule\n")
+    signed_by = f"author A <a@x> {START + 8 * HOUR} +0000\ncommitter C <c@x> {START + 8 * HOUR} +0000\n{SIGNATURE}"
+    signed = repo.raw_commit(signed_by, "signed\n")
+    repo.tag("light", root)
+    repo.tag("annotated", on_side, "a note")
+    repo.git("notes", "add", "-m", "a note", signed)
+    names = {root: root, root[:8]: root, "side": on_side, "light": root, "annotated": on_side, "nothing": None}
+    return Sample(
+        repo.path,
+        names | {"master": signed, "HEAD~1": linked, "HEAD~2^2": on_other},
+        [
+            TrunkCommit(signed, "signed", b""),
+            TrunkCommit(linked, "submodule", b""),
+            TrunkCommit(mixed, "mixed", b""),
+            TrunkCommit(on_other, "other work", b""),
+            TrunkCommit(clean, "join", b""),
+            TrunkCommit(on_trunk, "trunk work", b""),
+            TrunkCommit(on_side, "side work", b""),
+            TrunkCommit(renamed, "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n".encode()),
+            TrunkCommit(root, "first", b""),
+        ],
+        {
+            root: ShownCommit(START, ("a.txt", '"caf\\303\\251.txt"', "d/b.txt", "d/c.txt")),
+            renamed: ShownCommit(START + HOUR, ("d/y.txt", "z.txt")),
+            on_side: ShownCommit(START + 2 * HOUR, ("d/t.txt", "s.txt")),
+            on_trunk: ShownCommit(START + 3 * HOUR, ("d/b.txt",)),
+            clean: ShownCommit(START + 4 * HOUR, ()),
+            mixed: ShownCommit(START + 6 * HOUR, ("d/b.txt",)),
+            linked: ShownCommit(START + 7 * HOUR, (".gitmodules", "sub")),
+            signed: ShownCommit(START + 8 * HOUR, ()),
+        },
+    )
+
+
+@pytest.fixture
+def sample(original: Sample, tmp_path: Path) -> Sample:
+    """A copy of the sample that a test may spoil."""
+    shutil.copytree(original.path, tmp_path / "sample", symlinks=True)
+    return Sample(tmp_path / "sample", original.resolved, original.trunk, original.shown)
+
+
+@pytest.fixture
+def evil(tmp_path: Path) -> Path:
+    """A script that nobody may run, for it leaves ``ran`` beside it; and, beside it, hooks and an order of files."""
+    path = script(tmp_path / "evil", f"touch '{tmp_path}/ran'", "echo evil >&2", "exec cat")
+    (tmp_path / "hooks").mkdir()
+    for name in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
+        (tmp_path / "hooks" / name).symlink_to(path)
+    (tmp_path / "order").write_text("z.txt\nd/c.txt\n")
+    return path
+
+
+class TestOpening:
+    def test_the_top_of_a_work_tree(self, original: Sample) -> None:
+        original.check()
+
+    def test_a_folder_in_it(self, original: Sample) -> None:
+        original.check(original.path / "d")
+
+    def test_a_linked_work_tree(self, sample: Sample) -> None:
+        linked = sample.path.parent / "linked"
+        Repo.at(sample.path).git("worktree", "add", "-q", "--detach", str(linked), "light")
+        sample_names = {name: sha for name, sha in sample.resolved.items() if not name.startswith("HEAD")}
+        repository = GitRepository(linked)
+        assert repository.resolve([*sample_names, "HEAD"]) == sample_names | {"HEAD": sample.resolved["light"]}
+        assert repository.walk(sample.trunk[0].sha) == sample.trunk
+        assert repository.show(sample.shown) == sample.shown
+        assert repository.common_dir == (sample.path / ".git").resolve()
+
+    def test_through_a_link(self, sample: Sample, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(sample.path)
+        sample.check(tmp_path / "link")
+
+    def test_relative_to_the_current_folder(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(sample.path.parent)
+        sample.check(Path("sample"))
+        monkeypatch.chdir(sample.path)
+        sample.check(Path())
+
+    @pytest.mark.parametrize("name", ["-h", "--help", "with space", "'quoted'", "line\nend", "\udcff", "$(touch ran)"])
+    def test_a_folder_of_any_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        sha = Repo(tmp_path / name).commit({"a": "1"})
+        monkeypatch.chdir(tmp_path)
+        assert GitRepository(Path(name)).resolve(["HEAD"]) == {"HEAD": sha}
+        assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+    def test_a_repository_without_commits(self, repo: Repo) -> None:
+        repository = GitRepository(repo.path)
+        assert repository.resolve(["HEAD", "master"]) == {"HEAD": None, "master": None}
+
+    def test_a_repository_of_longer_hashes(self, tmp_path: Path) -> None:
+        repo = Repo(tmp_path / "repo", "--object-format=sha256")
+        sha = repo.commit({"a": "1"}, "work\n")
+        assert len(sha) == 64
+        repository = GitRepository(repo.path)
+        assert repository.resolve([sha, sha[:10], sha[:40], "f" * 64]) == {
+            sha: sha,
+            sha[:10]: sha,
+            sha[:40]: sha,
+            "f" * 64: None,
+        }
+        assert repository.walk(sha) == [TrunkCommit(sha, "work", b"")]
+        assert repository.show([sha]) == {sha: ShownCommit(START, ("a",))}
+
+
+class TestRefusing:
+    def refusal(self, path: Path) -> str:
+        with pytest.raises(NotARepositoryError) as caught:
+            GitRepository(path)
+        text = str(caught.value)
+        assert text.startswith(f"{path}: not a git work tree (")
+        assert text.endswith("; name the repository with --repo-dir")
+        assert "\n" not in text
+        return text
+
+    def test_a_folder_that_is_no_repository(self, tmp_path: Path) -> None:
+        assert "fatal: not a git repository" in self.refusal(tmp_path)
+
+    def test_a_bare_repository(self, tmp_path: Path) -> None:
+        Repo(tmp_path / "bare", "--bare")
+        assert "it is a bare repository" in self.refusal(tmp_path / "bare")
+
+    def test_the_inside_of_a_git_folder(self, original: Sample) -> None:
+        self.refusal(original.path / ".git")
+
+    def test_a_folder_that_does_not_exist(self, tmp_path: Path) -> None:
+        assert "No such file or directory" in self.refusal(tmp_path / "missing")
+
+    def test_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        self.refusal(tmp_path / "file")
+
+    def test_a_broken_repository(self, sample: Sample) -> None:
+        (sample.path / ".git/HEAD").write_text("nonsense\n")
+        self.refusal(sample.path)
+
+    def test_a_repository_of_a_newer_format(self, sample: Sample) -> None:
+        Repo.at(sample.path).config("core.repositoryFormatVersion", "99")
+        self.refusal(sample.path)
+
+    def test_a_name_that_no_system_takes(self) -> None:
+        with pytest.raises(GitError):
+            GitRepository("a\0b")
+
+
+class TestGitItself:
+    def test_missing_is_said_so(self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(GitError, match=r"^git was not found on PATH; install git 2\.32 or newer$") as caught:
+            GitRepository(original.path)
+        assert not isinstance(caught.value, NotARepositoryError)
+
+    def test_that_cannot_be_started_is_said_so(
+        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "git").write_text("#!/nowhere/sh\n")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(GitError) as caught:
+            GitRepository(original.path)
+        assert not isinstance(caught.value, NotARepositoryError)
+
+    def test_that_fails_is_said_so_in_one_line(
+        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real = shutil.which("git")
+        fails = 'case "$*" in *" log "*) echo "error: one" >&2; echo "fatal: two" >&2; exit 3;; esac'
+        script(tmp_path / "git", fails, f'exec {real} "$@"')
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        with pytest.raises(GitError) as caught:
+            GitRepository(original.path).walk(original.trunk[0].sha)
+        assert str(caught.value) == f"{original.path}: git log failed: error: one fatal: two"
+
+    def test_that_fails_to_resolve_is_an_error_and_no_answer(
+        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # That git dies of a name is one thing; a git that always fails must not make every commit an unknown one.
+        fails = 'case "$*" in *" cat-file "*) echo "fatal: out of memory" >&2; exit 128;; esac'
+        script(tmp_path / "git", fails, f'exec {shutil.which("git")} "$@"')
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        with pytest.raises(GitError, match="out of memory"):
+            GitRepository(original.path).resolve(["light", "side"])
+
+    def test_is_the_one_on_path(self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        script(tmp_path / "git", f'echo "$@" >> {tmp_path}/calls', f'exec {shutil.which("git")} "$@"')
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        original.check()
+        assert (tmp_path / "calls").read_text().count("\n") >= 4
+
+    def test_is_started_a_few_times_for_a_log_of_any_length(self, original: Sample) -> None:
+        names = [f"{n:07x}" for n in range(2_000)]
+        with watched_doors() as doors:
+            repository = GitRepository(original.path)
+            assert set(repository.resolve([*names, *original.resolved]).values()) == set(original.resolved.values())
+            repository.walk(original.trunk[0].sha)
+            repository.show(original.shown)
+        assert len(doors.commands) <= 5
+
+
+@pytest.fixture(scope="session")
+def lone(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    """A repository with one commit, which nobody changes."""
+    repo = Repo(tmp_path_factory.mktemp("lone") / "repo")
+    repo.commit({"a": "1"})
+    return repo
+
+
+class TestResolve:
+    def test_names_of_every_kind_in_one_batch(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        two = repo.commit({"a": "2"}, "two")
+        repo.branch("side", one)
+        three = repo.commit({"s": "1"}, "three")
+        repo.checkout("master")
+        repo.tag("v1", one)
+        repo.tag("v2", two, "annotated")
+        expected = {
+            one: one,
+            one[:7]: one,
+            one[:4]: one,
+            one[:39]: one,
+            one.upper(): one,
+            two[:10].upper(): two,
+            "HEAD": two,
+            "@": two,
+            "HEAD~1": one,
+            "HEAD^": one,
+            "master": two,
+            "master^0": two,
+            "refs/heads/side": three,
+            "side": three,
+            "heads/side": three,
+            "side~1": one,
+            "v1": one,
+            "v2": two,
+            "tags/v2": two,
+            "v2^{}": two,
+            f"v1-3-g{two[:7]}": two,
+            "HEAD^{/one}": one,
+        }
+        assert GitRepository(repo.path).resolve(expected) == expected
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param("", id="empty"),
+            pytest.param(" ", id="blank"),
+            pytest.param("deadbeef", id="unknown-abbreviation"),
+            pytest.param("0" * 40, id="zeros"),
+            pytest.param("f" * 40, id="unknown-hash"),
+            pytest.param("f" * 41, id="too-long-a-hash"),
+            pytest.param(" HEAD", id="white-space-before"),
+            pytest.param("HEAD ", id="white-space-after"),
+            pytest.param("HEAD\t", id="tab-after"),
+            pytest.param("HEAD\r", id="carriage-return-after"),
+            pytest.param("HEAD\n", id="line-end-after"),
+            pytest.param("HEAD\nHEAD", id="two-lines"),
+            pytest.param("\nHEAD", id="line-end-before"),
+            pytest.param("HEAD\0", id="nul"),
+            pytest.param("HEAD HEAD", id="two-names"),
+            pytest.param("HEAD master", id="name-and-rest"),
+            pytest.param("HEAD..HEAD", id="range"),
+            pytest.param("HEAD^{tree}", id="tree"),
+            pytest.param("HEAD:a", id="file"),
+            pytest.param(":a", id="file-in-the-index"),
+            pytest.param("HEAD~9", id="before-the-first"),
+            pytest.param("HEAD^2", id="parent-that-is-not"),
+            pytest.param("HEAD~99999999999999999999", id="far-before-the-first"),
+            pytest.param("HEAD^{/nowhere}", id="message-that-is-not"),
+            pytest.param(":/work", id="message-search-which-the-peel-is-part-of"),
+            pytest.param(":/[", id="broken-expression"),
+            pytest.param("HEAD^{nonsense}", id="unknown-peel"),
+            pytest.param("HEAD^{", id="open-brace"),
+            pytest.param("@{-1}", id="branch-before-without-a-history"),
+            pytest.param("refs/heads/", id="folder-of-names"),
+            pytest.param("caf\u00e9", id="letters"),
+            pytest.param("\udcff\udcfe", id="bytes-that-are-no-text"),
+            pytest.param("x" * 100_000, id="long"),
+            pytest.param("x/" * 5_000, id="deep"),
+            pytest.param("--all", id="option-all"),
+            pytest.param("--output=x", id="option-output"),
+            pytest.param("-h", id="option-help"),
+            pytest.param("--help", id="option-long-help"),
+            pytest.param("--end-of-options", id="end-of-options"),
+            pytest.param("--", id="end-of-names"),
+            pytest.param("-", id="dash"),
+            pytest.param("*", id="glob"),
+            pytest.param("$(touch x)", id="shell"),
+            pytest.param("missing", id="what-git-says-of-a-missing-name"),
+        ],
+    )
+    def test_what_names_no_commit_is_none_and_spoils_nothing(self, lone: Repo, name: str) -> None:
+        sha = lone.head()
+        names = [sha, name, "HEAD"]
+        assert GitRepository(lone.path).resolve(names) == {sha: sha, name: None, "HEAD": sha}
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param("HEAD@{99}", id="further-back-than-the-reflog"),
+            pytest.param("@{upstream}", id="no-upstream"),
+            pytest.param("master@{u}", id="no-upstream-of-a-branch"),
+            pytest.param("@{push}", id="nowhere-to-push"),
+            pytest.param("HEAD:../a", id="path-that-leaves-the-repository"),
+        ],
+    )
+    def test_a_name_that_git_dies_of_is_none_and_spoils_nothing(self, lone: Repo, name: str) -> None:
+        sha = lone.head()
+        expected = {"nothing": None, name: None, "HEAD": sha, "HEAD@{77}": None, sha: sha}
+        assert GitRepository(lone.path).resolve([*expected, name]) == expected
+
+    def test_an_abbreviation_of_two_commits_is_none(self, repo: Repo) -> None:
+        who = "author A <a@x> 1776000000 +0000\ncommitter A <a@x> 1776000000 +0000"
+        repo.write("tree", b"")
+        one = repo.write("commit", f"tree {EMPTY_TREE}\n{who}\n\n40677\n".encode())
+        two = repo.write("commit", f"tree {EMPTY_TREE}\n{who}\n\n41064\n".encode())
+        assert one[:7] == two[:7] == "88155c6"
+        expected = {"88155c6": None, "88155": None, one[:8]: one, two[:8]: two}
+        assert GitRepository(repo.path).resolve(expected) == expected
+
+    def test_an_abbreviation_of_a_commit_and_a_file_is_the_commit(self, repo: Repo) -> None:
+        who = "author A <a@x> 1776000000 +0000\ncommitter A <a@x> 1776000000 +0000"
+        repo.write("tree", b"")
+        commit = repo.write("commit", f"tree {EMPTY_TREE}\n{who}\n\n48908\n".encode())
+        blob = repo.write("blob", b"53115\n")
+        assert commit[:8] == blob[:8] == "0c34d934"
+        assert GitRepository(repo.path).resolve(["0c34d934", blob]) == {"0c34d934": commit, blob: None}
+
+    def test_a_hash_that_is_a_branch_too_is_the_hash(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"})
+        two = repo.commit({"a": "2"})
+        repo.git("update-ref", f"refs/heads/{one}", two)
+        assert GitRepository(repo.path).resolve([one]) == {one: one}
+
+    def test_a_commit_that_is_on_no_branch_is_found(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        lost = repo.commit({"a": "2"})
+        repo.reset("HEAD~1")
+        assert GitRepository(repo.path).resolve([lost, lost[:8]]) == {lost: lost, lost[:8]: lost}
+
+    def test_no_names_need_no_git(self, original: Sample) -> None:
+        repository = GitRepository(original.path)
+        with watched_doors() as doors:
+            assert repository.resolve([]) == {}
+            assert repository.resolve(["", "a\nb", "\0"]) == {"": None, "a\nb": None, "\0": None}
+        assert doors.commands == []
+
+    def test_data_never_becomes_an_option(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        options = [
+            "--output=x",
+            "-h",
+            "--help",
+            "--batch",
+            "--textconv",
+            "-x",
+            "--git-dir=/tmp",
+            "--upload-pack=x",
+            "-p",
+        ]
+        before = sorted(path.name for path in sample.path.rglob("*"))
+        monkeypatch.chdir(sample.path)
+        with watched_doors() as doors:
+            repository = GitRepository(sample.path)
+            expected = dict.fromkeys(options, None) | {"light": sample.resolved["light"]}
+            assert repository.resolve(expected) == expected
+        assert not {argument for command in doors.commands for argument in command} & set(options)
+        assert sorted(path.name for path in sample.path.rglob("*")) == before
+
+
+MESSAGES: dict[str, tuple[str | bytes, str]] = {
+    "subject-and-body": ("one\n\nrevert\n", "one"),
+    "subject-of-two-lines": ("one\ntwo\n\nrevert\n", "one two"),
+    "no-line-end": ("revert without line end", "revert without line end"),
+    "blank-lines-and-spaces": ("\n\n  padded revert  \n", "  padded revert"),
+    "utf-8": ("revert caf\u00e9 \U0001f389\n", "revert caf\u00e9 \U0001f389"),
+    "bytes-that-are-no-utf-8": (b"revert caf\xe9\n", "revert caf\udce9"),
+    "controls": ("revert a\x01\x1e\x1f\x7fb\n", "revert a\x01\x1e\x1f\x7fb"),
+    "carriage-returns": ("revert\r\n\r\nb\r\n", "revert"),
+    "terminal-colours": ("\x1b[31mrevert\n", "\x1b[31mrevert"),
+    "what-git-formats-with": ("revert %H%x00%n\n", "revert %H%x00%n"),
+    "what-git-prints": ("revert\n\ncommit 0000000\n", "revert"),
+}
+"""Messages that speak of a revert, and so are kept, each with its subject."""
+
+
+def walk(repo: Repo) -> list[str]:
+    return [commit.subject for commit in GitRepository(repo.path).walk(repo.head())]
+
+
+class TestWalk:
+    def test_newest_first_with_side_branches_in_between(self, original: Sample) -> None:
+        subjects = [commit.subject for commit in GitRepository(original.path).walk(original.trunk[0].sha)]
+        assert subjects == [
+            "signed",
+            "submodule",
+            "mixed",
+            "other work",
+            "join",
+            "trunk work",
+            "side work",
+            "Subject caf\u00e9",
+            "first",
+        ]
+
+    def test_children_come_before_parents_of_one_branch_whatever_the_clock_said(self, repo: Repo) -> None:
+        for name, time in (("one", START), ("two", START - HOUR), ("three", START - 2 * HOUR)):
+            repo.commit({"a": name}, name, time)
+        assert walk(repo) == ["three", "two", "one"]
+
+    def test_of_an_older_commit_begins_there(self, original: Sample) -> None:
+        repository = GitRepository(original.path)
+        assert repository.walk(original.trunk[5].sha) == [original.trunk[n] for n in (5, 7, 8)]
+        assert repository.order(original.trunk[5].sha) == [original.trunk[n].sha for n in (5, 7, 8)]
+
+    def test_is_not_about_a_file_of_that_name(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        repo.commit({one: "1"}, "two")
+        assert [commit.subject for commit in GitRepository(repo.path).walk(one)] == ["one"]
+
+    def test_describes_some_commits_in_the_order_that_is_asked_for(self, original: Sample) -> None:
+        wanted = [original.trunk[n] for n in (8, 0, 3)]
+        assert GitRepository(original.path).describe(commit.sha for commit in wanted) == wanted
+
+    @pytest.mark.parametrize(
+        ("message", "kept"),
+        [
+            pytest.param("revert this\n", b"revert this\n", id="revert"),
+            pytest.param("one\n\nREVERTED\n", b"one\n\nREVERTED\n", id="in-the-body-in-capitals"),
+            pytest.param("one\n\nbody\n", b"", id="no-revert"),
+            pytest.param("rever t\n", b"", id="nearly"),
+        ],
+    )
+    def test_keeps_messages_that_speak_of_a_revert(self, repo: Repo, message: str, kept: bytes) -> None:
+        sha = repo.commit({"a": "1"}, message)
+        assert GitRepository(repo.path).walk(sha)[0].message == kept
+
+    def test_keeps_messages_as_they_are(self, repo: Repo) -> None:
+        shas = [repo.commit(message=message) for message, _ in MESSAGES.values()]
+        expected = [
+            TrunkCommit(sha, subject, message if isinstance(message, bytes) else message.encode())
+            for sha, (message, subject) in zip(shas, MESSAGES.values(), strict=True)
+        ]
+        assert GitRepository(repo.path).walk(repo.head())[::-1] == expected
+
+    def test_keeps_an_empty_message(self, repo: Repo) -> None:
+        repo.commit({"a": "1"}, "before")
+        repo.commit({"a": "2"}, "")
+        repo.commit({"a": "3"}, "after")
+        assert walk(repo) == ["after", "", "before"]
+
+    def test_reads_a_message_in_the_encoding_that_it_names(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        sha = repo.raw_commit(f"{WHO}\nencoding ISO-8859-1", b"revert caf\xe9\n")
+        odd = GitRepository(repo.path).walk(sha)[0]
+        assert (odd.subject, odd.message) == ("revert caf\u00e9", b"revert caf\xc3\xa9\n")
+
+    def test_of_a_damaged_history_is_an_error(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"})
+        repo.commit({"a": "2"})
+        repo.lose(one)
+        with pytest.raises(GitError) as caught:
+            GitRepository(repo.path).walk(repo.head())
+        assert str(caught.value).startswith(f"{repo.path}: git log failed: ")
+        assert "\n" not in str(caught.value)
+
+
+CHANGES: dict[str, tuple[dict[str, str | None], tuple[str, ...]]] = {
+    "added": ({"new": "1"}, ("new",)),
+    "changed": ({"old": "other"}, ("old",)),
+    "deleted": ({"old": None}, ("old",)),
+    "renamed": ({"old": None, "moved": "line\n" * 20}, ("moved",)),
+    "moved": ({"old": None, "d/old": "line\n" * 20}, ("d/old",)),
+    "renamed-and-changed": ({"old": None, "moved": "line\n" * 19 + "x\n"}, ("moved",)),
+    "deleted-and-another-added": ({"old": None, "other": "x\n" * 20}, ("old", "other")),
+    "copied": ({"copy": "line\n" * 20}, ("copy",)),
+    "empty": ({}, ()),
+}
+"""What is done to a folder with a file ``old`` of twenty lines, and the files that git names for it."""
+
+
+class TestShow:
+    def test_of_nothing_needs_no_git(self, original: Sample) -> None:
+        repository = GitRepository(original.path)
+        with watched_doors() as doors:
+            assert repository.show([]) == {}
+        assert doors.commands == []
+
+    def test_of_one_commit_named_twice(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        assert GitRepository(repo.path).show([sha, sha]) == {sha: ShownCommit(START, ("a",))}
+
+    def test_of_a_commit_that_is_not_there_leaves_it_out(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        assert GitRepository(repo.path).show([sha, "f" * 40]) == {sha: ShownCommit(START, ("a",))}
+
+    def test_names_files_as_git_quotes_them(self, repo: Repo) -> None:
+        names = {
+            "a b": "a b",
+            "caf\u00e9": '"caf\\303\\251"',
+            "\udcff": '"\\377"',
+            'a"b': '"a\\"b"',
+            "a\\b": '"a\\\\b"',
+            "a\nb": '"a\\nb"',
+            "a\tb": '"a\\tb"',
+            "a\x01b": '"a\\001b"',
+            "a'b": "a'b",
+            "-x": "-x",
+            "d/e/f": "d/e/f",
+        }
+        sha = repo.commit(dict.fromkeys(names, "1"))
+        assert set(GitRepository(repo.path).show([sha])[sha].files or ()) == set(names.values())
+
+    def test_names_what_changed(self, repo: Repo) -> None:
+        shas = [repo.commit({"base": "x"})]
+        for number, (files, _) in enumerate(CHANGES.values()):
+            repo.commit({f"{number}/old": "line\n" * 20})
+            shas.append(repo.commit({f"{number}/{name}": content for name, content in files.items()}))
+        shown = GitRepository(repo.path).show(shas)
+        assert [shown[sha].files for sha in shas[1:]] == [
+            tuple(f"{number}/{name}" for name in names) for number, (_, names) in enumerate(CHANGES.values())
+        ]
+
+    def test_of_a_merge_names_what_neither_side_had(self, original: Sample) -> None:
+        shown = GitRepository(original.path).show([original.trunk[2].sha, original.trunk[4].sha])
+        assert [(commit.time, commit.files) for commit in shown.values()] == [
+            (START + 6 * HOUR, ("d/b.txt",)),
+            (START + 4 * HOUR, ()),
+        ]
+
+    def test_of_a_change_of_mode_alone_names_the_file(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        (repo.path / "a").chmod(0o755)
+        sha = repo.commit()
+        assert GitRepository(repo.path).show([sha])[sha].files == ("a",)
+
+    @pytest.mark.parametrize(
+        "lost",
+        [
+            pytest.param("HEAD^{tree}", id="tree"),
+            pytest.param("HEAD~1^{tree}", id="tree-of-the-parent"),
+            pytest.param("HEAD:moved", id="file-that-a-rename-is-told-by"),
+        ],
+    )
+    def test_with_a_missing_object_keeps_the_time_and_the_other_commits(self, repo: Repo, lost: str) -> None:
+        first = repo.commit({"x": "1"})
+        repo.commit({"old": "line\n" * 20})
+        damaged = repo.commit({"old": None, "moved": "line\n" * 19 + "x\n"})
+        repo.lose(lost)
+        assert GitRepository(repo.path).show([damaged, first]) == {
+            first: ShownCommit(START, ("x",)),
+            damaged: ShownCommit(START + 2 * HOUR, None),
+        }
+
+    def test_with_a_missing_object_that_nobody_needs_is_whole(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        repo.lose("HEAD:a")
+        assert GitRepository(repo.path).show([sha]) == {sha: ShownCommit(START, ("a",))}
+
+
+class TestOddCommits:
+    """Commits that git's own commands would not write, but that imports and old tools did."""
+
+    @pytest.mark.parametrize(
+        "committer",
+        [
+            pytest.param("committer C <c@x> notatime +0000", id="time-is-a-word"),
+            pytest.param("committer C <c@x>", id="no-time"),
+            pytest.param("committer C <c@x> -5 +0000", id="before-1970"),
+            pytest.param("committer nobody", id="no-address"),
+            pytest.param("x-other header", id="no-committer"),
+        ],
+    )
+    def test_without_a_time_spoil_nothing(self, repo: Repo, committer: str) -> None:
+        repo.commit({"a": "1"}, "before")
+        odd = repo.raw_commit(f"author A <a@x> {START} +0000\n{committer}", "odd\n")
+        after = repo.commit({"a": "2"}, "after", START + HOUR)
+        assert walk(repo) == ["after", "odd", "before"]
+        repository = GitRepository(repo.path)
+        shown = repository.show([odd, after])
+        assert shown[after] == ShownCommit(START + HOUR, ("a",))
+        assert repository.show([after, odd]) == shown
+
+    @pytest.mark.parametrize("time", [0, 2**31, 2**33, 253_402_300_800])
+    def test_of_any_time_keep_it(self, repo: Repo, time: int) -> None:
+        repo.commit({"a": "1"})
+        sha = repo.raw_commit(f"author A <a@x> {time} +0000\ncommitter C <c@x> {time} +0000", "odd\n")
+        assert GitRepository(repo.path).show([sha])[sha].time == time
+
+    def test_time_zones_do_not_matter(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        sha = repo.raw_commit(f"author A <a@x> {START} +0000\ncommitter C <c@x> {START} -1130", "odd\n")
+        assert GitRepository(repo.path).show([sha])[sha].time == START
+
+
+SETTINGS = [
+    ("alias.log", "!{evil}"),
+    ("alias.show", "!{evil}"),
+    ("color.diff", "always"),
+    ("color.ui", "always"),
+    ("core.abbrev", "4"),
+    ("core.askPass", "{evil}"),
+    ("core.attributesFile", "{evil}"),
+    ("core.bigFileThreshold", "1"),
+    ("core.disambiguate", "blob"),
+    ("core.editor", "{evil}"),
+    ("core.fsmonitor", "{evil}"),
+    ("core.hooksPath", "{hooks}"),
+    ("core.ignoreCase", "true"),
+    ("core.pager", "{evil}"),
+    ("core.quotePath", "false"),
+    ("core.sshCommand", "{evil}"),
+    ("core.warnAmbiguousRefs", "true"),
+    ("credential.helper", "!{evil}"),
+    ("diff.algorithm", "patience"),
+    ("diff.external", "{evil}"),
+    ("diff.ignoreSubmodules", "all"),
+    ("diff.mnemonicPrefix", "true"),
+    ("diff.noprefix", "true"),
+    ("diff.orderFile", "{order}"),
+    ("diff.relative", "true"),
+    ("diff.renameLimit", "1"),
+    ("diff.submodule", "log"),
+    ("diff.suppressBlankEmpty", "true"),
+    ("format.pretty", "oneline"),
+    ("gpg.program", "{evil}"),
+    ("i18n.commitEncoding", "ISO-8859-1"),
+    ("i18n.logOutputEncoding", "ISO-8859-1"),
+    ("log.abbrevCommit", "true"),
+    ("log.date", "raw"),
+    ("log.decorate", "full"),
+    ("log.diffMerges", "first-parent"),
+    ("log.follow", "true"),
+    ("log.mailmap", "true"),
+    ("log.showRoot", "false"),
+    ("log.showSignature", "true"),
+    ("notes.displayRef", "refs/notes/*"),
+    ("pager.log", "{evil}"),
+    ("pager.show", "{evil}"),
+]
+"""What a repository or a user may have configured; ``{evil}`` is a script that leaves a trace when it is run."""
+
+
+def filled(value: str, evil: Path) -> str:
+    return value.format(evil=evil, hooks=evil.parent / "hooks", order=evil.parent / "order")
+
+
+TELLING = [
+    ("core.quotePath", "false", "show --name-only --format= light"),
+    ("diff.renames", "false", "show --name-only --format= HEAD~5"),
+    ("diff.renameLimit", "1", "show --name-only --format= HEAD~5"),
+    ("diff.orderFile", "{order}", "show --name-only --format= light"),
+    ("diff.relative", "true", "-C d show --name-only --format= light"),
+    ("diff.ignoreSubmodules", "all", "show --name-only --format= HEAD~1"),
+    ("submodule.sub.ignore", "all", "show --name-only --format= HEAD~1"),
+    ("log.showRoot", "false", "show --name-only --format= light"),
+    ("log.showSignature", "true", "log --format=%s"),
+    ("i18n.logOutputEncoding", "ISO-8859-1", "log --format=%s"),
+]
+"""Settings that change what plain git says, each with a command that shows it."""
+
+
+def write_settings(path: Path, settings: Sequence[tuple[str, str]], evil: Path) -> None:
+    """Add settings to a configuration file, as a user's editor would."""
+    with path.open("a") as file:
+        for key, value in settings:
+            section, _, name = key.rpartition(".")
+            section, _, subsection = section.partition(".")
+            quoted = f' "{subsection}"' if subsection else ""
+            file.write(f"[{section}{quoted}]\n\t{name} = {json.dumps(filled(value, evil))}\n")
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize(("key", "value", "command"), TELLING, ids=[f"{key}={value}" for key, value, _ in TELLING])
+    def test_that_changes_what_plain_git_says_changes_nothing(
+        self, sample: Sample, evil: Path, key: str, value: str, command: str
+    ) -> None:
+        repo = Repo.at(sample.path)
+        repo.config("gpg.program", str(evil))
+        before = repo.git_bytes(*command.split())
+        repo.config(key, filled(value, evil))
+        assert repo.git_bytes(*command.split()) != before
+        (evil.parent / "ran").unlink(missing_ok=True)  # plain git may have run it
+        sample.check(sample.path / "d")
+        assert not (evil.parent / "ran").exists()
+
+    @pytest.mark.parametrize("renames", ["false", "copies"])
+    def test_of_the_repository_changes_nothing(self, sample: Sample, evil: Path, renames: str) -> None:
+        repo = Repo.at(sample.path)
+        settings = [
+            *SETTINGS,
+            ("diff.renames", renames),
+            ("diff.evil.command", "{evil}"),
+            ("diff.evil.textconv", "{evil}"),
+        ]
+        write_settings(sample.path / ".git/config", settings, evil)
+        assert repo.git("config", "log.showSignature") == "true"
+        (sample.path / ".mailmap").write_text("Other <o@x> <c@x>\n")
+        (sample.path / ".gitattributes").write_text("* diff=evil\n")
+        sample.check()
+        sample.check(sample.path / "d")
+        assert not (evil.parent / "ran").exists()
+
+    @pytest.mark.parametrize("place", [".gitconfig", ".config/git/config", "xdg/git/config"])
+    def test_of_the_user_changes_nothing(
+        self, sample: Sample, evil: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    ) -> None:
+        home = tmp_path / "home"
+        path = home / place
+        path.parent.mkdir(parents=True)
+        write_settings(path, [*SETTINGS, ("core.worktree", "/nonexistent")], evil)
+        assert Repo.at(sample.path).git("config", "--file", str(path), "log.showSignature") == "true"
+        monkeypatch.setenv("HOME", str(home))
+        if place.startswith("xdg"):
+            monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "xdg"))
+        sample.check()
+        assert not (tmp_path / "ran").exists()
+
+    def test_of_the_user_that_is_broken_does_no_harm(
+        self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / ".gitconfig").write_text("[broken\n")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        sample.check()
+
+    def test_without_a_home_is_fine(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("HOME")
+        sample.check()
+
+    def test_of_a_partial_clone_fetches_nothing(self, sample: Sample, evil: Path) -> None:
+        # A repository may say that missing objects are to be had from a "remote" that is any command at all.
+        repo = Repo.at(sample.path)
+        for key, value in (
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", f"ext::{evil}"),
+            ("protocol.allow", "always"),
+            ("protocol.ext.allow", "always"),
+        ):
+            repo.config(key, value)
+        repo.lose("light^{tree}")
+        repository = GitRepository(sample.path)
+        light = sample.resolved["light"] or ""
+        assert repository.resolve(["f" * 40, "light"]) == {"f" * 40: None, "light": light}
+        repository.show([light])
+        assert not (evil.parent / "ran").exists()
+
+
+ENVIRONMENT = {
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES": "/nonexistent",
+    "GIT_ASKPASS": "{evil}",
+    "GIT_ATTR_SOURCE": "nonsense",
+    "GIT_CEILING_DIRECTORIES": "{folder}/sample",
+    "GIT_COMMON_DIR": "/nonexistent",
+    "GIT_CONFIG": "/nonexistent",
+    "GIT_CONFIG_PARAMETERS": "'core.quotePath'='false' 'diff.renames'='false'",
+    "GIT_DEFAULT_HASH": "sha256",
+    "GIT_DIFF_OPTS": "-u0",
+    "GIT_DIR": "/nonexistent",
+    "GIT_EXEC_PATH": "/nonexistent",
+    "GIT_EXTERNAL_DIFF": "{evil}",
+    "GIT_GRAFT_FILE": "{folder}/grafts",
+    "GIT_ICASE_PATHSPECS": "1",
+    "GIT_INDEX_FILE": "/nonexistent",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NAMESPACE": "other",
+    "GIT_OBJECT_DIRECTORY": "/nonexistent",
+    "GIT_PAGER": "{evil}",
+    "GIT_PAGER_IN_USE": "1",
+    "GIT_PREFIX": "d/",
+    "GIT_REPLACE_REF_BASE": "refs/heads/",
+    "GIT_SSH_COMMAND": "{evil}",
+    "GIT_TRACE": "{folder}/ran",
+    "GIT_TRACE2": "{folder}/ran",
+    "GIT_TRACE2_EVENT": "{folder}/ran",
+    "GIT_TRACE_SETUP": "{folder}/ran",
+    "GIT_WORK_TREE": "/nonexistent",
+    "LANG": "de_DE.UTF-8",
+    "LANGUAGE": "de",
+    "LC_ALL": "tr_TR.UTF-8",
+    "PAGER": "{evil}",
+    "TZ": "Asia/Tokyo",
+}
+
+
+_MISLEADING = ("GIT_CEILING_DIRECTORIES", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TRACE")
+"""Variables that are also tried alone: set together, one could hide what another does."""
+
+
+class TestEnvironment:
+    @pytest.mark.parametrize("names", [list(ENVIRONMENT), *([name] for name in ENVIRONMENT if name in _MISLEADING)])
+    def test_of_the_caller_changes_nothing(
+        self, sample: Sample, evil: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+    ) -> None:
+        (evil.parent / "grafts").write_text(f"{sample.resolved['master']} {sample.resolved['light']}\n")
+        for name in names:
+            monkeypatch.setenv(name, ENVIRONMENT[name].format(evil=evil, folder=evil.parent))
+        sample.check(sample.path / "d")
+        assert not (evil.parent / "ran").exists()
+
+    def test_with_settings_in_it_changes_nothing(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        settings = [("core.quotePath", "false"), ("diff.renames", "false"), ("log.showRoot", "false")]
+        monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
+        for n, (key, value) in enumerate(settings):
+            monkeypatch.setenv(f"GIT_CONFIG_KEY_{n}", key)
+            monkeypatch.setenv(f"GIT_CONFIG_VALUE_{n}", value)
+        sample.check()
+
+    @pytest.mark.parametrize("name", ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"])
+    def test_that_names_a_configuration_changes_nothing(
+        self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        (tmp_path / "config").write_text("[core]\n\tquotePath = false\n[diff]\n\trenames = false\n")
+        monkeypatch.setenv(name, str(tmp_path / "config"))
+        sample.check()
+
+    def test_that_names_another_repository_does_not_make_one(
+        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GIT_DIR", str(original.path / ".git"))
+        monkeypatch.setenv("GIT_WORK_TREE", str(original.path))
+        with pytest.raises(NotARepositoryError):
+            GitRepository(tmp_path)
+
+    def test_of_git_holds_nothing_of_the_callers(self, original: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GIT_TRACE", "1")
+        monkeypatch.setenv("SECRET_TOKEN", "s")
+        monkeypatch.setenv("LD_PRELOAD", "")
+        with watched_doors() as doors:
+            original.check()
+        assert doors.environments
+        for environment in doors.environments:
+            assert environment["GIT_CONFIG_NOSYSTEM"] == "1"
+            assert environment["GIT_CONFIG_GLOBAL"] == "/dev/null"
+            assert environment["GIT_TERMINAL_PROMPT"] == "0"
+            assert not {"GIT_TRACE", "SECRET_TOKEN", "LD_PRELOAD"} & environment.keys()
+
+    def test_without_a_path_finds_the_usual_git(self, original: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        if not any(Path(folder, "git").exists() for folder in os.defpath.split(":")):
+            pytest.skip("git is not in the default path")
+        monkeypatch.delenv("PATH")
+        original.check()
+
+    def test_of_git_is_never_asked_from_a_terminal(self, original: Sample) -> None:
+        ends(original.check, 30)
+
+
+@as_root
+class TestSafeDirectory:
+    """A repository of somebody else is read only where the caller's own configuration says that it is safe."""
+
+    @pytest.fixture
+    def foreign(self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
+        give_away(sample.path)
+        (tmp_path / "home").mkdir()
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.chdir(tmp_path / "home")
+        return sample
+
+    def trust(self, path: Path, *directories: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [f"\tdirectory = {directory}\n" for directory in directories]
+        path.write_text("".join(["[safe]\n", *lines, "[core]\n\tquotePath = false\n[diff]\n\trenames = false\n"]))
+
+    def refused(self, path: Path) -> None:
+        with pytest.raises(NotARepositoryError, match="dubious ownership"):
+            GitRepository(path)
+
+    def test_without_trust_is_refused(self, foreign: Sample) -> None:
+        self.refused(foreign.path)
+
+    def test_of_another_folder_is_no_trust(self, foreign: Sample, tmp_path: Path) -> None:
+        self.trust(tmp_path / "home/.gitconfig", str(tmp_path), str(foreign.path / "d"))
+        self.refused(foreign.path)
+
+    def test_by_name_is_honoured_and_nothing_else_is(self, foreign: Sample, tmp_path: Path) -> None:
+        self.trust(tmp_path / "home/.gitconfig", "/other", str(foreign.path))
+        foreign.check()
+        foreign.check(foreign.path / "d")
+
+    def test_of_everything_is_honoured(self, foreign: Sample, tmp_path: Path) -> None:
+        self.trust(tmp_path / "home/.gitconfig", "*")
+        foreign.check()
+
+    def test_that_was_taken_back_is_refused(self, foreign: Sample, tmp_path: Path) -> None:
+        self.trust(tmp_path / "home/.gitconfig", "*", "")
+        self.refused(foreign.path)
+
+    def test_below_home_is_honoured(self, foreign: Sample, tmp_path: Path) -> None:
+        shutil.move(foreign.path, tmp_path / "home/sample")
+        self.trust(tmp_path / "home/.gitconfig", "~/sample")
+        foreign.check(tmp_path / "home/sample")
+
+    def test_in_the_other_place_of_settings_is_honoured(
+        self, foreign: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+        self.trust(tmp_path / "xdg/git/config", str(foreign.path))
+        foreign.check()
+
+    def test_of_the_repository_in_itself_is_no_trust(self, foreign: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        with (foreign.path / ".git/config").open("a") as config:
+            config.write("[safe]\n\tdirectory = *\n")
+        self.refused(foreign.path)
+        monkeypatch.chdir(foreign.path)
+        self.refused(foreign.path)
+
+    def test_of_another_repository_that_one_stands_in_is_no_trust(
+        self, foreign: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        own = Repo(tmp_path / "own")
+        own.config("safe.directory", "*")
+        monkeypatch.chdir(own.path)
+        self.refused(foreign.path)
+
+    def test_in_the_environment_is_no_trust(self, foreign: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+        monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
+        monkeypatch.setenv("GIT_CONFIG_VALUE_0", "*")
+        self.refused(foreign.path)
+
+    def test_is_not_looked_for_when_the_repository_is_ones_own(self, sample: Sample) -> None:
+        with watched_doors() as doors:
+            sample.check()
+        assert not any("safe.directory" in argument for command in doors.commands for argument in command)
+
+
+def test_nothing_is_written_to_a_repository(sample: Sample) -> None:
+    def state() -> dict[str, tuple[int, int, int]]:
+        found = {}
+        for path in sorted(sample.path.rglob("*")):
+            seen = path.lstat()
+            found[str(path)] = (seen.st_mtime_ns, seen.st_size, stat.S_IMODE(seen.st_mode))
+        return found
+
+    (sample.path / ".git/index").touch()  # git would refresh it
+    before = state()
+    sample.check()
+    assert state() == before
+
+
+class TestInterrupted:
+    def test_while_a_process_is_started_ends_it(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+        started: list[subprocess.Popen[bytes]] = []
+
+        class Interrupted(subprocess.Popen[bytes]):
+            def __init__(self, _: Sequence[str], **options: Any) -> None:
+                super().__init__(["sleep", "60"], **options)
+                started.append(self)
+                signal.raise_signal(signal.SIGINT)
+
+        repository = GitRepository(repo.path)
+        monkeypatch.setattr("scoring.evidence.git.repository.subprocess.Popen", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            repository.resolve(["HEAD"])
+        assert [process.returncode for process in started] == [-signal.SIGKILL]
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

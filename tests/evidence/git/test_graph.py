@@ -1,0 +1,143 @@
+"""What the graph in memory says of ancestry is what git says, on random histories; and patches are equal as in git."""
+
+import random
+from pathlib import Path
+
+import pytest
+from helpers.doors import watched_doors
+from helpers.repos import START, Repo
+
+from scoring.evidence.git.diffs import Change, changes
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.isolated import IsolatedRepository
+from scoring.evidence.git.landcache import LandingCache
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import lines_beside, trunk_lines
+
+
+def history(folder: Path, seed: int, size: int = 60) -> Repo:
+    """Return a repository with a random history: merges of any two commits, some of three, several roots."""
+    chance = random.Random(seed)
+    repo = Repo(folder / f"repo-{seed}")
+    stream = []
+    for n in range(1, size + 1):
+        back = min(n - 1, 12)
+        parents = (
+            [] if chance.random() < 0.03 else chance.sample(range(n - back, n), min(back, chance.choice([1, 1, 2, 3])))
+        )
+        when = START + n * 60 + chance.choice([0, 0, -5_000])
+        stream.append(f"commit refs/heads/c{n}\nmark :{n}\ncommitter C <c@x> {when} +0000\ndata 1\nx\n")
+        stream += [f"{'merge' if i else 'from'} :{parent}\n" for i, parent in enumerate(parents)]
+        stream.append(f"M 644 inline f{n % 7}\ndata {len(str(n))}\n{n}\n\n")
+    repo.git("fast-import", "--quiet", given="".join(stream).encode())
+    repo.git("update-ref", "refs/heads/master", f"refs/heads/c{size - 5}")
+    return repo
+
+
+def graph_of(repo: Repo) -> CommitGraph:
+    repository = GitRepository(repo.path)
+    trunk = [
+        (line.sha, line.parents) for line in trunk_lines(repository, repo.head("master"), LandingCache(None, repo.path))
+    ]
+    every = repo.git("rev-list", "--branches").split()
+    contained = {sha for sha, _ in trunk}
+    beside = [sha for sha in every if sha not in contained]
+    lines = lines_beside(repository, beside, [], repo.head("master"))
+    return CommitGraph(trunk, [line for line in lines if line[0] not in contained])
+
+
+@pytest.mark.parametrize("seed", range(6))
+class TestSecondOpinion:
+    def test_on_what_contains_what(self, tmp_path: Path, seed: int) -> None:
+        repo = history(tmp_path, seed)
+        graph = graph_of(repo)
+        every = repo.git("rev-list", "--branches").split()
+        marks = graph.marks(every)
+        for tip in every:
+            inside = set(repo.git("rev-list", tip).split())
+            contained = graph.contained(tip)
+            assert {sha for sha in every if sha in contained} == inside
+            assert {sha for n, sha in enumerate(every) if marks[tip] >> n & 1} == inside
+
+    def test_on_merge_bases(self, tmp_path: Path, seed: int) -> None:
+        repo = history(tmp_path, seed)
+        graph = graph_of(repo)
+        for tip in repo.git("rev-list", "--branches", "^master").split():
+            done = repo.git("merge-base", "--all", "master", tip) if graph.boundary(tip) else ""
+            assert sorted(graph.merge_bases(tip)) == sorted(done.split())
+
+    def test_on_ranges(self, tmp_path: Path, seed: int) -> None:
+        repo = history(tmp_path, seed)
+        graph = graph_of(repo)
+        chance = random.Random(seed)
+        every = repo.git("rev-list", "--branches").split()
+        inside = {sha: set(repo.git("rev-list", sha).split()) for sha in every}
+        for _ in range(200):
+            tip, one, two = chance.choices(every, k=3)
+            # Not asked with ^one ^two: where clocks are wrong, git itself may list what these contain.
+            assert set(graph.between(tip, (one, two))) == inside[tip] - inside[one] - inside[two]
+
+    def test_on_the_mainline_and_what_it_brought_in(self, tmp_path: Path, seed: int) -> None:
+        repo = history(tmp_path, seed)
+        graph = graph_of(repo)
+        assert graph.mainline == repo.git("rev-list", "--first-parent", "master").split()
+        for sha in graph.trunk:
+            brought = next(c for c in reversed(graph.mainline) if sha in graph.contained(c))
+            merges = graph.brought_by(sha)
+            assert graph.mainline[graph.introduced(sha)] == brought
+            assert merges[:1] == ([] if sha in graph.mainline else [brought])
+            for merge in merges:
+                assert sha in graph.contained(merge)
+                assert sha not in graph.contained(graph.parents[merge][0])
+
+    def test_on_the_order(self, tmp_path: Path, seed: int) -> None:
+        repo = history(tmp_path, seed)
+        graph = graph_of(repo)
+        for sha, parents in graph.parents.items():
+            assert all(graph.position[sha] < graph.position[parent] for parent in parents)
+
+
+def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path) -> None:
+    """Every pair of a few hundred small changes, among them moved, indented and repeated ones."""
+    chance = random.Random(7)
+    repo = Repo(tmp_path / "repo")
+    repo.commit({"f": "".join(f"{n}\n" for n in range(40)), "g": "g\n"})
+    shas = []
+    for n in range(60):
+        repo.git("checkout", "-q", "--detach", "master")
+        lines = [f"{n}\n" for n in range(40)]
+        if chance.random() < 0.5:
+            lines = ["above\n"] * chance.choice([1, 3]) + lines
+            repo.commit({"f": "".join(lines)}, f"moved {n}")
+        at = lines.index(f"{chance.choice([20, 21])}\n")
+        lines[at] = chance.choice(["new\n", "  new\n", "n e w\n", "other\n"])
+        repo.commit({"f": "".join(lines)} | chance.choice([{}, {"g": "gg\n"}]), f"change {n}")
+        shas.append(repo.head())
+    pairs = [(sha, repo.head(f"{sha}~1")) for sha in shas]
+    repository = GitRepository(repo.path)
+    with IsolatedRepository(repository, "sha1") as isolated:
+        ours = isolated.patch_ids(pairs)
+    shown = repo.git_bytes("diff-tree", "--stdin", "-p", given="".join(f"{sha}\n" for sha in shas).encode())
+    theirs = {line.split()[1]: line.split()[0] for line in repo.git("patch-id", "--stable", given=shown).splitlines()}
+    assert len(set(theirs.values())) > 5
+    for one in pairs:
+        for two in pairs:
+            assert (ours[one] == ours[two]) == (theirs[one[0]] == theirs[two[0]])
+    assert len(changes(repository, pairs, renames=False)) == len(set(pairs))
+
+
+def test_what_is_known_is_not_asked_again_and_what_is_found_is_kept(repo: Repo) -> None:
+    first = repo.commit({"a": "1\n" * 9, "b": "2"}, "one")
+    second = repo.commit({"a": None, "c": "1\n" * 9, "b": "3"}, "two")
+    repository = GitRepository(repo.path)
+    known: dict[tuple[str, str], tuple[Change, ...]] = {}
+    asked = changes(repository, [(second, first), (first, "")], renames=True, known=known)
+    assert known == asked
+    assert known[second, first] == (Change("M", "b", "b"), Change("R", "c", "a"))
+    with watched_doors() as doors:
+        assert changes(repository, [(first, ""), (second, first)], renames=True, known=known) == asked
+    assert doors.commands == []
+    assert changes(repository, [(second, first), ("0" * 40, first)], renames=True, known=known) == {
+        (second, first): known[second, first]
+    }
+    assert len(known) == 2

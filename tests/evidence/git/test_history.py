@@ -1,0 +1,429 @@
+"""What the trunk says of commits: reachability, reverts and subjects (contract section 2.1), on real repositories."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from helpers.doors import watched_doors
+from helpers.repos import START, Repo
+
+from scoring.evidence.git.reference import GitHistory
+from scoring.evidence.git.repository import GitRepository, ShownCommit
+
+LONG_S, KELVIN, SHARP_S, CAPITAL_SHARP_S = "\u017f", "\u212a", "\u00df", "\u1e9e"
+
+
+def history(repo: Repo, *names: str, trunk: str = "master") -> GitHistory:
+    return GitHistory(GitRepository(repo.path), names, trunk)
+
+
+class TestNames:
+    def test_are_resolved_in_one_batch(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        with watched_doors() as doors:
+            found = history(repo, sha, sha[:8], "HEAD", "nothing", "")
+            assert [found.resolve(name) for name in (sha, sha[:8], "HEAD", "nothing", "")] == [
+                sha,
+                sha,
+                sha,
+                None,
+                None,
+            ]
+        assert len([command for command in doors.commands if "cat-file" in command]) == 1
+
+    def test_give_time_and_files_of_their_commits(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"})
+        two = repo.commit({"b": "1"})
+        found = history(repo, one, "HEAD", "nothing")
+        assert found.commit(one) == ShownCommit(START, ("a",))
+        assert found.commit(two) == ShownCommit(START + 3_600, ("b",))
+
+    def test_that_nobody_asked_for_give_nothing(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"})
+        two = repo.commit({"b": "1"})
+        repo.commit({"c": "1"})
+        assert history(repo, one).commit(two) is None
+
+    def test_cost_no_walk_when_nobody_asks_about_the_trunk(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        with watched_doors() as doors:
+            found = history(repo, sha)
+            found.commit(sha)
+            assert not [command for command in doors.commands if "log" in command]
+            assert found.on_trunk(sha)
+            assert found.match_subject("work") == sha
+            assert found.reverted_by(sha) is None
+        assert len([command for command in doors.commands if "log" in command]) == 1
+
+
+class TestTrunk:
+    def test_that_is_missing_holds_nothing(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"}, "subject")
+        repo.git("branch", "-m", "master", "main")
+        found = history(repo, sha)
+        assert found.resolve(sha) == sha
+        assert not found.on_trunk(sha)
+        assert found.match_subject("subject") is None
+
+    def test_is_a_local_branch_and_nothing_else_of_that_name(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        repo.git("branch", "-m", "master", "main")
+        repo.tag("master")
+        repo.git("update-ref", "refs/remotes/origin/master", sha)
+        assert not history(repo).on_trunk(sha)
+
+    def test_that_a_tag_hides_is_the_branch(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"})
+        two = repo.commit({"a": "2"})
+        repo.tag("master", one)
+        assert history(repo).on_trunk(two)
+
+    @pytest.mark.parametrize("name", ["--all", "--output=x", "-h", "master..side", "^master", "side^{tree}", ""])
+    def test_of_an_odd_name_is_missing(self, repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        monkeypatch.chdir(repo.path)
+        sha = repo.commit({"a": "1"})
+        repo.git("branch", "side")
+        assert not history(repo, trunk=name).on_trunk(sha)
+        assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a"]
+
+    def test_of_a_repository_without_commits_holds_nothing(self, repo: Repo) -> None:
+        found = history(repo, "HEAD")
+        assert found.resolve("HEAD") is None
+        assert found.match_subject("x") is None
+
+
+class TestReachability:
+    def test_of_the_trunk_and_what_was_merged_into_it(self, repo: Repo) -> None:
+        one = repo.commit({"a": "1"})
+        repo.branch("side")
+        on_side = repo.commit({"s": "1"})
+        repo.checkout("master")
+        two = repo.commit({"a": "2"})
+        merged = repo.merge("side")
+        found = history(repo)
+        assert [found.on_trunk(sha) for sha in (one, on_side, two, merged)] == [True] * 4
+
+    def test_of_a_branch_that_was_not_merged(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        repo.branch("side")
+        on_side = repo.commit({"s": "1"})
+        assert not history(repo).on_trunk(on_side)
+
+    def test_of_a_commit_that_was_reset_away(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        lost = repo.commit({"a": "2"})
+        repo.reset("HEAD~1")
+        found = history(repo, lost)
+        assert found.resolve(lost) == lost
+        assert not found.on_trunk(lost)
+
+    def test_of_another_trunk(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        repo.branch("side")
+        on_side = repo.commit({"s": "1"})
+        assert history(repo, trunk="side").on_trunk(on_side)
+
+
+Message = Callable[[str], str | bytes]
+"""Makes the message of a later commit from the SHA of an earlier one."""
+
+REVERTS: dict[str, Message] = {
+    "gits-own-words": lambda sha: f'Revert "one"\n\nThis reverts commit {sha}.\n',
+    "whole-sha": lambda sha: f"revert {sha}",
+    "seven-digits": lambda sha: f"revert {sha[:7]}",
+    "twelve-digits": lambda sha: f"revert {sha[:12]}",
+    "capitals": lambda sha: f"REVERT {sha[:7].upper()}",
+    "word-within-a-word": lambda sha: f"Reverted in part, see {sha[:9]}",
+    "sha-before-the-word": lambda sha: f"{sha[:7]} is what this reverts",
+    "word-and-sha-in-the-body": lambda sha: f"subject\n\nrevert\n\nlater {sha[:7]}",
+    "run-inside-a-word": lambda sha: f"revert x{sha[:7]}y now",
+    "second-run": lambda sha: f"revert 1234567 and {sha[:7]}",
+    "said-with-not-counts-all-the-same": lambda sha: f"do not revert {sha[:7]}",
+    "word-inside-another": lambda sha: f"irrevertible: {sha[:7]}",
+    "run-between-signs": lambda sha: f"revert-{sha[:7]}_",
+    "run-between-bytes-that-are-no-text": lambda sha: b"revert \xff" + sha[:7].encode() + b"\xfe",
+}
+NO_REVERTS: dict[str, Message] = {
+    "other-word": lambda sha: f"undo {sha}",
+    "no-sha": lambda _: 'Revert "one"',
+    "six-digits": lambda sha: f"revert {sha[:6]}",
+    "forty-one-digits": lambda sha: f"revert {sha}0",
+    "other-eighth-digit": lambda sha: f"revert {sha[:7]}{'0' if sha[7] != '0' else '1'}",
+    "run-that-starts-earlier": lambda sha: f"revert a{sha[:7]}",
+    "digits-from-the-middle": lambda sha: f"revert {sha[1:9]}",
+    "run-in-two-pieces": lambda sha: f"revert {sha[:4]} {sha[4:8]}",
+    "run-over-two-lines": lambda sha: f"revert {sha[:4]}\n{sha[4:8]}",
+    "word-over-two-lines": lambda sha: f"rever\nt {sha}",
+    "empty-message": lambda _: "",
+}
+
+
+class Told(NamedTuple):
+    """One trunk on which every message stands behind a commit of its own, whose SHA it was made from."""
+
+    history: GitHistory
+    commits: dict[str, str]
+    messages: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    repo = Repo(tmp_path_factory.mktemp("told") / "repo")
+    commits, messages = {}, {}
+    for name, message in (REVERTS | NO_REVERTS).items():
+        commits[name] = repo.commit(message=f"work on {name}")
+        messages[name] = repo.commit(message=message(commits[name]))
+    return Told(history(repo), commits, messages)
+
+
+class TestReverts:
+    @pytest.mark.parametrize("name", REVERTS)
+    def test_are_told_by_a_later_message(self, told: Told, name: str) -> None:
+        assert told.history.reverted_by(told.commits[name]) == told.messages[name]
+
+    @pytest.mark.parametrize("name", NO_REVERTS)
+    def test_are_not_told_by_other_messages(self, told: Told, name: str) -> None:
+        assert told.history.reverted_by(told.commits[name]) is None
+
+    def test_by_git_itself(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"}, "one")
+        repo.commit({"b": "1"}, "two")
+        who = repo.revert(sha)
+        assert history(repo).reverted_by(sha) == who
+
+    def test_of_a_revert_leaves_the_first_one_reverted(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"}, "one")
+        first = repo.revert(sha)
+        second = repo.revert(first)
+        found = history(repo)
+        assert found.reverted_by(first) == second
+        assert found.reverted_by(sha) == first
+
+    def test_the_newest_of_several_is_named(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"}, "one")
+        repo.commit({"a": "2"}, f"revert {sha}")
+        newest = repo.commit({"a": "3"}, f"revert {sha[:7]} again")
+        assert history(repo).reverted_by(sha) == newest
+
+    def test_before_the_commit_do_not_count(self, repo: Repo) -> None:
+        # Made in two repositories, because the earlier message has to hold the later commit's SHA.
+        repo.commit({"a": "0"}, "zero", START)
+        twin = Repo(repo.path.parent / "twin")
+        twin.commit({"a": "0"}, "zero", START)
+        sha = twin.commit({"a": "1"}, "one", START + 7_200)
+        repo.git("fetch", "-q", str(twin.path), "master")
+        early = repo.commit({"b": "1"}, f"revert {sha}", START + 3_600)
+        repo.git("merge", "-q", "--no-verify", "-m", "join", "FETCH_HEAD", time=START + 10_800)
+        found = history(repo)
+        assert [found.on_trunk(early), found.on_trunk(sha)] == [True, True]
+        assert found.reverted_by(sha) is None
+
+    def test_of_itself_do_not_count(self, repo: Repo) -> None:
+        # No message can hold its own SHA, but the walk must stop before the commit and not after it.
+        sha = repo.commit({"a": "1"}, "revert 1234567")
+        assert history(repo).reverted_by(sha) is None
+
+    def test_on_a_branch_that_was_not_merged_do_not_count(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"}, "one")
+        repo.branch("side")
+        repo.revert(sha)
+        assert history(repo).reverted_by(sha) is None
+
+    def test_on_a_branch_that_was_merged_count(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"}, "one")
+        repo.branch("side")
+        who = repo.revert(sha)
+        repo.checkout("master")
+        repo.commit({"b": "1"}, "two")
+        repo.merge("side")
+        assert history(repo).reverted_by(sha) == who
+
+    def test_keep_commits_apart_that_start_with_the_same_seven_digits(self, repo: Repo) -> None:
+        tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+        who = "author A <a@x> 1776000000 +0000\ncommitter A <a@x> 1776000000 +0000"
+        repo.write("tree", b"")
+        one = repo.write("commit", f"tree {tree}\n{who}\n\n40677\n".encode())
+        other = repo.write("commit", f"tree {tree}\n{who}\n\n41064\n".encode())
+        assert one[:7] == other[:7]
+        repo.reset(one)
+        repo.git("merge", "-q", "--allow-unrelated-histories", "-m", "join", other, time=START + 60)
+        by_eight = repo.commit({"a": "1"}, f"revert {one[:8]}", START + 120)
+        assert history(repo).reverted_by(one) == by_eight
+        assert history(repo).reverted_by(other) is None
+        by_seven = repo.commit({"a": "2"}, f"revert {one[:7]}", START + 180)
+        assert history(repo).reverted_by(one) == by_seven
+        assert history(repo).reverted_by(other) == by_seven
+
+    def test_of_longer_hashes_are_told_by_forty_digits(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        repo = Repo(tmp_path_factory.mktemp("long") / "repo", "--object-format=sha256")
+        one = repo.commit({"a": "1"}, "one")
+        two = repo.commit({"a": "2"}, "two")
+        who = repo.commit({"a": "3"}, f"revert {one[:40]}")
+        repo.commit({"a": "4"}, f"revert {two}")
+        assert history(repo).reverted_by(one) == who
+        assert history(repo).reverted_by(two) is None
+
+
+EQUAL = {
+    "equal": ("feat: one", "feat: one"),
+    "body-does-not-count": ("feat: two\n\nbody\n", "feat: two"),
+    "case": ("Feat: THREE", "fEAT: three"),
+    "subject-of-two-lines": ("long subject\nsecond line\n", "long subject second line"),
+    "white-space-around-the-subject": ("  padded  ", "padded"),
+    "unicode-white-space-around-the-subject": ("\u3000indented\u00a0", "indented"),
+    "capital-sharp-s": (f"stra{SHARP_S}e", f"STRA{CAPITAL_SHARP_S}E"),
+    "kelvin-and-long-s": (f"{KELVIN} is {LONG_S}mall", "k IS Small"),
+    "final-sigma": ("\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2"),
+    "accents": ("caf\u00e9 \U0001f389", "CAF\u00c9 \U0001f389"),
+    "after-blank-lines": ("\n\nafter blank lines\n", "after blank lines"),
+}
+UNEQUAL = {
+    "prefix": ("fix: one", "fix: on"),
+    "longer": ("fix: one", "fix: one."),
+    "body": ("fix: one\n\nthe body\n", "the body"),
+    "first-of-two-lines": ("first line\nsecond line\n", "first line"),
+    "white-space-inside": ("fix:  two", "fix: two"),
+    "sharp-s-is-not-ss": (f"stra{SHARP_S}e", "strasse"),
+    "i-with-dot-is-not-i": ("\u0130stanbul", "istanbul"),
+    "composed-is-not-decomposed": ("r\u00e9sum\u00e9", "re\u0301sume\u0301"),
+    "zero-width-space-is-not-trimmed": ("\u200bhidden", "hidden"),
+    "empty-matches-nothing": ("", ""),
+    "blank-matches-nothing": (" ", ""),
+}
+
+
+@pytest.fixture(scope="session")
+def subjects(tmp_path_factory: pytest.TempPathFactory) -> tuple[GitHistory, dict[str, str]]:
+    """One trunk with every message, and the commit of each."""
+    repo = Repo(tmp_path_factory.mktemp("subjects") / "repo")
+    commits = {name: repo.commit(message=message) for name, (message, _) in (UNEQUAL | EQUAL).items()}
+    return history(repo), commits
+
+
+class TestSubjects:
+    @pytest.mark.parametrize("name", EQUAL)
+    def test_match_ignoring_case(self, subjects: tuple[GitHistory, dict[str, str]], name: str) -> None:
+        found, commits = subjects
+        assert found.match_subject(EQUAL[name][1]) == commits[name]
+
+    @pytest.mark.parametrize("name", UNEQUAL)
+    def test_do_not_match_otherwise(self, subjects: tuple[GitHistory, dict[str, str]], name: str) -> None:
+        found, _ = subjects
+        assert found.match_subject(UNEQUAL[name][1]) is None
+
+    def test_the_newest_of_two_wins(self, repo: Repo) -> None:
+        repo.commit({"a": "1"}, "twice")
+        newest = repo.commit({"a": "2"}, "TWICE")
+        assert history(repo).match_subject("Twice") == newest
+
+    def test_of_branches_that_were_not_merged_do_not_count(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        repo.branch("side")
+        repo.commit({"s": "1"}, "on the side")
+        assert history(repo).match_subject("on the side") is None
+
+
+class TestCache:
+    """What git said is kept between runs, and is used only while it cannot be wrong."""
+
+    @pytest.fixture
+    def cache(self, repo: Repo) -> Path:
+        return repo.path.parent / "cache"
+
+    def answers(self, repo: Repo, cache: Path, *names: str) -> list[object]:
+        """Ask everything about some names, as a run does that keeps what it learnt."""
+        found = GitHistory(GitRepository(repo.path), names, cache_dir=cache)
+        shas = [sha for name in names if (sha := found.resolve(name))]
+        told = [(found.commit(sha), found.on_trunk(sha) and found.reverted_by(sha)) for sha in shas]
+        answers: list[object] = [*told, found.match_subject("one"), found.match_subject("two")]
+        found.keep()
+        return answers
+
+    def test_of_an_unchanged_repository_saves_the_asking(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"caf\u00e9": "1"}, b"one\n\ncaf\xe9\n")
+        who = repo.commit({"a": "1"}, b"two\n\nrevert \xff" + one[:9].encode())
+        expected = [
+            (ShownCommit(START, ('"caf\\303\\251"',)), who),
+            (ShownCommit(START + 3_600, ("a",)), None),
+            one,
+            who,
+        ]
+        assert self.answers(repo, cache, one, who) == expected
+        with watched_doors() as doors:
+            assert self.answers(repo, cache, one, who) == expected
+        assert not [command for command in doors.commands if {"log", "show", "rev-list"} & set(command)]
+
+    def test_of_a_longer_trunk_asks_about_what_is_new(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        assert self.answers(repo, cache, one) == [(ShownCommit(START, ("a",)), None), one, None]
+        two = repo.commit({"a": "2"}, "two")
+        who = repo.commit({"a": "3"}, f"revert {one}")
+        assert self.answers(repo, cache, one) == [(ShownCommit(START, ("a",)), who), one, two]
+
+    def test_of_a_rewritten_trunk_forgets_what_is_gone(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        two = repo.commit({"a": "2"}, f"two\n\nrevert {one}")
+        shown = [ShownCommit(START, ("a",)), ShownCommit(START + 3_600, ("a",))]
+        assert self.answers(repo, cache, one, two) == [(shown[0], two), (shown[1], None), one, two]
+        repo.reset(one)
+        assert self.answers(repo, cache, one, two) == [(shown[0], None), (shown[1], False), one, None]
+        repo.git("branch", "-m", "master", "main")
+        assert self.answers(repo, cache, one) == [(shown[0], False), None, None]
+
+    def test_does_not_keep_what_git_could_not_tell(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        tree = repo.path / ".git/objects"
+        lost = repo.git("rev-parse", "HEAD^{tree}")
+        place = tree / lost[:2] / lost[2:]
+        content = place.read_bytes()
+        repo.lose("HEAD^{tree}")
+        assert self.answers(repo, cache, one)[0] == (ShownCommit(START, None), None)
+        place.write_bytes(content)
+        assert self.answers(repo, cache, one)[0] == (ShownCommit(START, ("a",)), None)
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda _: b"", id="empty"),
+            pytest.param(lambda data: data[: len(data) // 2], id="cut"),
+            pytest.param(lambda data: data[:-3] + b"xyz", id="changed"),
+            pytest.param(lambda data: b"not a checksum\n" + data, id="no-checksum"),
+            pytest.param(lambda _: b"\xff" * 100, id="no-text"),
+        ],
+    )
+    def test_that_is_not_whole_is_as_if_it_were_not_there(
+        self, repo: Repo, cache: Path, spoil: Callable[[bytes], bytes]
+    ) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        expected = [(ShownCommit(START, ("a",)), None), one, None]
+        assert self.answers(repo, cache, one) == expected
+        (kept,) = (path for path in cache.rglob("*") if path.is_file())
+        kept.write_bytes(spoil(kept.read_bytes()))
+        assert self.answers(repo, cache, one) == expected
+
+    def test_of_another_repository_is_not_used(self, repo: Repo, cache: Path) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        self.answers(repo, cache, one)
+        other = Repo(repo.path.parent / "other")
+        two = other.commit({"b": "1"}, "two")
+        assert self.answers(other, cache, two, one) == [(ShownCommit(START, ("b",)), None), None, two]
+
+    @pytest.mark.parametrize("how", ["replaced", "grafted"])
+    def test_is_not_kept_of_a_repository_that_can_change_what_a_commit_says(
+        self, repo: Repo, cache: Path, how: str
+    ) -> None:
+        one = repo.commit({"a": "1"}, "one")
+        two = repo.commit({"a": "2"}, "two")
+        if how == "replaced":
+            repo.git("replace", two, one)
+        else:
+            (repo.path / ".git/info").mkdir(exist_ok=True)
+            (repo.path / ".git/info/grafts").write_text(f"{two}\n")
+        self.answers(repo, cache, one, two)
+        assert not [path for path in cache.rglob("*") if path.is_file()]
+
+    def test_that_cannot_be_kept_is_no_error(self, repo: Repo, cache: Path) -> None:
+        cache.write_text("a file where a folder belongs")
+        one = repo.commit({"a": "1"}, "one")
+        assert self.answers(repo, cache, one) == [(ShownCommit(START, ("a",)), None), one, None]

@@ -1,0 +1,735 @@
+"""Whether work has landed: the corrected rules beside the reference's, on a repository built for each way."""
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from helpers.doors import watched_doors
+from helpers.landings import SCENARIOS, Case, answers, clone, forked, pick, record, squash, started, table
+from helpers.repos import Repo
+
+from scoring.evidence.git.facts import Landing
+from scoring.policies import CORRECTED
+
+PAGE = Path(__file__).parents[3] / "docs" / "EVIDENCE.md"
+
+
+def landing(repo: Repo | Path, *commits: str, asked: int = 1, cache: Path | None = None) -> Landing:
+    """Return the corrected answer about one of some iterations."""
+    records = [record(n, commit) for n, commit in enumerate(commits, 1)]
+    git = CORRECTED.git(repo if isinstance(repo, Path) else repo.path, records, cache)
+    found = git.landing(records[asked - 1])
+    git.keep()
+    return found
+
+
+def files_of(path: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(path)): p.read_bytes() for p in path.rglob("*") if p.is_file()}
+
+
+class TestScenarios:
+    @pytest.mark.parametrize("name", SCENARIOS)
+    def test_each_way_of_landing(self, name: str, tmp_path: Path) -> None:
+        scenario = SCENARIOS[name]
+        case = scenario.build(tmp_path)
+        reference, corrected = answers(case)
+        assert reference.value.present
+        assert reference.value.sub_score == scenario.reference
+        assert (corrected.value.sub_score if corrected.value.present else None) == scenario.corrected, corrected
+        assert corrected.method == scenario.method
+        assert case.commits[case.asked - 1][:12] in corrected.value.detail
+
+    def test_the_page_shows_them(self) -> None:
+        page = PAGE.read_text("utf-8")
+        start, end = "<!-- landing -->\n", "<!-- /landing -->"
+        assert table() == page[page.index(start) + len(start) : page.index(end)]
+
+
+class TestAncestor:
+    def test_says_which_merge_brought_it_in(self, tmp_path: Path) -> None:
+        repo, one, _ = forked(tmp_path)
+        merged = repo.merge("work")
+        found = landing(repo, one)
+        assert found.value.detail == (
+            f"commit {one[:12]} is an ancestor of master, merged in {merged[:12]}, not reverted"
+        )
+
+    def test_of_an_octopus(self, tmp_path: Path) -> None:
+        repo, one, _ = forked(tmp_path)
+        repo.branch("other", "master~1")
+        other = repo.commit({"o.txt": "o"}, "other")
+        repo.checkout("master")
+        repo.git("merge", "-q", "--no-edit", "work", "other")
+        octopus = repo.head()
+        for sha in (one, other):
+            assert f"merged in {octopus[:12]}" in landing(repo, sha).value.detail
+        repo.git("revert", "--no-edit", "-m", "1", octopus)
+        assert landing(repo, one).method == landing(repo, other).method == "reverted"
+
+    def test_a_revert_of_an_inner_merge_counts(self, tmp_path: Path) -> None:
+        """The branch went into another branch, which was merged; then the first of the two merges was reverted."""
+        repo, one, _ = forked(tmp_path)
+        repo.branch("integration", "master~1")
+        other = repo.commit({"o.txt": "o"}, "other")
+        inner = repo.merge("work", "inner")
+        repo.checkout("master")
+        repo.merge("integration", "outer")
+        repo.git("revert", "--no-edit", "-m", "1", inner)
+        assert landing(repo, one).method == "reverted"
+        assert landing(repo, other).method == "ancestor"
+
+    def test_a_revert_of_another_merge_does_not_count(self, tmp_path: Path) -> None:
+        repo, one, _ = forked(tmp_path)
+        repo.merge("work")
+        repo.branch("next")
+        repo.commit({"n.txt": "n"}, "next")
+        repo.checkout("master")
+        repo.git("revert", "--no-edit", "-m", "1", repo.merge("next"))
+        assert landing(repo, one).method == "ancestor"
+
+
+class TestPatchId:
+    def test_names_where_it_landed(self, tmp_path: Path) -> None:
+        repo, one, _ = forked(tmp_path)
+        landed = pick(repo, one)
+        assert landing(repo, one).value.detail == (
+            f"commit {one[:12]} landed on master in {landed[:12]} with the same patch id, not reverted"
+        )
+
+    def test_line_numbers_and_white_space_do_not_count(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        base = (repo.path / "a.txt").read_text()
+        repo.branch("work")
+        sha = repo.commit({"a.txt": base.replace("line 15\n", "line 15 new words\n")}, "work")
+        repo.checkout("master")
+        repo.commit({"a.txt": "above\n" * 5 + base}, "above")
+        landed = repo.commit({"a.txt": "above\n" * 5 + base.replace("line 15\n", "line 15  new\twords\n")}, "other")
+        found = landing(repo, sha)
+        assert found.method == "patch-id"
+        assert landed[:12] in found.value.detail
+        assert_git_agrees(repo, sha, landed, same=True)
+
+    @pytest.mark.parametrize(
+        ("ours", "theirs"),
+        [
+            pytest.param({"f": "one\n"}, {"f": "other\n"}, id="other-content"),
+            pytest.param({"f": "one\n"}, {"g": "one\n"}, id="other-path"),
+            pytest.param({"f": "one\n"}, {"f": "one\n", "g": "x\n"}, id="more-files"),
+            pytest.param({"f": b"\0\1"}, {"f": b"\0\2"}, id="other-binary"),
+            pytest.param({"a.txt": None}, {"b.txt": None}, id="other-deletion"),
+        ],
+    )
+    def test_of_another_change_is_another(
+        self, tmp_path: Path, ours: dict[str, str | bytes | None], theirs: dict[str, str | bytes | None]
+    ) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        sha = repo.commit(ours, "ours")
+        repo.checkout("master")
+        repo.commit(theirs, "theirs")
+        assert landing(repo, sha).method in ("not-landed", "merge-tree")
+        assert (landing(repo, sha).method == "merge-tree") == ("g" in theirs and theirs.get("f") == ours.get("f"))
+
+    @pytest.mark.parametrize(
+        "files",
+        [
+            pytest.param({"f": b"\0\1\2" * 100}, id="binary"),
+            pytest.param({"new\nline": "1\n", 'quo"te': "2\n", "tab\t": "3\n", "caf\u00e9": "4\n"}, id="odd-names"),
+            pytest.param({"-x": "1\n", "--all": "2\n", ":(glob)*": "3\n", " lead": "4\n"}, id="names-like-options"),
+            pytest.param({"empty": ""}, id="empty-file"),
+            pytest.param({"no-end": "no line end"}, id="no-line-end"),
+            pytest.param({"looks": "diff --git a/x b/x\n@@ -1 +1 @@\n" + "0" * 40 + "\n"}, id="content-like-a-patch"),
+            pytest.param({"a.txt": None, "b.txt": "b\nmoved\n"}, id="deletion"),
+        ],
+    )
+    def test_of_any_content_is_found(self, tmp_path: Path, files: dict[str, str | bytes | None]) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        sha = repo.commit(files, "work")
+        repo.checkout("master")
+        repo.commit({"elsewhere": "1"}, "elsewhere")
+        landed = pick(repo, sha)
+        repo.commit({"elsewhere": "2"}, "after")
+        found = landing(repo, sha)
+        assert found.method == "patch-id"
+        assert landed[:12] in found.value.detail
+
+    def test_of_bytes_in_names_that_are_no_text(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        Path(os.fsdecode(os.fsencode(repo.path) + b"/\xff\xfe")).write_text("x")
+        repo.git("add", "-A")
+        sha = repo.commit(message="work")
+        repo.checkout("master")
+        repo.commit({"elsewhere": "1"}, "elsewhere")
+        pick(repo, sha)
+        assert landing(repo, sha).method == "patch-id"
+
+    def test_a_mode_is_part_of_it(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        (repo.path / "b.txt").chmod(0o755)
+        sha = repo.commit(message="executable")
+        repo.checkout("master")
+        repo.commit({"elsewhere": "1"}, "elsewhere")
+        assert landing(repo, sha).method == "not-landed"
+        pick(repo, sha)
+        assert landing(repo, sha).method == "patch-id"
+
+    def test_the_mode_alone_tells_two_changes_apart(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        (repo.path / "b.txt").chmod(0o755)
+        sha = repo.commit({"b.txt": "new\n"}, "ours")
+        repo.checkout("master")
+        repo.commit({"b.txt": "new\n"}, "theirs")
+        assert landing(repo, sha).method == "not-landed"
+
+    def test_a_renamed_file(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        repo.git("mv", "a.txt", "renamed.txt")
+        sha = repo.commit(message="rename")
+        repo.checkout("master")
+        repo.commit({"b.txt": "2\n"}, "elsewhere")
+        assert landing(repo, sha).method == "not-landed"
+        pick(repo, sha)
+        assert landing(repo, sha).method == "patch-id"
+
+    def test_a_submodule_pointer(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        one, two, three = (f"{n}" * 40 for n in (1, 2, 3))
+
+        def point(at: str, message: str) -> str:
+            repo.git("update-index", "--add", "--cacheinfo", f"160000,{at},sub")
+            repo.git("commit", "-q", "-m", message, time=repo._tick(None))
+            return repo.head()
+
+        point(one, "take in")
+        repo.branch("work")
+        sha = point(two, "ours")
+        repo.git("checkout", "-q", "-f", "master")
+        point(three, "theirs")
+        assert landing(repo, sha).method == "not-landed"
+        repo.git("checkout", "-q", "-B", "master", "work~1")
+        repo.commit({"elsewhere": "1"}, "elsewhere")
+        point(two, "ours too")
+        assert landing(repo, sha).method == "patch-id"
+
+    def test_a_root_commit_of_another_history(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.git("checkout", "-q", "--orphan", "other")
+        repo.git("rm", "-q", "-r", "-f", ".")
+        sha = repo.commit({"x": "1\n"}, "new root")
+        repo.git("checkout", "-q", "master")
+        assert landing(repo, sha).method == "not-landed"
+        pick(repo, sha)
+        assert landing(repo, sha).method == "patch-id"
+
+    def test_landed_before_the_merge_base_does_not_count(self, tmp_path: Path) -> None:
+        """What the branch contains already is not where its own commit landed."""
+        repo = started(tmp_path)
+        repo.branch("older")
+        older = repo.commit({"o": "1\n"}, "an older branch, for which the whole trunk is looked at")
+        repo.checkout("master")
+        one = repo.commit({"f": "1\n"}, "first time")
+        repo.revert(one)
+        repo.branch("work")
+        again = repo.commit({"f": "1\n"}, "again")
+        repo.checkout("master")
+        repo.commit({"b.txt": "2\n"}, "elsewhere")
+        assert landing(repo, again).method == "not-landed"
+        third = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "nothing")
+        records = [record(n, sha) for n, sha in enumerate((third, older, again), 1)]
+        git = CORRECTED.git(repo.path, records)  # the second question is about all the others at once
+        assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
+
+    def test_a_change_of_what_landed_later_counts_and_a_change_before_does_not(self, tmp_path: Path) -> None:
+        repo, _, two = forked(tmp_path)
+        repo.commit({"two.txt": "2 changed\n"}, "landed and changed in one")
+        assert landing(repo, two).method == "not-landed"
+
+    def test_landed_again_after_a_revert_stands(self, tmp_path: Path) -> None:
+        repo, one, _ = forked(tmp_path)
+        first = pick(repo, one)
+        repo.commit({"one.txt": None}, f"This reverts commit {first}, which was {one}.")
+        assert landing(repo, one).method == "reverted"
+        second = pick(repo, one)
+        assert f"in {second[:12]} with" in landing(repo, one).value.detail
+
+
+def assert_git_agrees(repo: Repo, one: str, two: str, *, same: bool) -> None:
+    ids = [
+        repo.git("patch-id", "--stable", given=repo.git_bytes("diff-tree", "-p", sha)).split()[0] for sha in (one, two)
+    ]
+    assert (ids[0] == ids[1]) == same
+
+
+class TestSquash:
+    def test_over_several_merge_bases_is_found_by_merging(self, tmp_path: Path) -> None:
+        """A criss-cross: each side took the other in, so both old tips are merge bases and neither is the squash's."""
+        repo = started(tmp_path)
+        repo.branch("work")
+        repo.commit({"w.txt": "w\n"}, "w")
+        repo.checkout("master")
+        repo.commit({"m.txt": "m\n"}, "m")
+        repo.git("branch", "old", "work")
+        repo.checkout("work")
+        repo.merge("master", "cross")
+        repo.checkout("master")
+        repo.merge("old", "criss")
+        repo.checkout("work")
+        repo.commit({"x.txt": "x\n"}, "x")
+        sha = repo.commit({"y.txt": "y\n"}, "y")
+        repo.checkout("master")
+        assert len(repo.git("merge-base", "--all", "master", sha).split()) == 2
+        assert landing(repo, sha).method == "not-landed"
+        squash(repo, "work")
+        assert landing(repo, sha).method == "merge-tree"
+
+    def test_with_further_edits_is_none(self, tmp_path: Path) -> None:
+        repo, _, two = forked(tmp_path)
+        repo.git("merge", "-q", "--squash", "work")
+        repo.commit({"one.txt": "1 edited\n"}, "squashed and edited")
+        assert landing(repo, two).method == "not-landed"
+
+    def test_of_half_the_branch_says_nothing_of_the_rest(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        repo.git("branch", "half", one)
+        squash(repo, "half")
+        assert landing(repo, one, two, asked=1).value.sub_score == 1
+        assert landing(repo, one, two, asked=2).method == "not-landed"
+
+
+class TestMergeTree:
+    def test_conflicts_are_no_landing(self, tmp_path: Path) -> None:
+        repo, one, _ = forked(tmp_path)
+        repo.commit({"one.txt": "something else\n"}, "in the way")
+        assert landing(repo, one).method == "not-landed"
+
+    def test_a_side_that_changes_nothing_has_not_landed_for_that(self, tmp_path: Path) -> None:
+        """Work that was taken back on its own branch merges without a trace."""
+        repo, one, _ = forked(tmp_path)
+        repo.checkout("work")
+        repo.git("reset", "-q", "--hard", one)
+        undone = repo.commit({"one.txt": None}, "never mind")
+        repo.checkout("master")
+        for asked in (1, 2):
+            assert landing(repo, one, undone, asked=asked).method == "not-landed"
+
+    def test_of_unrelated_histories_is_not_tried(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.git("checkout", "-q", "--orphan", "other")
+        sha = repo.commit({"b.txt": "b\nanother\n"}, "new root")
+        repo.git("checkout", "-q", "master")
+        assert landing(repo, sha).method == "not-landed"
+
+    @pytest.mark.parametrize(
+        ("version", "said"), [("2.37.4", "2.37 is older than 2.38"), ("2.38.1", ""), ("2.39.0", "")]
+    )
+    def test_with_older_versions(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, said: str
+    ) -> None:
+        """2.37 cannot merge without a work tree, and 2.38 only one pair per process."""
+        case = SCENARIOS["same-content"].build(tmp_path)
+        (tmp_path / "bin").mkdir()
+        fake = tmp_path / "bin/git"
+        fake.write_text(
+            "#!/bin/sh\n"
+            f'case "$*" in *" version") echo "git version {version}"; exit 0;; esac\n'
+            + ('case "$*" in *merge-tree*--stdin*) exit 129;; esac\n' if "2.38" in version else "")
+            + f'exec {shutil.which("git")} "$@"\n'
+        )
+        fake.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+        found = landing(case.path, *case.commits, asked=2)
+        assert found.method == ("not-landed" if said else "merge-tree")
+        assert ("no merge tried: git " + said in found.value.detail) == bool(said)
+
+    def test_leaves_nothing_behind_and_runs_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Merging and comparing write no object, listen to no attribute and start no driver of the repository."""
+        repo = started(tmp_path)
+        base = (repo.path / "a.txt").read_text()
+        repo.commit({".gitattributes": "* merge=evil diff=evil filter=evil\n"}, "attributes")
+        repo.branch("work")
+        sha = repo.commit({"a.txt": base.replace("line 3\n", "line three\n")}, "work")
+        repo.checkout("master")
+        repo.commit({"a.txt": base.replace("line 15\n", "line fifteen\n")}, "elsewhere")
+        repo.commit({"a.txt": base.replace("line 3\n", "line three\n")}, "and back")
+        for key in ("merge.evil.driver", "diff.evil.command", "diff.evil.textconv", "filter.evil.clean"):
+            repo.config(key, f"touch {tmp_path}/ran")
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        monkeypatch.setenv("TMPDIR", str(temporary))
+        monkeypatch.setattr("tempfile.tempdir", None)
+        before = files_of(repo.path)
+        found = landing(repo, sha)
+        assert found.method == "merge-tree"
+        assert files_of(repo.path) == before
+        assert list(temporary.iterdir()) == []
+        assert not (tmp_path / "ran").exists()
+
+    def test_of_a_repository_that_cannot_be_written_to(self, tmp_path: Path) -> None:
+        case = SCENARIOS["same-content"].build(tmp_path)
+        folders = [case.path, *(p for p in case.path.rglob("*") if p.is_dir())]
+        for folder in folders:
+            folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+        try:
+            assert landing(case.path, *case.commits, asked=2).method == "merge-tree"
+        finally:
+            for folder in folders:
+                folder.chmod(0o755)
+
+    @pytest.mark.parametrize("name", ["with space", 'quo"te', "new\nline", "back\\slash", "#hash", "co:lon", "\udcff"])
+    def test_in_a_folder_of_any_name(self, tmp_path: Path, name: str) -> None:
+        case = SCENARIOS["same-content"].build(tmp_path / name)
+        assert landing(case.path, *case.commits, asked=2).method == "merge-tree"
+
+    def test_of_longer_hashes(self, tmp_path: Path) -> None:
+        repo = Repo(tmp_path / "repo", "--object-format=sha256")
+        repo.commit({"b": "1\n"}, "base")
+        repo.branch("work")
+        one = repo.commit({"x": "1\n"}, "one")
+        two = repo.commit({"y": "1\n"}, "two")
+        repo.checkout("master")
+        repo.commit({"x": "1\n", "y": "1\n", "z": "1\n"}, "all of it")
+        assert landing(repo, one, two, asked=2).method == "merge-tree"
+
+
+class TestSafety:
+    def test_every_git_is_kept_from_the_network(self, tmp_path: Path) -> None:
+        case = SCENARIOS["same-content"].build(tmp_path)
+        with watched_doors() as doors:
+            landing(case.path, *case.commits, asked=2)
+        assert any("merge-tree" in command for command in doors.commands)
+        for environment in doors.environments:
+            assert environment["GIT_ALLOW_PROTOCOL"] == "none"
+            assert environment["GIT_NO_LAZY_FETCH"] == environment["GIT_CONFIG_NOSYSTEM"] == "1"
+            assert environment["GIT_CONFIG_GLOBAL"] == os.devnull
+
+    def test_a_remote_that_is_a_command_is_not_run(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        squash(repo, "work")
+        repo.commit({"two.txt": "2\nand more\n"}, "worked on since")
+        for key, value in (
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", f"ext::touch {tmp_path}/ran"),
+            ("protocol.ext.allow", "always"),
+        ):
+            repo.config(key, value)
+        repo.lose(f"{one}:one.txt")
+        repo.lose(f"{two}^{{tree}}")
+        assert not landing(repo, two).value.present
+        landing(repo, one)
+        assert not (tmp_path / "ran").exists()
+
+    def test_a_commit_field_never_becomes_an_option(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        repo = started(tmp_path)
+        monkeypatch.chdir(repo.path)
+        fields = ["--output=x", "-h", "--all", "--stdin", "--upload-pack=x"]
+        with watched_doors() as doors:
+            for field in fields:
+                assert not landing(repo, field).value.present
+        assert not {part for command in doors.commands for part in command if part in fields[:3]}
+        assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a.txt", "b.txt"]
+
+
+class TestLaterAncestor:
+    def test_names_the_iteration(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path, reworked=True)
+        landed = squash(repo, "work")
+        repo.git("branch", "-q", "-D", "work")
+        assert landing(repo, one, two).value.detail == (
+            f"commit {one[:12]} landed on master in {landed[:12]}: it is an ancestor of iteration 2's commit "
+            f"{two[:12]}, found by squash, not reverted"
+        )
+
+    def test_names_the_branch(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path, reworked=True)
+        squash(repo, "work")
+        assert f"ancestor of branch work {two[:12]}" in landing(repo, one).value.detail
+
+    def test_an_earlier_iteration_does_not_speak_for_it(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path, reworked=True)
+        squash(repo, "work")
+        repo.git("branch", "-q", "-D", "work")
+        assert landing(repo, two, one, asked=2).method == "not-landed"
+
+    def test_nor_does_one_that_did_not_land(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        assert landing(repo, one, two).method == "not-landed"
+
+    def test_nor_does_the_pick_of_a_single_commit(self, tmp_path: Path) -> None:
+        """The trunk never changed what the earlier commit changed, so its work is not there."""
+        repo, one, two = forked(tmp_path)
+        pick(repo, two)
+        assert landing(repo, one, two, asked=2).method == "patch-id"
+        assert landing(repo, one, two, asked=1).method == "not-landed"
+
+    def test_a_rebase_with_a_conflict_does(self, tmp_path: Path) -> None:
+        """The earlier commit was changed on its way, the later one came through as it was."""
+        repo, one, two = forked(tmp_path)
+        repo.commit({"one.txt": "1, resolved\n"}, "first half, rebased")
+        pick(repo, two)
+        found = landing(repo, one, two)
+        assert (found.method, found.value.sub_score) == ("later-ancestor", 1)
+
+    def test_is_reverted_with_what_landed_it(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path, reworked=True)
+        landed = squash(repo, "work")
+        who = repo.revert(landed)
+        found = landing(repo, one, two)
+        assert found.method == "reverted"
+        assert found.value.detail.endswith(f"but reverted by {who[:12]}")
+
+    def test_goes_on_over_many_iterations(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        commits = [repo.commit({"one.txt": f"{n}\n"}, f"step {n}") for n in range(30)]
+        repo.checkout("master")
+        repo.commit({"b.txt": "2\n"}, "elsewhere")
+        squash(repo, "work")
+        repo.git("branch", "-q", "-D", "work")
+        records = [record(n, sha) for n, sha in enumerate(commits, 1)]
+        git = CORRECTED.git(repo.path, records)
+        methods = [git.landing(r).method for r in records]
+        assert methods == ["later-ancestor"] * 29 + ["squash"]
+
+
+class TestSubject:
+    @pytest.fixture
+    def amended(self, tmp_path: Path) -> tuple[Repo, str]:
+        repo, _, two = forked(tmp_path)
+        return repo, two
+
+    def test_and_a_common_file_are_a_landing(self, amended: tuple[Repo, str]) -> None:
+        repo, sha = amended
+        landed = repo.commit({"two.txt": "2, reworked\n"}, "second half")
+        assert landing(repo, sha).value.detail == (
+            f"commit {sha[:12]} landed on master in {landed[:12]} with the same subject and 1 common file, not reverted"
+        )
+
+    @pytest.mark.parametrize(
+        ("files", "message"),
+        [
+            pytest.param({"other.txt": "2\n"}, "second half", id="disjoint-files"),
+            pytest.param({"two.txt": "other\n"}, "second half (#12)", id="longer-subject"),
+            pytest.param({"two.txt": "other\n"}, "Second half", id="other-case"),
+            pytest.param({"two.txt": "other\n"}, "x\n\nsecond half", id="in-the-body"),
+        ],
+    )
+    def test_without_both_is_none(self, amended: tuple[Repo, str], files: dict[str, str], message: str) -> None:
+        repo, sha = amended
+        repo.commit(files, message)
+        assert landing(repo, sha).method == "not-landed"
+
+    def test_an_empty_subject_matches_nothing(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.branch("work")
+        sha = repo.commit({"x": "1\n"}, "")
+        repo.checkout("master")
+        repo.commit({"x": "2\n"}, "")
+        assert landing(repo, sha).method == "not-landed"
+
+    def test_before_the_merge_base_is_none(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.commit({"x": "0\n"}, "again and again")
+        repo.branch("work")
+        sha = repo.commit({"x": "1\n"}, "again and again")
+        repo.checkout("master")
+        repo.commit({"b.txt": "2\n"}, "elsewhere")
+        assert landing(repo, sha).method == "not-landed"
+
+    def test_of_which_one_was_reverted_takes_the_one_that_stands(self, amended: tuple[Repo, str]) -> None:
+        repo, sha = amended
+        stands = repo.commit({"two.txt": "2, reworked\n"}, "second half")
+        repo.revert(repo.commit({"two.txt": "2, worse\n"}, "second half"))
+        assert f"in {stands[:12]} with" in landing(repo, sha).value.detail
+
+
+class TestUnresolved:
+    def test_the_summary_is_looked_for(self, tmp_path: Path) -> None:
+        repo = started(tmp_path, "main")
+        sha = repo.commit({"x": "1"}, "Add x")
+        entry = record(1, "f" * 40, "add X")
+        found = CORRECTED.git(repo.path, [entry]).landing(entry)
+        assert (found.method, found.value.sub_score) == ("message", 1)
+        assert found.value.detail == (
+            f"unresolved SHA ffffffffffff; main has {sha[:12]} with the summary as its subject, not reverted"
+        )
+        who = repo.revert(sha)
+        found = CORRECTED.git(repo.path, [entry]).landing(entry)
+        assert (found.method, found.value.sub_score) == ("reverted", 0)
+        assert who[:12] in found.value.detail
+
+    def test_without_a_match_is_absent(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        for field, detail in (
+            ("", "no commit SHA on iteration entry"),
+            ("f" * 40, "commit SHA ffffffffffff does not resolve and no message match"),
+            ("--output=x", "commit SHA --output=x does not resolve and no message match"),
+        ):
+            found = landing(repo, field)
+            assert (found.value.present, found.value.detail, found.method) == (False, detail, "")
+
+    def test_in_a_shallow_clone_says_so(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        repo.commit({"x": "1"})
+        shallow = clone(repo.path, tmp_path / "shallow", "--depth=1")
+        assert landing(shallow, "f" * 40).value.detail.endswith("; history is shallow")
+
+
+class TestDamage:
+    def test_a_commit_whose_parent_is_missing_is_absent_and_spoils_nothing(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        squash(repo, "work")
+        repo.branch("fine")
+        fine = repo.commit({"f": "1\n"}, "fine")
+        repo.checkout("master")
+        repo.commit({"f": "1\n"}, "fine too")
+        repo.lose(one)
+        found = landing(repo, two, fine)
+        assert (found.value.present, found.value.detail) == (False, f"cannot read the history of commit {two[:12]}")
+        assert landing(repo, two, fine, asked=2).method == "patch-id"
+
+    def test_a_commit_whose_tree_is_missing_is_absent_and_spoils_nothing(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        squash(repo, "work")
+        repo.branch("broken", "master~1")
+        broken = repo.commit({"deep/f": "1\n"}, "broken")
+        repo.checkout("master")
+        repo.lose(f"{broken}^{{tree}}")
+        found = landing(repo, broken, two)
+        assert (found.value.present, found.value.detail) == (False, f"cannot read changed files for {broken[:12]}")
+        assert landing(repo, broken, two, asked=2).method == "squash"
+        assert landing(repo, one, broken).value.sub_score == 1
+
+    def test_a_branch_whose_commit_is_missing_spoils_nothing(self, tmp_path: Path) -> None:
+        repo, _, two = forked(tmp_path)
+        repo.branch("broken")
+        repo.commit({"x": "1"})
+        repo.checkout("master")
+        squash(repo, "work")
+        repo.lose("broken")
+        assert landing(repo, two).method == "squash"
+
+
+class TestCost:
+    def test_processes_do_not_grow_with_the_log(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        beside = []
+        for n in range(12):
+            repo.branch(f"work-{n}")
+            beside += [repo.commit({f"f{n}": "1\n"}, f"work {n}"), repo.commit({f"h{n}": "1\n"}, "again")]
+            repo.checkout("master")
+            # Taken in by patch or subject, not at all, in one commit, and together with other work.
+            f, g, h = f"f{n}", f"g{n}", f"h{n}"
+            one, two = [
+                ({f: "2\n"}, {h: "1\n"}),
+                ({g: "1\n"}, {h: "2\n"}),
+                ({f: "1\n", h: "1\n"}, {g: "1\n"}),
+                ({f: "1\n", g: "1\n"}, {h: "1\n", g: "2\n"}),
+            ][n % 4]
+            repo.commit(one, f"work {n}" if n % 4 == 0 else "other")
+            repo.commit(two, "again" if n % 4 < 2 else "another")
+        on_trunk = repo.git("rev-list", "master").split()
+
+        methods = set()
+
+        def processes(commits: list[str]) -> int:
+            records = [record(n, sha) for n, sha in enumerate(commits, 1)]
+            with watched_doors() as doors:
+                git = CORRECTED.git(repo.path, records)
+                for r in records:
+                    methods.add(git.landing(r).method)
+                    git.committed(r.commit)
+                    git.scope(r, {"t": ("f*",)})
+            return len(doors.commands)
+
+        few, many = processes([*on_trunk[:3], *beside[:8]]), processes([*on_trunk, *beside])
+        assert many <= few
+        assert methods == {"ancestor", "patch-id", "squash", "later-ancestor", "subject", "merge-tree", "not-landed"}
+        assert processes(on_trunk) <= 10
+
+    def test_the_first_question_decides_about_one_commit_alone(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        repo.branch("other", "master~1")
+        other = repo.commit({"o": "1\n"}, "other")
+        repo.checkout("master")
+        records = [record(n, sha) for n, sha in enumerate((one, other, two), 1)]
+        git = CORRECTED.git(repo.path, records)
+        git.landing(records[1])
+        decided = git.history._landings._decided  # type: ignore[attr-defined]
+        assert set(decided) == {other}
+        git.landing(records[0])
+        assert set(decided) == {one, other, two}
+
+
+class TestCache:
+    def test_answers_the_same_with_fewer_questions(self, tmp_path: Path) -> None:
+        repo, one, two = forked(tmp_path)
+        squash(repo, "work")
+        cache = tmp_path / "cache"
+        first = landing(repo, one, two, asked=2, cache=cache)
+        with watched_doors() as doors:
+            assert landing(repo, one, two, asked=2, cache=cache) == first
+        assert not [command for command in doors.commands if "--date-order" in command and "log" in command]
+
+    def test_follows_the_trunk(self, tmp_path: Path) -> None:
+        repo, _, two = forked(tmp_path)
+        cache = tmp_path / "cache"
+        assert landing(repo, two, cache=cache).method == "not-landed"
+        landed = squash(repo, "work")
+        assert landing(repo, two, cache=cache).method == "squash"
+        repo.revert(landed)
+        assert landing(repo, two, cache=cache).method == "reverted"
+        repo.reset("HEAD~2")
+        assert landing(repo, two, cache=cache).method == "not-landed"
+        repo.merge("work")
+        assert landing(repo, two, cache=cache).method == "ancestor"
+
+    @pytest.mark.parametrize("content", [b"", b"garbage", b"00000000\n{}", b"\xff" * 50])
+    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, content: bytes) -> None:
+        repo, _, two = forked(tmp_path)
+        squash(repo, "work")
+        landing(repo, two, cache=tmp_path / "cache")
+        (kept,) = (path for path in (tmp_path / "cache").rglob("*") if path.is_file())
+        kept.write_bytes(content)
+        assert landing(repo, two, cache=tmp_path / "cache").method == "squash"
+
+    def test_is_not_kept_of_a_shallow_clone(self, tmp_path: Path) -> None:
+        case: Case = SCENARIOS["shallow-trunk"].build(tmp_path)
+        landing(case.path, *case.commits, cache=tmp_path / "cache")
+        assert not (tmp_path / "cache").exists()
+
+
+class TestPartialClone:
+    """The content of files is left on the remote until it is needed, and scoring never fetches."""
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Repo:
+        repo, _, _ = forked(tmp_path)
+        repo.config("uploadpack.allowFilter", "true")
+        repo.config("uploadpack.allowAnySHA1InWant", "true")
+        return repo
+
+    def test_cannot_tell_where_what_it_must_compare_is_missing(self, source: Repo, tmp_path: Path) -> None:
+        two = source.head("work")
+        squash(source, "work")
+        source.commit({"two.txt": "2\nand more\n"}, "worked on since")
+        partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        found = landing(partial, two)
+        assert (found.value.present, found.method) == (False, "")
+        assert found.value.detail == f"cannot tell whether commit {two[:12]} landed on master: objects are missing"
+
+    def test_tells_what_needs_no_content(self, source: Repo, tmp_path: Path) -> None:
+        merged = source.merge("work")
+        partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        assert landing(partial, source.head("work")).method == "ancestor"
+        entry = record(1, merged)
+        value = CORRECTED.git(partial.path, [entry]).scope(entry, {"t": ("one.txt",)})
+        assert (value.present, value.sub_score) == (True, 0.5)

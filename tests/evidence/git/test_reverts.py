@@ -1,0 +1,185 @@
+"""Which messages take work back, and which of them still count, under the corrected rules (contract section 10)."""
+
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends
+from helpers.landings import record, started
+from helpers.repos import START, Repo
+
+from scoring.evidence.git.reverts import Reverts, reverted_shas
+from scoring.policies import CORRECTED
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+SHORT = SHA[:7]
+
+REVERTS = {
+    "gits-own-words": f'Revert "one"\n\nThis reverts commit {SHA}.\n',
+    "of-a-merge": f'Revert "Merge x"\n\nThis reverts commit {SHA}, reversing\nchanges made to fedcba9876543210.\n',
+    "seven-digits": f"revert {SHORT}",
+    "twelve-digits": f"Reverts {SHA[:12]} for now",
+    "capitals": f"REVERTED {SHORT.upper()}",
+    "sha-before-the-word": f"{SHORT} is reverted",
+    "in-brackets": f"revert the parser ({SHORT})",
+    "forty-characters-between": f"revert{'.' * 40}{SHORT}",
+    "forty-characters-between-behind": f"{SHORT}{' ' * 40}reverted",
+    "second-of-two": f"Reverts fedcba9 and {SHORT}",
+    "not-in-another-clause": f"This did not work, so this reverts {SHORT}",
+    "not-in-the-sentence-before": f"It was never needed. Revert {SHORT}",
+    "not-behind-the-word": f"reverts {SHORT}, which did not work",
+    "not-in-the-line-before": f"not good\nrevert {SHORT}",
+    "word-that-ends-in-not": f"knot: reverts {SHORT}",
+    "denied-for-another": f"does not revert fedcba9 but reverts {SHORT}",
+    "denied-word-behind-it": f"reverts {SHORT}; not reverted in full",
+    "carriage-return": f"revert {SHORT}\r\n",
+    "in-a-word-with-marks": f"revert-{SHORT}",
+}
+NONE = {
+    "not-a-revert-of": f"not a revert of {SHA}",
+    "does-not": f"This does not revert {SHORT}",
+    "dont": f"don't revert {SHORT}",
+    "dont-with-a-typographic-mark": f"don\u2019t revert {SHORT}",
+    "never": f"{SHORT} was never reverted",
+    "NOT": f"Do NOT revert {SHORT}",
+    "cannot": f"we cannot revert {SHORT}",
+    "denied-with-the-sha-first": f"{SHORT} is not reverted",
+    "another-verb": f"reverting {SHORT}",
+    "noun": f"reversion of {SHORT}",
+    "word-inside-a-word": f"irrevertible {SHORT}",
+    "over-two-lines": f"revert\n{SHORT}",
+    "forty-one-characters-between": f"revert{'.' * 41}{SHORT}",
+    "forty-one-characters-between-behind": f"{SHORT}{' ' * 41}reverted",
+    "six-digits": f"revert {SHA[:6]}",
+    "inside-a-word": f"revert x{SHORT}y",
+    "inside-a-longer-number": f"revert {SHORT}z",
+    "no-sha": 'Revert "one"',
+    "no-word": f"undo {SHORT}",
+    "what-a-revert-went-back-to": f"reverts fedcba9, reversing changes made to it by {SHORT}",
+    "denied-before-and-meant-behind": f"do not revert {SHORT}; reverts fedcba9",
+}
+
+
+class TestMessages:
+    @pytest.mark.parametrize("name", REVERTS)
+    def test_that_revert(self, name: str) -> None:
+        assert any(SHA.startswith(sha) for sha in reverted_shas(REVERTS[name]))
+
+    @pytest.mark.parametrize("name", NONE)
+    def test_that_do_not(self, name: str) -> None:
+        assert not any(SHA.startswith(sha) for sha in reverted_shas(NONE[name]))
+
+    def test_name_several(self) -> None:
+        assert reverted_shas(f"Reverts {SHORT}, fedcba9 and\nreverts abcdef0") == [SHORT, "fedcba9", "abcdef0"]
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            pytest.param("revert " * 200_000, id="many-words"),
+            pytest.param(f"revert {SHORT} " * 60_000, id="many-of-both"),
+            pytest.param("not " * 300_000 + f"revert {SHORT}", id="many-denials"),
+            pytest.param("a" * 2_000_000 + " revert", id="one-long-run"),
+            pytest.param("n't" * 300_000 + f" revert {SHORT}", id="many-short-denials"),
+        ],
+    )
+    def test_of_any_length_are_read_in_time(self, message: str) -> None:
+        ends(lambda: reverted_shas(message), 10)
+
+
+def place(reverts: Reverts, *targets: str, before: int = 1_000_000) -> str | None:
+    return reverts.of(targets, before)
+
+
+class TestLiving:
+    def chain(self, length: int) -> tuple[Reverts, list[str]]:
+        """Return a trunk on which each commit reverts the one before it, and its commits, oldest first."""
+        shas = [f"{n:08x}" + "0" * 32 for n in range(length)]
+        said = ((length - n, shas[n], f"revert {shas[n - 1]}") for n in range(1, length))
+        return Reverts(said, lambda _: ()), shas
+
+    @pytest.mark.parametrize("length", [2, 3, 4, 5, 6, 7])
+    def test_goes_to_any_depth(self, length: int) -> None:
+        reverts, shas = self.chain(length)
+        assert (place(reverts, shas[0]) is None) == (length % 2 == 1)
+
+    def test_goes_deeper_than_python_recurses(self) -> None:
+        reverts, shas = self.chain(20_000)
+        assert place(reverts, shas[0]) == shas[1]
+
+    def test_the_newest_that_stands_is_named(self) -> None:
+        target, one, two, three = (f"{n}" * 40 for n in (1, 2, 3, 4))
+        said = [(3, one, f"revert {target}"), (2, two, f"revert {target}"), (1, three, f"revert {two}")]
+        assert place(Reverts(said, lambda _: ()), target) == one
+
+    def test_a_revert_of_the_merge_that_brought_a_revert_in_ends_it(self) -> None:
+        target, one, merge, two = (f"{n}" * 40 for n in (1, 2, 3, 4))
+        said = [(3, one, f"revert {target}"), (1, two, f"revert {merge}")]
+        assert place(Reverts(said, lambda sha: [merge] if sha == one else []), target) is None
+        assert place(Reverts(said, lambda _: ()), target) == one
+
+    def test_only_what_is_newer_counts(self) -> None:
+        target, one = ("1" * 40, "2" * 40)
+        reverts = Reverts([(5, one, f"revert {target}")], lambda _: ())
+        assert place(reverts, target, before=5) is None
+        assert place(reverts, target, before=6) == one
+
+
+def landed(repo: Repo, sha: str) -> float:
+    entry = record(1, sha)
+    found = CORRECTED.git(repo.path, [entry]).landing(entry)
+    assert found.value.present
+    return found.value.sub_score
+
+
+class TestOnATrunk:
+    def test_each_revert_turns_the_answer(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = last = repo.commit({"x": "1\n"}, "work")
+        for n in range(5):
+            assert landed(repo, sha) == (n + 1) % 2
+            last = repo.revert(last)
+
+    def test_words_of_git_for_a_reverted_revert(self, tmp_path: Path) -> None:
+        """Since git 2.43 it is called a reapplication."""
+        repo = started(tmp_path)
+        sha = repo.commit({"x": "1\n"}, "work")
+        first = repo.revert(sha)
+        repo.commit({"x": "1\n"}, f'Reapply "work"\n\nThis reverts commit {first}.\n')
+        assert landed(repo, sha) == 1
+
+    def test_of_one_on_another_branch_do_not_count(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit({"x": "1\n"}, "work")
+        repo.branch("side")
+        repo.revert(sha)
+        repo.checkout("master")
+        assert landed(repo, sha) == 1
+
+    def test_before_the_commit_do_not_count(self, repo: Repo) -> None:
+        # Made in two repositories, because the earlier message has to hold the later commit's SHA.
+        repo.commit({"a": "0"}, "zero", START)
+        twin = Repo(repo.path.parent / "twin")
+        twin.commit({"a": "0"}, "zero", START)
+        sha = twin.commit({"a": "1"}, "one", START + 7_200)
+        repo.git("fetch", "-q", str(twin.path), "master")
+        repo.commit({"b": "1"}, f"revert {sha}", START + 3_600)
+        repo.git("merge", "-q", "--no-verify", "-m", "join", "FETCH_HEAD", time=START + 10_800)
+        assert landed(repo, sha) == 1
+
+    def test_count_whatever_the_clock_says(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit({"x": "1\n"}, "work", START + 9_000)
+        repo.commit({"x": None}, f"This reverts commit {sha}.", START + 1)
+        assert landed(repo, sha) == 0
+
+    def test_a_message_that_is_no_text(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit({"x": "1\n"}, "work")
+        repo.commit({"x": None}, b"caf\xe9\n\nThis reverts commit " + sha.encode() + b". \xff")
+        assert landed(repo, sha) == 0
+
+    def test_longer_hashes(self, tmp_path: Path) -> None:
+        repo = Repo(tmp_path / "repo", "--object-format=sha256")
+        sha = repo.commit({"x": "1\n"}, "work")
+        assert landed(repo, sha) == 1
+        repo.revert(sha)
+        assert landed(repo, sha) == 0

@@ -1,0 +1,274 @@
+"""Which trunk is chosen, and what is said of it (contract section 10), on real repositories."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from helpers.landings import clone, record, started
+from helpers.repos import Repo
+
+from scoring.errors import GitError
+from scoring.evidence.git.facts import Trunk
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.trunk import choose_trunk, read_references
+from scoring.policies import CORRECTED
+
+
+def trunk(repo: Repo, wanted: str | None = None) -> Trunk:
+    repository = GitRepository(repo.path)
+    return choose_trunk(repository, read_references(repository), wanted)
+
+
+def remote_ref(repo: Repo, ref: str, sha: str) -> None:
+    repo.git("update-ref", f"refs/remotes/{ref}", sha)
+
+
+def remote_head(repo: Repo, remote: str, branch: str) -> None:
+    repo.git("symbolic-ref", f"refs/remotes/{remote}/HEAD", f"refs/remotes/{remote}/{branch}")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Repo:
+    """A remote whose default branch is ``develop``, with branches main and master beside it."""
+    repo = started(tmp_path, "develop")
+    repo.branch("main")
+    repo.commit({"m": "1"}, "on main")
+    repo.branch("master")
+    repo.commit({"m": "2"}, "on master")
+    repo.checkout("develop")
+    return repo
+
+
+class TestDefaultBranch:
+    def test_of_origin_comes_first(self, source: Repo, tmp_path: Path) -> None:
+        mine = clone(source.path, tmp_path / "mine")
+        mine.git("branch", "main", "origin/main")
+        mine.checkout("main")
+        mine.git("branch", "-D", "develop")
+        found = trunk(mine)
+        assert (found.ref, found.name) == ("refs/remotes/origin/develop", "origin/develop")
+        assert found.commit == source.head()
+        assert found.how == "the default branch of origin (origin/HEAD)"
+
+    def test_of_the_only_remote_whatever_it_is_called(self, source: Repo, tmp_path: Path) -> None:
+        mine = clone(source.path, tmp_path / "mine", "--origin", "company/fork")
+        mine.git("checkout", "-q", "--detach")
+        mine.git("branch", "-D", "develop")
+        found = trunk(mine)
+        assert found.ref == "refs/remotes/company/fork/develop"
+        assert found.how == "the default branch of company/fork (company/fork/HEAD)"
+
+    def test_of_one_of_two_remotes_is_origins(self, source: Repo, tmp_path: Path) -> None:
+        mine = clone(source.path, tmp_path / "mine")
+        mine.git("remote", "add", "other", str(source.path))
+        remote_ref(mine, "other/main", mine.head())
+        remote_head(mine, "other", "main")
+        assert trunk(mine).name == "develop"
+
+    def test_of_two_remotes_of_which_none_is_origin_is_nobodys(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        sha = repo.commit({"a": "2"})
+        for name in ("one", "two"):
+            repo.git("remote", "add", name, "/nowhere")
+            remote_ref(repo, f"{name}/main", sha)
+            remote_head(repo, name, "main")
+        found = trunk(repo)
+        assert (found.ref, found.how) == (
+            "refs/heads/master",
+            "no remote has a trunk, and there is a local branch master",
+        )
+
+    def test_that_is_gone_is_said_and_the_usual_names_are_tried(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        remote_ref(repo, "origin/main", sha)
+        remote_head(repo, "origin", "old")
+        found = trunk(repo)
+        assert found.ref == "refs/remotes/origin/main"
+        assert found.how == (
+            "origin names no default branch and has main; origin/HEAD points to origin/old, which is gone"
+        )
+
+    def test_that_is_no_symbolic_name_is_taken_as_it_is(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        remote_ref(repo, "origin/HEAD", sha)
+        found = trunk(repo)
+        assert (found.ref, found.commit) == ("refs/remotes/origin/HEAD", sha)
+
+
+class TestUsualNames:
+    @pytest.mark.parametrize(
+        ("refs", "expected"),
+        [
+            (["remotes/origin/main", "remotes/origin/master", "heads/main", "heads/master"], "refs/heads/main"),
+            (["remotes/origin/main", "remotes/origin/master", "heads/master"], "refs/remotes/origin/main"),
+            (["remotes/origin/master", "heads/main"], "refs/remotes/origin/master"),
+            (["remotes/origin/other", "heads/main", "heads/master"], "refs/heads/main"),
+            (["heads/main", "heads/master"], "refs/heads/main"),
+            (["heads/master", "heads/trunk"], "refs/heads/master"),
+            (["heads/mainline", "remotes/upstream/main"], ""),
+        ],
+    )
+    def test_are_tried_in_order(self, tmp_path: Path, refs: list[str], expected: str) -> None:
+        repo = Repo(tmp_path / "repo", branch="none-of-them")
+        sha = repo.commit({"a": "1"})
+        for ref in refs:
+            repo.git("update-ref", f"refs/{ref}", sha)
+        found = trunk(repo)
+        assert found.ref == expected
+        assert found.commit == (sha if expected else None)
+
+    def test_of_nothing_say_so(self, tmp_path: Path) -> None:
+        repo = Repo(tmp_path / "repo", branch="feature")
+        sha = repo.commit({"a": "1"})
+        found = trunk(repo)
+        assert found == Trunk(
+            "", "", None, "no remote with a default branch, and no branch main or master; name it with --trunk"
+        )
+        landing = CORRECTED.git(repo.path, [record(1, sha)]).landing(record(1, sha))
+        assert not landing.value.present
+        assert landing.value.detail == f"no trunk: {found.how}"
+
+    def test_of_a_repository_without_commits(self, repo: Repo) -> None:
+        assert trunk(repo).commit is None
+
+    def test_tags_are_no_branches(self, tmp_path: Path) -> None:
+        repo = Repo(tmp_path / "repo", branch="feature")
+        repo.commit({"a": "1"})
+        repo.tag("main")
+        assert trunk(repo).commit is None
+
+
+class TestOneNameInTwoPlaces:
+    @pytest.fixture
+    def mine(self, tmp_path: Path) -> Repo:
+        return clone(started(tmp_path, "main").path, tmp_path / "mine")
+
+    def test_the_same_commit_is_local(self, mine: Repo) -> None:
+        assert trunk(mine).name == "main"
+
+    def test_work_not_pushed_is_on_the_local_one(self, mine: Repo) -> None:
+        sha = mine.commit({"a": "1"})
+        found = trunk(mine)
+        assert (found.name, found.commit) == ("main", sha)
+        assert found.how == "the default branch of origin (origin/HEAD); the local branch holds all of origin/main"
+
+    def test_a_local_one_that_is_behind_is_not_used(self, mine: Repo) -> None:
+        ahead = mine.commit({"a": "1"})
+        remote_ref(mine, "origin/main", ahead)
+        mine.reset("HEAD~1")
+        found = trunk(mine)
+        assert (found.name, found.commit) == ("origin/main", ahead)
+        assert found.how == "the default branch of origin (origin/HEAD); the local branch main does not hold all of it"
+
+    def test_a_local_one_that_went_its_own_way_is_not_used(self, mine: Repo) -> None:
+        ahead = mine.commit({"a": "1"})
+        remote_ref(mine, "origin/main", ahead)
+        mine.reset("HEAD~1")
+        mine.commit({"b": "1"})
+        assert trunk(mine).commit == ahead
+
+    def test_holds_for_a_bare_name_too(self, mine: Repo) -> None:
+        sha = mine.commit({"a": "1"})
+        assert trunk(mine, "main").commit == sha
+        remote_ref(mine, "origin/main", mine.commit({"a": "2"}))
+        mine.reset("HEAD~1")
+        assert trunk(mine, "main").name == "origin/main"
+
+
+class TestNamed:
+    def test_any_branch(self, source: Repo) -> None:
+        found = trunk(source, "master")
+        assert (found.ref, found.how) == ("refs/heads/master", "named by --trunk")
+
+    def test_a_branch_that_only_the_remote_has(self, source: Repo, tmp_path: Path) -> None:
+        mine = clone(source.path, tmp_path / "mine")
+        assert trunk(mine, "master").ref == "refs/remotes/origin/master"
+
+    def test_with_its_remote_is_taken_at_its_word(self, source: Repo, tmp_path: Path) -> None:
+        mine = clone(source.path, tmp_path / "mine")
+        pushed = mine.head()
+        mine.commit({"a": "1"})
+        for name in ("origin/develop", "refs/remotes/origin/develop"):
+            assert trunk(mine, name).commit == pushed
+        assert trunk(mine, "refs/heads/develop").commit == mine.head()
+
+    def test_a_tag_or_a_commit(self, source: Repo) -> None:
+        source.tag("v1", "main", "annotated")
+        assert trunk(source, "v1").commit == source.head("main")
+        assert trunk(source, source.head("main")).commit == source.head("main")
+
+    @pytest.mark.parametrize("name", ["nothing", "--all", "-h", "--output=x", "a b", "main..master", "x\ny", "\udcff"])
+    def test_unknown_is_an_error(self, source: Repo, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(source.path)
+        before = sorted(path.name for path in source.path.iterdir())
+        with pytest.raises(GitError) as caught:
+            trunk(source, name)
+        assert str(caught.value) == f"{source.path}: no trunk {name!r} here; name a branch with --trunk"
+        assert sorted(path.name for path in source.path.iterdir()) == before
+
+    def test_reaches_the_policy(self, source: Repo) -> None:
+        sha = source.head("master")
+        for name, landed in (("master", 1), ("develop", 0)):
+            git = CORRECTED.git(source.path, [record(1, sha)], trunk=name)
+            assert git.trunk.name == name
+            assert git.landing(record(1, sha)).value.sub_score == landed
+
+
+class TestPlaces:
+    def test_of_a_linked_work_tree_are_the_repositorys(self, source: Repo, tmp_path: Path) -> None:
+        mine = clone(source.path, tmp_path / "mine")
+        mine.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+        assert trunk(Repo.at(tmp_path / "linked")) == trunk(mine)
+
+    def test_of_a_shallow_clone_say_so(self, source: Repo, tmp_path: Path) -> None:
+        found = trunk(clone(source.path, tmp_path / "mine", "--depth=1"))
+        assert (found.name, found.shallow) == ("develop", True)
+        assert not trunk(source).shallow
+
+    def test_of_names_in_any_script(self, tmp_path: Path) -> None:
+        repo = Repo(tmp_path / "repo", branch="feature")
+        sha = repo.commit({"a": "1"})
+        repo.git("remote", "add", "origin", "/nowhere")
+        remote_ref(repo, "origin/st\u00e4mm/\u5e79", sha)
+        remote_head(repo, "origin", "st\u00e4mm/\u5e79")
+        assert trunk(repo).name == "origin/st\u00e4mm/\u5e79"
+
+    def test_a_branch_whose_commit_is_lost_spoils_nothing(self, source: Repo) -> None:
+        source.branch("broken")
+        source.commit({"x": "1"})
+        source.checkout("develop")
+        source.lose("broken")
+        assert trunk(source, "master").commit == source.head("master")
+        shutil.rmtree(source.path / ".git/refs/remotes", ignore_errors=True)
+        assert trunk(source).name == "main"
+
+
+class TestRenamedOnTheRemote:
+    """The clone was made when the default branch was still master, and nobody told it since."""
+
+    @pytest.fixture
+    def mine(self, tmp_path: Path) -> Repo:
+        source = started(tmp_path, "master")
+        mine = clone(source.path, tmp_path / "mine")
+        source.git("branch", "-m", "master", "main")
+        source.commit({"a": "1"}, "after the renaming")
+        mine.git("fetch", "-q")
+        return mine
+
+    def test_is_hinted_at(self, mine: Repo) -> None:
+        found = trunk(mine)
+        assert found.name == "master"
+        assert "; origin/main is ahead of it: if the default branch was renamed, run " in found.how
+        mine.git("remote", "set-head", "origin", "--auto")
+        assert trunk(mine).ref == "refs/remotes/origin/main"
+
+    def test_is_found_once_the_old_name_is_pruned(self, mine: Repo) -> None:
+        mine.git("fetch", "-q", "--prune")
+        assert trunk(mine).ref == "refs/remotes/origin/main"
+        assert "which is gone" in trunk(mine).how
+
+    def test_is_not_suspected_of_a_branch_that_lags(self, tmp_path: Path) -> None:
+        source = started(tmp_path, "main")
+        source.git("branch", "master")
+        source.commit({"a": "1"}, "newer")
+        assert "ahead" not in trunk(clone(source.path, tmp_path / "mine")).how

@@ -1,0 +1,389 @@
+"""The evidence policies: which rubric reads by which, what each makes of an entry, and which settings it knows."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.doors import watched_doors
+from helpers.places import ENTRY, Place
+
+from rubric import EVIDENCE, evidence_of, find_rubric, released_rubric, rubric_versions
+from rubric.errors import RubricError
+from scoring.cli import main
+from scoring.errors import GitError
+from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.log.load import load_iteration_log
+from scoring.log.model import ImplBlock, IterationRecord
+from scoring.log.parse import parse_iteration_record
+from scoring.policies import CORRECTED, POLICIES, REFERENCE, policy_of
+from scoring.policies.sources import Sources
+from scoring.score import examine_iteration, score_log
+from scoring.signals.correction_pressure import Corrections
+from scoring.signals.values import SignalValue, absent_signal, present_signal
+
+CORRECTED_RUBRIC, NEXT_TO_IT = released_rubric("2.3.0"), released_rubric("2.2.0")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    place = Place(tmp_path)
+    monkeypatch.chdir(place.path)
+    return place
+
+
+class TestRubrics:
+    def test_read_by_the_rules_of_the_reference_up_to_2_2_0(self) -> None:
+        rules = {version: released_rubric(version).evidence for version in rubric_versions()}
+        assert rules == {v: "corrected" if v == "2.3.0" else "reference" for v in rules}
+        assert policy_of(released_rubric("2.1.0")) is REFERENCE
+        assert policy_of(CORRECTED_RUBRIC) is CORRECTED
+
+    def test_have_a_policy_for_every_word_that_is_valid(self) -> None:
+        assert tuple(POLICIES) == EVIDENCE
+        assert {name: policy.name for name, policy in POLICIES.items()} == {name: name for name in POLICIES}
+
+    def test_2_3_0_has_the_signals_and_weights_of_2_2_0(self) -> None:
+        assert CORRECTED_RUBRIC.signals == NEXT_TO_IT.signals
+        assert (CORRECTED_RUBRIC.bands, CORRECTED_RUBRIC.combination) == (NEXT_TO_IT.bands, NEXT_TO_IT.combination)
+
+    @pytest.mark.parametrize("version", rubric_versions())
+    def test_say_by_which_without_being_loaded_first(self, version: str) -> None:
+        assert evidence_of(version) == find_rubric(version).evidence
+
+    def test_that_do_not_speak_of_evidence_are_not_parsed_to_know(self, tmp_path: Path) -> None:
+        """A run begins to read transcripts before it loads anything else."""
+        mine = tmp_path / "mine.yaml"
+        mine.write_text("not: [a rubric")
+        assert evidence_of(str(mine)) == "reference"
+        mine.write_text("# evidence\nnot: [a rubric")
+        with pytest.raises(RubricError, match="not YAML"):
+            evidence_of(str(mine))
+
+    @pytest.mark.parametrize("name", ["9.9.9", "missing.yaml", "\0.yaml"])
+    def test_that_are_not_there_are_told_by_whoever_loads_them(self, name: str) -> None:
+        assert evidence_of(name) == "reference"
+
+    @pytest.mark.parametrize("word", ["right", "", "Corrected", "true"])
+    def test_of_unknown_rules_are_refused(self, tmp_path: Path, word: str) -> None:
+        text = (Path("rubric/versions") / "2.3.0.yaml").read_text() if Path("rubric").is_dir() else ""
+        text = text or (Path(__file__).parents[2] / "rubric/versions/2.3.0.yaml").read_text()
+        mine = tmp_path / "mine.yaml"
+        mine.write_text(text.replace("evidence: corrected", f'evidence: "{word}"'))
+        with pytest.raises(RubricError, match=f"evidence '{word}' is unknown; known: reference, corrected"):
+            find_rubric(str(mine))
+
+    def test_show_their_rules(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["rubric", "show", "2.3.0"]) == 0
+        assert "\nEVIDENCE  corrected (read as it really lies on disk)\n" in capsys.readouterr().out
+        assert main(["rubric", "show", "2.1.0"]) == 0
+        assert "\nEVIDENCE  reference (" in capsys.readouterr().out
+        assert main(["rubric", "show", "2.3.0", "--json"]) == 0
+        assert '"evidence": "corrected"' in capsys.readouterr().out
+
+
+class TestFlags:
+    @pytest.mark.parametrize(
+        ("written", "reference", "corrected"),
+        [
+            ("true", True, True),
+            ("True", False, True),
+            ("TRUE", False, True),
+            ("false", False, False),
+            ("False", False, False),
+            ("FALSE", False, False),
+            ('"True"', True, True),
+            ("1", True, True),
+            ("0", False, False),
+            ("", None, None),
+            ("null", None, None),
+        ],
+    )
+    def test_are_true_as_the_policy_spells_it(
+        self, written: str, reference: bool | None, corrected: bool | None
+    ) -> None:
+        text = f"schema_version: 2\niteration: 1\nimpl: {{focused_tests_pass: {written}}}\n"
+        for policy, expected in ((REFERENCE, reference), (CORRECTED, corrected)):
+            assert parse_iteration_record(text, policy.true_flags).impl.focused_tests_pass is expected
+        assert parse_iteration_record(text).impl.focused_tests_pass is reference
+
+    def test_are_so_in_the_archive_too(self, tmp_path: Path) -> None:
+        (tmp_path / "historical.yaml").write_text("iterations: [{iteration: 1, tests_total_pass: True}]\n")
+        assert load_iteration_log(tmp_path)[0].impl.tests_total_pass is False
+        assert load_iteration_log(tmp_path, CORRECTED.true_flags)[0].impl.tests_total_pass is True
+
+    def test_decide_a_score(self, place: Place) -> None:
+        place.iteration(1)
+        entry = place.log / "iter-1.yaml"
+        entry.write_text(entry.read_text().replace("focused_tests_pass: true", "focused_tests_pass: TRUE"))
+        found = [
+            examine_iteration(place.log, place.path, 1, rubric=rubric).signals.value("tests")
+            for rubric in (NEXT_TO_IT, CORRECTED_RUBRIC)
+        ]
+        assert found == [present_signal(0, "0/1 test-pass flags true"), present_signal(1, "1/1 test-pass flags true")]
+
+
+NOTHING = absent_signal("no retries field, no review artifact and no tool calls")
+
+
+class TestCorrectionPressure:
+    """Silence is not the same as no corrections."""
+
+    def value(self, place: Place, text: str = "", transcripts: str | None = "none") -> tuple[SignalValue, list[str]]:
+        sha = place.iteration(1, retries="")
+        (place.log / "iter-1.yaml").write_text(ENTRY.format(n=1, sha=sha, retries="") + text)
+        warnings: list[str] = []
+        options: Any = {"warn": warnings.append, "transcripts": transcripts}
+        found = examine_iteration(place.log, place.path, 1, rubric=CORRECTED_RUBRIC, **options)
+        return found.signals.value("correction_pressure"), warnings
+
+    def test_is_absent_when_nobody_spoke_of_any(self, place: Place) -> None:
+        assert self.value(place) == (NOTHING, [])
+        found = examine_iteration(place.log, place.path, 1, rubric=NEXT_TO_IT)
+        assert found.signals.value("correction_pressure") == present_signal(1, "0 retries, 0 user corrections")
+
+    @pytest.mark.parametrize(
+        "text",
+        ["retries: 0", "retries: null", "verifiers: []", "review: {decision_artifact: missing.yaml}"],
+    )
+    def test_is_absent_with_what_says_nothing(self, place: Place, text: str) -> None:
+        assert self.value(place, text) == (NOTHING, [])
+
+    @pytest.mark.parametrize("text", ["", "retries: null", "retries:"])
+    def test_is_absent_for_an_entry_whose_own_field_is_empty(self, text: str) -> None:
+        for schema in (
+            f"schema_version: 2\niteration: 1\nimpl:\n  {text}\n",
+            f"schema_version: 1\niteration: 1\n{text}\n",
+        ):
+            assert not parse_iteration_record(schema).retries_reported
+
+    @pytest.mark.parametrize(
+        ("text", "sub_score", "detail"),
+        [
+            ("verifiers: [{retries: 0}]", 1.0, "0 retries, 0 user corrections"),
+            ("verifiers: [{type: unit}, {retries: 1}]", 0.5, "1 retries, 0 user corrections"),
+            ("review: {decision_artifact: review.yaml}", 1 / 3, "0 retries, 2 user corrections"),
+        ],
+    )
+    def test_is_present_when_somebody_did(self, place: Place, text: str, sub_score: float, detail: str) -> None:
+        (place.path / "review.yaml").write_text("post_invocation: {user_corrections: [a], retries_in_loop: 1}\n")
+        assert self.value(place, text) == (present_signal(sub_score, detail), [])
+
+    def test_is_present_when_tools_were_called(self, place: Place) -> None:
+        place.session("s", place.turn(1), place.call(1, 2, failed=True), place.call(1, 3))
+        value, _ = self.value(place, transcripts=None)
+        assert value == present_signal(0.5, "0 retries, 0 user corrections, 50% tool-error rate")
+
+    def test_is_present_for_a_review_that_counts_nothing(self, place: Place) -> None:
+        (place.path / "review.yaml").write_text("status: fine\n")
+        value, _ = self.value(place, "review: {decision_artifact: review.yaml}")
+        assert value == present_signal(1, "0 retries, 0 user corrections")
+
+    def test_reads_counts_below_0_as_0_and_says_so(self, place: Place) -> None:
+        (place.path / "review.yaml").write_text("post_invocation: {user_corrections: [a], retries_in_loop: -4}\n")
+        text = "verifiers: [{retries: -2}, {retries: 1}]\nreview: {decision_artifact: review.yaml}"
+        value, warnings = self.value(place, text)
+        assert value == present_signal(1 / 3, "1 retries, 1 user corrections")
+        assert warnings == [
+            "iteration 1: retries of verifier 1 is -2; a count below 0 is read as 0",
+            "iteration 1: retries_in_loop is -4; a count below 0 is read as 0",
+        ]
+
+    def test_of_the_reference_takes_counts_as_they_are(self, place: Place) -> None:
+        record = IterationRecord(iteration=1, impl=ImplBlock(retries=-1))
+        warnings: list[str] = []
+        assert REFERENCE.pressure(record, place.path, warnings.append) == Corrections(-1, 0, True)
+        assert CORRECTED.pressure(record, place.path, warnings.append) == Corrections(0, 0, True)
+        assert warnings == ["iteration 1: retries is -1; a count below 0 is read as 0"]
+
+    @pytest.mark.parametrize("schema", [1, 2])
+    def test_of_a_field_that_is_there_is_reported(self, schema: int) -> None:
+        block = "retries: 0" if schema == 1 else "impl: {retries: 0}"
+        record = parse_iteration_record(f"schema_version: {schema}\niteration: 1\n{block}\n")
+        assert record.retries_reported
+        assert "retries_reported" not in str(record.as_dict())
+
+
+class TestSources:
+    @pytest.mark.parametrize(
+        ("policy", "directories", "transcripts", "expected"),
+        [
+            (CORRECTED, [], None, ((), True, ("h",))),
+            (CORRECTED, [], "auto", ((), True, ("h",))),
+            (CORRECTED, [], "none", ((), False, ())),
+            (CORRECTED, ["t"], None, (("t",), False, ("h",))),
+            (CORRECTED, ["t"], "auto", (("t",), False, ("h",))),
+            (REFERENCE, [], None, ((), False, ("h",))),
+            (REFERENCE, [], "auto", ((), False, ("h",))),
+            (REFERENCE, ["t"], None, (("t",), False, ("h",))),
+            (REFERENCE, ["t"], "none", ((), False, ())),
+        ],
+    )
+    def test_are_looked_for_where_the_settings_and_the_policy_say(
+        self, policy: Any, directories: list[str], transcripts: str | None, expected: tuple[Any, bool, Any]
+    ) -> None:
+        found = Sources.of(policy, "repo", directories, [Path("h")], transcripts).places
+        named, auto, hinted = expected
+        assert found == TranscriptPlaces(Path("repo"), tuple(map(Path, named)), auto, tuple(map(Path, hinted)))
+
+    def test_of_an_empty_root_read_no_artifacts(self) -> None:
+        assert Sources.of(REFERENCE, "").repo_dir == ""
+
+    def test_of_the_reference_look_into_no_home(self, place: Place) -> None:
+        place.iteration(1)
+        place.session("s", place.turn(1))
+        with watched_doors() as doors:
+            score_log(place.log, place.path, rubric=NEXT_TO_IT)
+        assert [path for path in doors.opened if path.startswith(str(place.projects))] == []
+
+
+Change = Callable[[Place], None]
+
+
+class TestCommandLine:
+    @pytest.fixture
+    def scored(self, place: Place) -> Place:
+        place.iteration(1)
+        place.session("s", place.turn(1))
+        return place
+
+    def run(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main([*arguments, "--no-cache"])
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    def test_reads_the_rubric_of_the_settings_file(self, scored: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        (scored.path / ".agents" / "da-score.toml").write_text('rubric = "2.3.0"\n')
+        status, out, err = self.run(capsys, "run")
+        assert (status, err) == (0, "")
+        assert out.startswith("Outcome scoring — rubric 2.3.0\n")
+        assert self.run(capsys, "signals")[1].count("cache_hit_rate 0.750 (claude)") == 1
+        status, out, _ = self.run(capsys, "integrity", "--json")
+        assert '"signal": "landed"' in out
+
+    @pytest.mark.usefixtures("scored")
+    def test_finds_a_trunk_of_another_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for version, sub_score in (("2.2.0", "0.000"), ("2.3.0", "1.000")):
+            _, out, _ = self.run(capsys, "iteration", "1", "--recompute", "--rubric", version)
+            row = next(line for line in out.splitlines() if line.startswith("landed"))
+            assert row.split()[1:3] == ["yes", sub_score], row
+
+    @pytest.mark.parametrize(
+        ("options", "turns"),
+        [
+            ([], True),
+            (["--transcripts", "auto"], True),
+            (["--transcripts", "none"], False),
+            (["--transcript-dir", "empty"], False),
+        ],
+        ids=str,
+    )
+    def test_reads_transcripts_where_it_is_told(
+        self, scored: Place, capsys: pytest.CaptureFixture[str], options: list[str], turns: bool
+    ) -> None:
+        (scored.path / "empty").mkdir()
+        _, out, _ = self.run(capsys, "iteration", "1", "--recompute", "--rubric", "2.3.0", *options)
+        assert ("backfilled from 1 transcript turn(s)" in out) is turns
+
+    def test_takes_the_trunk_that_is_named(self, scored: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        scored.repo.git("branch", "release")
+        _, out, _ = self.run(capsys, "signals", "--rubric", "2.3.0", "--trunk", "release")
+        assert "ancestor of release" in out
+        status, out, err = self.run(capsys, "run", "--rubric", "2.3.0", "--trunk", "nowhere")
+        assert (status, out) == (1, "")
+        assert err.startswith("da-score: error: ")
+        assert "no trunk 'nowhere' here" in err
+        assert not list(scored.log.glob("*.score.yaml"))
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize("command", ["run", "iteration 1 --recompute", "signals", "integrity", "close-task"])
+    def test_says_when_a_setting_has_no_effect(self, capsys: pytest.CaptureFixture[str], command: str) -> None:
+        status, _, err = self.run(
+            capsys, *command.split(), "--rubric", "2.1.0", "--trunk", "main", "--transcripts", "auto"
+        )
+        assert status == 0
+        where = "rubric 2.1.0 has the evidence rules of the reference"
+        assert f"{where}, whose trunk is the local branch master: trunk 'main' has no effect" in err
+        assert f"{where}, which know no harness's own places: name folders with --transcript-dir" in err
+
+    def test_says_so_in_backfill_by_the_log(self, scored: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        _, _, err = self.run(capsys, "backfill", "--rubric", "2.1.0", "--trunk", "main")
+        assert f"{scored.log.relative_to(scored.path)}: rubric 2.1.0 has the evidence rules" in err
+
+    @pytest.mark.usefixtures("scored")
+    def test_says_nothing_where_they_have_one(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for command in ("run", "backfill", "signals"):
+            options = ["--rubric", "2.3.0", "--trunk", "main", "--transcripts", "auto"]
+            assert self.run(capsys, command, *options)[2] == ""
+        assert self.run(capsys, "rubric", "diff", "2.2.0", "2.3.0", "--trunk", "main")[2] == ""
+
+    @pytest.mark.parametrize("transcripts", ["all", ""])
+    def test_refuses_another_way(self, place: Place, capsys: pytest.CaptureFixture[str], transcripts: str) -> None:
+        del place
+        status, _, err = self.run(capsys, "run", "--transcripts", transcripts)
+        assert (status, err) == (1, f"da-score: error: --transcripts: {transcripts!r} is not auto or none\n")
+
+    def test_counts_what_a_hook_names_only_where_it_is_of_this_repository(
+        self, place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A harness with a home of its own names the folder of its session, where others may have worked too."""
+        place.iteration(1)
+        session = place.session("s", place.turn(1), place.turn(1, 2, cwd="/another/app"), slug="moved")
+        elsewhere = tmp_path / "elsewhere"
+        session.parent.rename(elsewhere)
+        hook = f'{{"cwd": "{place.path}", "transcript_path": "{elsewhere / "s.jsonl"}"}}'
+        status, out, _ = self.run(capsys, "close-task", hook, "--rubric", "2.3.0", "--strict")
+        assert (status, "iteration 1" in out) == (0, True)
+        text = (place.log / "iter-1.score.yaml").read_text()
+        assert "backfilled from 1 transcript turn(s): cache_hit_rate 0.750 (claude)" in text
+
+
+class TestComparison:
+    def test_explains_every_iteration_that_moved(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        place.iteration(1)
+        place.iteration(2, retries="")
+        place.session("s", place.turn(1), place.turn(1))
+        assert main(["rubric", "diff", "2.2.0", "2.3.0", "--iter-log-dir", str(place.log), "--no-cache"]) == 0
+        out = capsys.readouterr().out
+        assert "Evidence: reference → corrected; each side is read by its own rules.\n" in out
+        first, second = out.split("\n2       t2")
+        for part, lines in (
+            (
+                first,
+                [
+                    "landed  +",
+                    "2.2.0: commit",
+                    "not reachable from master",
+                    "2.3.0: commit",
+                    "is an ancestor of main",
+                    "2.2.0: no transcript covers the iteration window",
+                    "2.3.0: backfilled from 1 transcript turn(s): cache_hit_rate 0.750 (claude)",
+                ],
+            ),
+            (
+                second,
+                ["landed  +", "correction_pressure", "2.3.0: no retries field, no review artifact and no tool calls"],
+            ),
+        ):
+            for line in lines:
+                assert line in part
+        assert "\nMOVED         2 of 2 iterations\n" in out
+
+    def test_writes_nothing(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        place.iteration(1)
+        before = sorted(path.name for path in place.log.iterdir())
+        assert main(["rubric", "diff", "2.2.0", "2.3.0", "--no-cache", "--json"]) == 0
+        assert '"evidence": "corrected"' in capsys.readouterr().out
+        assert sorted(path.name for path in place.log.iterdir()) == before
+
+
+def test_a_trunk_that_is_not_there_is_an_error_of_the_library(place: Place) -> None:
+    place.iteration(1)
+    with pytest.raises(GitError, match="no trunk 'nowhere' here"):
+        score_log(place.log, place.path, rubric=CORRECTED_RUBRIC, trunk="nowhere")
+    log = score_log(place.log, place.path, rubric=CORRECTED_RUBRIC, trunk="main")
+    assert log.iterations[0].score.value > 0.9

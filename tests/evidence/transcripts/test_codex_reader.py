@@ -1,0 +1,374 @@
+"""Codex: totals that become turns, replays that add nothing, and the verdict on a call (contract section 10)."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.harness_lines import (
+    Line,
+    as_bytes,
+    claude,
+    codex,
+    counts,
+    item,
+    meta,
+    output,
+    read,
+    response,
+    summary,
+    tokens,
+    turn,
+    uuid7,
+    window,
+    write,
+)
+
+from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS
+from scoring.evidence.transcripts.facts import HarnessFacts
+
+
+def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:
+    write(root / "t" / "r.jsonl", *lines)
+    return summary(read(root / "t")[0][0])
+
+
+def spent(root: Path, *lines: Line) -> tuple[int, ...]:
+    """Turns, input, output, cache reads and cache creations."""
+    return facts(root, *lines)[:5]
+
+
+def share(root: Path) -> HarnessFacts:
+    (found,) = read(root)[1].harnesses
+    return found
+
+
+class TestTotals:
+    def test_become_turns_by_their_differences(self, tmp_path: Path) -> None:
+        lines = tokens(1, counts(100, 60, 7)), tokens(2, counts(250, 180, 10)), tokens(3, counts(260, 185, 11))
+        assert spent(tmp_path, *lines) == (3, 260, 11, 185, 75)
+
+    def test_that_are_equal_are_written_again(self, tmp_path: Path) -> None:
+        assert spent(tmp_path, *(tokens(n, counts(100, 60, 7)) for n in range(4))) == (1, 100, 7, 60, 40)
+        assert share(tmp_path / "t").duplicates_dropped == 3
+
+    @pytest.mark.parametrize(
+        "then",
+        [
+            pytest.param(counts(40, 10, 3), id="all"),
+            pytest.param(counts(240, 10, 30), id="cached input alone"),
+            pytest.param(counts(240, 100, 3), id="output alone"),
+            pytest.param(counts(240, 100, 30, reasoning_output_tokens=0), id="reasoning alone"),
+        ],
+    )
+    def test_that_fall_begin_anew(self, tmp_path: Path, then: Line) -> None:
+        begin = counts(200, 60, 20, reasoning_output_tokens=5)
+        found = spent(tmp_path, tokens(1, begin), tokens(2, then))
+        assert found == (2, 200 + then["input_tokens"], 20 + then["output_tokens"], *found[3:])
+        assert found[3] == 60 + then["cached_input_tokens"]
+
+    def test_of_which_only_the_sum_changes_are_no_turn(self, tmp_path: Path) -> None:
+        lines = tokens(1, counts(100, 60, 7)), tokens(2, counts(100, 60, 7, total_tokens=272_000))
+        assert spent(tmp_path, *lines) == (1, 100, 7, 60, 40)
+
+    def test_after_the_context_was_filled_count_from_zero(self, tmp_path: Path) -> None:
+        full = tokens(2, counts(0, 0, 0, total_tokens=272_000))
+        lines = tokens(1, counts(100, 60, 7)), full, tokens(3, counts(50, 20, 5, total_tokens=272_055))
+        assert spent(tmp_path, *lines) == (2, 150, 12, 80, 70)
+
+    def test_may_state_cache_writes(self, tmp_path: Path) -> None:
+        first, second = (counts(n * 100, n * 60, n * 7, cache_write_input_tokens=n * 11) for n in (1, 3))
+        assert spent(tmp_path, tokens(1, first), tokens(2, second)) == (2, 300, 21, 180, 33)
+
+    def test_may_begin_to_state_cache_writes(self, tmp_path: Path) -> None:
+        then = counts(200, 120, 14, cache_write_input_tokens=30)
+        assert spent(tmp_path, tokens(1, counts(100, 60, 7)), tokens(2, then)) == (2, 200, 14, 120, 40 + 30)
+
+    def test_may_leave_out_what_has_not_changed(self, tmp_path: Path) -> None:
+        lines = tokens(1, counts(100, 60, 7)), tokens(2, {"input_tokens": 150}), tokens(3, counts(150, 60, 9))
+        assert spent(tmp_path, *lines) == (3, 150, 9, 60, 90)
+
+    def test_count_for_the_last_response_where_they_are_missing(self, tmp_path: Path) -> None:
+        last = counts(100, 60, 7)
+        assert spent(tmp_path, tokens(1, None, last), tokens(2, None, last)) == (2, 200, 14, 120, 80)
+
+    def test_include_a_response_that_was_stated_alone(self, tmp_path: Path) -> None:
+        alone = tokens(2, None, counts(50, 20, 5))
+        assert spent(tmp_path, tokens(1, counts(100, 60, 7)), alone, tokens(3, counts(160, 85, 13)))[:3] == (3, 160, 13)
+
+    def test_count_rather_than_the_last_response(self, tmp_path: Path) -> None:
+        assert spent(tmp_path, tokens(1, counts(100, 60, 7), counts(1, 1, 1)))[:3] == (1, 100, 7)
+
+    @pytest.mark.parametrize("info", [None, {}, {"model_context_window": 1}])
+    def test_may_be_missing_altogether(self, tmp_path: Path, info: Any) -> None:
+        assert spent(tmp_path, codex(1, "event_msg", type="token_count", info=info)) == (0,) * 5
+
+    def test_belong_to_the_window_of_their_event(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "r.jsonl", tokens(5, counts(100, 60, 7)), tokens(6, counts(300, 160, 9)))
+        early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
+        assert (early.input_tokens, late.input_tokens) == (100, 200)
+
+
+HEADER = "Wall time: 0.1 seconds\n"
+
+VERDICTS: dict[str, tuple[Any, bool | None]] = {
+    "exit code 0": (f"Exit code: 0\n{HEADER}Output:\nfine", False),
+    "exit code 1": (f"Exit code: 1\n{HEADER}Output:\n", True),
+    "exit code below 0": (f"Exit code: -1\n{HEADER}Output:\n", True),
+    "total lines": (f"Exit code: 2\n{HEADER}Total output lines: 9\nOutput:\n…", True),
+    "line ends of another system": (f"Exit code: 2\r\n{HEADER}Output:\r\n…", True),
+    "exited with 0": (f"Chunk ID: a1\n{HEADER}Process exited with code 0\nOriginal token count: 3\nOutput:\n", False),
+    "exited with 3": (f"Chunk ID: a1\n{HEADER}Process exited with code 3\nOutput:\n", True),
+    "wall time first": (f"{HEADER}Process exited with code 3\nOutput:\n", True),
+    "script completed": ("Script completed\nWall time 0.1 seconds\nOutput:\n", False),
+    "script failed": ("Script failed\nWall time 0.1 seconds\nOutput:\n", True),
+    "old JSON, 0": (json.dumps({"output": "x", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}), False),
+    "old JSON, 1": (json.dumps({"output": "x", "metadata": {"exit_code": 1}}), True),
+    "a list": ([{"type": "input_text", "text": "Script failed\nWall time 0 seconds\nOutput:\n"}], True),
+    "a list of two": (
+        [{"type": "input_text", "text": "Exit code: 1\nOutput:\n"}, {"type": "input_text", "text": "Exit code: 0\n"}],
+        True,
+    ),
+    "a header in two items": ([{"type": "input_text", "text": t} for t in ("Exit code: 1\n", "Output:\n")], True),
+    "a list with an image": (
+        [{"type": "input_image", "image_url": "data:"}, {"type": "input_text", "text": "Exit code: 0\nOutput:\n"}],
+        False,
+    ),
+    "still running": (f"Chunk ID: a1\n{HEADER}Process running with session ID 7\nOutput:\n", None),
+    "script running": ("Script running with cell ID 3\nWall time 0.2 seconds\nOutput:\n", None),
+    "a header without a verdict": (f"{HEADER}Output:\nExit code: 1", None),
+    "no header": ("Exit code", None),
+    "no output": (f"Exit code: 1\n{HEADER}", None),
+    "what a program printed": (f"log\nExit code: 1\n{HEADER}Output:\n", None),
+    "what a program printed behind it": (f"{HEADER}Output:\nProcess exited with code 1\nOutput:\n", None),
+    "a success whose output looks like a failure": ("Exit code: 0\nOutput:\nExit code: 1\nOutput:\n", False),
+    "a line that only begins so": ("Exit code: 1 or so\nOutput:\n", None),
+    "words in a line": (f"{HEADER}the Process exited with code 1\nOutput:\n", None),
+    "JSON of a program": (json.dumps({"metadata": {"exit": 1}}), None),
+    "JSON, no number": (json.dumps({"metadata": {"exit_code": "1"}}), None),
+    "JSON, a flag": (json.dumps({"metadata": {"exit_code": True}}), None),
+    "JSON that is cut": ('{"output": "x", "metadata": {"exit_code": 1', None),
+    "empty": ("", None),
+    "nothing": (None, None),
+    "an object": ({"content": "x", "success": False}, None),
+    "an empty list": ([], None),
+}
+
+
+class TestVerdict:
+    @pytest.mark.parametrize(("said", "failed"), [pytest.param(*case, id=name) for name, case in VERDICTS.items()])
+    @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
+    def test_stands_in_the_header(self, tmp_path: Path, kind: str, said: Any, failed: bool | None) -> None:
+        expected = (0, 0) if failed is None else (1, int(failed))
+        assert facts(tmp_path, output(1, said, kind=kind))[5:] == expected
+
+    def test_is_read_when_the_text_is_written_in_another_way(self, tmp_path: Path) -> None:
+        said = b'"\\u0045xit code: 1\\nWall time: 1 seconds\\nOutput:\\n"'
+        line = as_bytes([output(1, "SAID")]).rstrip().replace(b'"SAID"', said)
+        assert facts(tmp_path, line)[5:] == (1, 1)
+
+    @pytest.mark.parametrize(
+        ("event", "failed"),
+        [
+            ({"type": "patch_apply_end", "success": True}, False),
+            ({"type": "patch_apply_end", "success": False}, True),
+            ({"type": "patch_apply_end"}, None),
+            ({"type": "mcp_tool_call_end", "result": {"Ok": {"content": []}}}, False),
+            ({"type": "mcp_tool_call_end", "result": {"Ok": {"content": [], "isError": False}}}, False),
+            ({"type": "mcp_tool_call_end", "result": {"Ok": {"content": [], "isError": True}}}, True),
+            ({"type": "mcp_tool_call_end", "result": {"Err": "no answer"}}, True),
+            ({"type": "mcp_tool_call_end", "result": {}}, None),
+            ({"type": "mcp_tool_call_end", "result": "Err"}, None),
+            ({"type": "exec_command_begin", "success": False}, None),
+        ],
+    )
+    def test_stands_in_an_event(self, tmp_path: Path, event: Line, failed: bool | None) -> None:
+        expected = (0, 0) if failed is None else (1, int(failed))
+        assert facts(tmp_path, codex(1, "event_msg", call_id="call_1", **event))[5:] == expected
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_of_failure_decides(self, tmp_path: Path, turned: bool) -> None:
+        end = codex(1, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
+        lines = [end, output(2, "Exit code: 0\nOutput:\n")]
+        assert facts(tmp_path, *lines[:: -1 if turned else 1])[5:] == (1, 1)
+
+    def test_counts_once_per_call(self, tmp_path: Path) -> None:
+        said = "Exit code: 1\nOutput:\n"
+        lines = [
+            output(1, said),
+            output(2, said),
+            output(3, said, "call_2"),
+            output(4, said, None),
+            output(5, said, None),
+        ]
+        assert facts(tmp_path, *lines)[5:] == (4, 4)
+
+    def test_of_another_session_is_one_of_another_call(self, tmp_path: Path) -> None:
+        for name in ("a", "b"):
+            write(tmp_path / "t" / f"{name}.jsonl", meta(1, name), output(2, "Exit code: 1\nOutput:\n"))
+        assert summary(read(tmp_path / "t")[0][0])[5:] == (2, 2)
+
+
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("kind", "keys", "shown"),
+        [
+            ("function_call", {"name": "shell", "arguments": {"command": ["bash", "-lc", "pytest -q"]}}, BASH | TESTS),
+            ("function_call", {"name": "shell", "arguments": {"command": ["ls"]}}, BASH),
+            ("function_call", {"name": "shell_command", "arguments": {"command": "go test ./..."}}, BASH | TESTS),
+            ("function_call", {"name": "exec_command", "arguments": {"cmd": "npm test"}}, BASH | TESTS),
+            ("function_call", {"name": "exec_command", "arguments": {"command": "npm test"}}, BASH),
+            ("function_call", {"name": "write_stdin", "arguments": {"chars": "pytest"}}, 0),
+            ("function_call", {"name": "exec_command", "arguments": "pytest"}, BASH),
+            ("function_call", {"name": "shell"}, BASH),
+            ("local_shell_call", {"action": {"type": "exec", "command": ["pytest"]}}, BASH | TESTS),
+            ("local_shell_call", {}, BASH),
+            ("custom_tool_call", {"name": "exec", "input": "await tools.exec_command({cmd: 'pytest'})"}, BASH | TESTS),
+            ("custom_tool_call", {"name": "exec", "input": "text('pytest')"}, 0),
+            ("custom_tool_call", {"name": "apply_patch", "input": "exec_command pytest"}, 0),
+            ("message", {"role": "user", "content": [{"type": "input_text", "text": "pytest"}]}, 0),
+        ],
+    )
+    def test_of_a_tool(self, tmp_path: Path, kind: str, keys: Line, shown: int) -> None:
+        if isinstance(keys.get("arguments"), dict):
+            keys = keys | {"arguments": json.dumps(keys["arguments"])}
+        write(tmp_path / "t" / "r.jsonl", item(1, kind, **keys))
+        assert read(tmp_path / "t")[0][0].flags == COVERED | shown
+
+    @pytest.mark.parametrize(
+        ("command", "reads"),
+        [
+            ("cat .agents/active/loop-state.md", True),
+            ("sed -n '1,200p' loop-state.md", True),
+            ("head -20 x/loop-state.md | grep y", True),
+            ("cd x && /usr/bin/tail loop-state.md", True),
+            ("cat a.md b.md my-loop-state.md", True),
+            ("cat 'loop-state.md'", True),
+            ("cat < loop-state.md", True),
+            ("ls loop-state.md", False),
+            ("cat x > loop-state.md", False),
+            ("cat <<'EOF' > loop-state.md\ny\nEOF", False),
+            ("sed -i 's/a/b/' loop-state.md", False),
+            ("sed --in-place=.bak s/a/b/ loop-state.md", False),
+            ("cat loop-state.md.bak", False),
+            ("cat a; rm loop-state.md", False),
+            ("concat loop-state.md", False),
+            ("git log -- loop-state.md", False),
+        ],
+    )
+    def test_of_the_loop_state(self, tmp_path: Path, command: str, reads: bool) -> None:
+        call = item(1, "function_call", name="shell_command", arguments=json.dumps({"command": command}))
+        write(tmp_path / "t" / "r.jsonl", call)
+        assert bool(read(tmp_path / "t")[0][0].flags & LOOP_STATE) is reads
+
+
+def replay(lines: Sequence[Line], second: float) -> list[Line]:
+    """Lines as a fork repeats them."""
+    return [line | {"timestamp": meta(second, "x")["timestamp"]} for line in lines]
+
+
+PARENT, CHILD = uuid7(0), uuid7(100)
+OLD = "Exit code: 1\nOutput:\n"
+
+
+def parent(v7: bool) -> list[Line]:
+    return [
+        meta(0, PARENT),
+        turn(1, uuid7(1) if v7 else "1"),
+        tokens(2, counts(100, 60, 7)),
+        output(3, OLD, "call_p"),
+        tokens(4, counts(300, 160, 9)),
+    ]
+
+
+def child(v7: bool, **forked: Any) -> list[Line]:
+    own = [turn(110, uuid7(110) if v7 else "2"), output(111, OLD, "call_c"), tokens(112, counts(350, 190, 12))]
+    return [meta(100, CHILD, **forked), *replay(parent(v7), 100.2), *own]
+
+
+FORKS: dict[str, Line] = {
+    "forked": {"forked_from_id": PARENT},
+    "spawned": {"source": {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "depth": 1}}}},
+}
+
+
+class TestFork:
+    @pytest.mark.parametrize("v7", [True, False], ids=["told by turns", "told by totals"])
+    @pytest.mark.parametrize("forked", FORKS.values(), ids=FORKS.keys())
+    @pytest.mark.parametrize("with_parent", [True, False])
+    def test_adds_what_comes_after_its_replay(self, tmp_path: Path, v7: bool, forked: Line, with_parent: bool) -> None:
+        write(tmp_path / "t" / "b.jsonl", *child(v7, **forked))
+        assert summary(read(tmp_path / "t")[0][0]) == (1, 50, 3, 30, 20, 1, 1)
+        if with_parent:
+            write(tmp_path / "t" / "a.jsonl", *parent(v7))
+            assert summary(read(tmp_path / "t")[0][0]) == (3, 350, 12, 190, 160, 2, 2)
+            assert share(tmp_path / "t").duplicates_dropped == 2
+            assert (share(tmp_path / "t").sessions, share(tmp_path / "t").files) == (2, 2)
+
+    def test_covers_no_time_by_its_replay(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "b.jsonl", *child(True, **FORKS["forked"]))
+        early, late = read(tmp_path / "t", [window(None, 105), window(105, 200)])[0]
+        assert (early.flags, late.flags) == (0, COVERED)
+
+    def test_that_has_done_nothing_yet_adds_nothing(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "b.jsonl", *child(True, **FORKS["forked"])[:-3])
+        assert summary(read(tmp_path / "t")[0][0]) == (0,) * 7
+
+    def test_whose_turn_is_as_old_as_itself_has_begun(self, tmp_path: Path) -> None:
+        lines = [meta(100, CHILD, forked_from_id=PARENT), *replay(parent(True), 100)]
+        write(tmp_path / "t" / "b.jsonl", *lines, turn(100, uuid7(100, 9)), tokens(101, counts(350, 190, 12)))
+        assert summary(read(tmp_path / "t")[0][0])[:3] == (1, 50, 3)
+
+    def test_of_a_part_is_told_by_the_totals_that_are_equal(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", *parent(False))
+        own = [turn(110), tokens(112, counts(190, 90, 12))]
+        write(
+            tmp_path / "t" / "b.jsonl", meta(100, CHILD, forked_from_id=PARENT), *replay(parent(False)[:3], 100), *own
+        )
+        assert summary(read(tmp_path / "t")[0][0])[:5] == (3, 300 + 90, 9 + 5, 160 + 30, 140 + 60)
+
+    def test_without_a_replay_adds_everything(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", *parent(False))
+        own = meta(100, CHILD, **FORKS["spawned"]), turn(110), tokens(112, counts(190, 90, 12))
+        write(tmp_path / "t" / "b.jsonl", *own)
+        assert summary(read(tmp_path / "t")[0][0])[:3] == (3, 490, 21)
+
+    @pytest.mark.parametrize("v7", [True, False])
+    def test_of_a_fork_adds_what_is_its_own(self, tmp_path: Path, v7: bool) -> None:
+        second = child(v7, **FORKS["forked"])
+        own = [turn(210, uuid7(210) if v7 else "3"), tokens(212, counts(360, 195, 13))]
+        third = [meta(200, uuid7(200), forked_from_id=CHILD), *replay(second, 200), *own]
+        for name, lines in (("c", parent(v7)), ("b", second), ("a", third)):
+            write(tmp_path / "t" / f"{name}.jsonl", *lines)
+        assert summary(read(tmp_path / "t")[0][0]) == (4, 360, 13, 195, 165, 2, 2)
+
+    def test_repeats_calls_behind_the_totals_that_are_equal(self, tmp_path: Path) -> None:
+        lines = [*parent(False), output(5, OLD, "call_q")]
+        write(tmp_path / "t" / "a.jsonl", *lines)
+        own = [turn(110), output(111, OLD, "call_c"), tokens(112, counts(350, 190, 12))]
+        write(tmp_path / "t" / "b.jsonl", meta(100, CHILD, forked_from_id=PARENT), *replay(lines, 100), *own)
+        assert summary(read(tmp_path / "t")[0][0])[5:] == (3, 3)
+
+
+class TestLine:
+    def test_of_claude_code_in_the_same_file_counts_too(self, tmp_path: Path) -> None:
+        codex_lines = meta(1, "x"), tokens(2, counts(100, 60, 7))
+        claude_lines = response(3), claude(4)
+        for name, lines in (("a", (*codex_lines, *claude_lines)), ("b", (*claude_lines, *codex_lines))):
+            write(tmp_path / name / "m.jsonl", *lines)
+            (found,), _ = read(tmp_path / name)
+            assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 1), ("codex", 1)]
+
+    def test_without_the_wanted_types_is_skipped_where_they_matter(self, tmp_path: Path) -> None:
+        lines = [
+            tokens(1, counts(100, 60, 7) | {"input_tokens": "100"}),
+            tokens(1, counts(-100, 60, 7)),
+            codex(2, "event_msg", type="web_search_end", id=7, cwd=["x"], success="yes", source=1, output={}),
+            {"timestamp": 7, "type": "event_msg", "payload": {"type": "token_count"}},
+            {"timestamp": "2026-04-12", "type": "event_msg", "payload": {"type": "token_count"}},
+        ]
+        write(tmp_path / "t" / "r.jsonl", *lines, tokens(3, counts(10, 6, 1)))
+        (found,), survey = read(tmp_path / "t")
+        assert (found.turns, found.input_tokens) == (1, 10)
+        assert survey.lines_skipped == {"a field of another type": 3, "no time stamp": 1}

@@ -1,0 +1,585 @@
+"""The generated sessions: what they state is true, and the evidence policies find it or, where they must, do not."""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Unpack
+
+import pytest
+from helpers.repos import Repo
+from helpers.session_oracle import observe, summed
+from sessions import claude_cases, codex_cases, place_cases
+from sessions.mixed import mixed, stages
+from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
+
+from rubric import released_rubric
+from scoring.evidence.transcripts.events import BASH, COVERED, IterationWindow, WindowFacts
+from scoring.evidence.transcripts.events import LOOP_STATE as READ_LOOP_STATE
+from scoring.evidence.transcripts.events import TESTS as RAN_TESTS
+from scoring.evidence.transcripts.facts import HarnessFacts, ObservedFacts, TranscriptPlaces
+from scoring.evidence.transcripts.scan import Reading
+from scoring.evidence.transcripts.times import NS
+from scoring.policies import CORRECTED, REFERENCE
+from scoring.policies.door import EvidencePolicy
+from scoring.score import score_log
+
+Scenario = Callable[[Path, int], Truth]
+
+SCENARIOS: dict[str, Scenario] = {
+    "claude-plain": claude_cases.plain,
+    "claude-streaming-same": claude_cases.streaming,
+    "claude-streaming-rising": partial(claude_cases.streaming, outputs="rising"),
+    "claude-streaming-falling": partial(claude_cases.streaming, outputs="falling"),
+    "claude-stalled-stream": claude_cases.stalled_stream,
+    "claude-shuffled": claude_cases.shuffled,
+    "claude-on-the-boundary": claude_cases.on_the_boundary,
+    "claude-subagents": claude_cases.subagents,
+    "claude-subagents-beside": partial(claude_cases.subagents, beside=True),
+    "claude-sidechain-in-main": claude_cases.sidechain_in_main,
+    "claude-sidechain-replay": claude_cases.sidechain_replay,
+    "claude-sidechain-replay-parent-cut": partial(claude_cases.sidechain_replay, cut="parent"),
+    "claude-sidechain-replay-agent-cut": partial(claude_cases.sidechain_replay, cut="agent"),
+    "claude-resumed": claude_cases.resumed,
+    "claude-resumed-restamped": partial(claude_cases.resumed, restamp=True, times=3),
+    "claude-forked": claude_cases.forked,
+    "claude-compaction": claude_cases.compaction,
+    "claude-api-errors": claude_cases.api_errors,
+    "claude-without-ids": claude_cases.without_ids,
+    "claude-without-ids-or-requests": partial(claude_cases.without_ids, requests=False),
+    "claude-string-content": claude_cases.string_content,
+    "claude-repeated-results": claude_cases.repeated_results,
+    "claude-harness-lines": claude_cases.harness_lines,
+    "claude-shared-ids": claude_cases.shared_ids,
+    "claude-sparse-usage": claude_cases.sparse_usage,
+    "claude-compressed": claude_cases.compressed,
+    "claude-checks": claude_cases.checks,
+    "claude-folders": place_cases.claude_folders,
+    "claude-config-places": place_cases.config_places,
+    "codex-plain": codex_cases.plain,
+    "codex-totals-again": codex_cases.totals_again,
+    "codex-totals-fall": codex_cases.totals_fall,
+    "codex-totals-fall-partly": partial(codex_cases.totals_fall, partly=True),
+    "codex-without-totals": codex_cases.without_totals,
+    "codex-without-last": codex_cases.without_last,
+    "codex-null-info": codex_cases.null_info,
+    "codex-cache-writes": codex_cases.cache_writes,
+    "codex-forks": codex_cases.forks,
+    "codex-forks-old": partial(codex_cases.forks, v7=False),
+    "codex-forks-part": partial(codex_cases.forks, part=True),
+    "codex-forks-part-old": partial(codex_cases.forks, part=True, v7=False),
+    "codex-forks-afresh": partial(codex_cases.forks, afresh=True),
+    "codex-forks-afresh-old": partial(codex_cases.forks, afresh=True, v7=False),
+    "codex-spawned": partial(codex_cases.forks, spawned=True),
+    "codex-spawned-old": partial(codex_cases.forks, spawned=True, v7=False),
+    "codex-nested-forks": codex_cases.nested_forks,
+    "codex-nested-forks-old": partial(codex_cases.nested_forks, v7=False),
+    "codex-spawned-afresh": codex_cases.spawned_afresh,
+    "codex-spawned-afresh-old": partial(codex_cases.spawned_afresh, v7=False),
+    "codex-unused-fork": codex_cases.unused_fork,
+    "codex-fork-in-the-same-millisecond": codex_cases.fork_in_the_same_millisecond,
+    "codex-fork-of-elsewhere": codex_cases.fork_of_elsewhere,
+    "codex-fork-of-elsewhere-old": partial(codex_cases.fork_of_elsewhere, v7=False),
+    "codex-fork-without-contexts": codex_cases.fork_without_contexts,
+    "codex-orphaned-fork": codex_cases.orphaned_fork,
+    "codex-fork-by-a-newer-version": codex_cases.fork_by_a_newer_version,
+    "codex-ancient": codex_cases.ancient,
+    "codex-exit-forms": codex_cases.exit_forms,
+    "codex-without-verdicts": codex_cases.without_verdicts,
+    "codex-without-verdicts-marked": partial(codex_cases.without_verdicts, marked=True),
+    "codex-events-that-decide": codex_cases.events_that_decide,
+    "codex-checks": codex_cases.checks,
+    "codex-compaction": codex_cases.compaction,
+    "codex-compressed": codex_cases.compressed,
+    "codex-compressed-frames": partial(codex_cases.compressed, frames=3),
+    "codex-archived": codex_cases.archived,
+    "codex-folders": place_cases.codex_folders,
+    "linked-places": place_cases.linked_places,
+    **{f"damaged-{how}": partial(place_cases.damaged, how=how) for how in place_cases.DAMAGES},
+    "mixed": mixed,
+}
+
+every = pytest.mark.parametrize("scenario", [pytest.param(made, id=name) for name, made in SCENARIOS.items()])
+seeds = pytest.mark.parametrize("seed", range(4))
+HARNESSES = (CLAUDE, CODEX)
+
+
+def differences(truth: Truth, found: Callable[[Window, str], tuple[Totals, bool]], *, here: bool) -> list[str]:
+    """Return where a reading of windows, which says totals and whether anything was there, is not the truth."""
+    wrong = []
+    for n, window in enumerate([*truth.windows, truth.everything]):
+        for harness in HARNESSES:
+            totals, _ = found(window, harness)
+            true = truth.totals(window, harness, here=here)
+            if totals != true:
+                wrong.append(f"window {n} {harness}: {totals}, truth {true}")
+        covered, true_cover = found(window, "")[1], truth.covered(window, here=here)
+        if true_cover is not None and covered != true_cover:
+            wrong.append(f"window {n}: covered {covered}, truth {true_cover}")
+    return wrong
+
+
+def by_the_oracle(truth: Truth, *, here: bool) -> list[str]:
+    """Return where the slow reading is not the truth."""
+    facts = observe(truth.folders, truth.repository if here else None)
+
+    def found(window: Window, harness: str) -> tuple[Totals, bool]:
+        sums = summed(facts, window.start, window.end, harness)
+        return (Totals(*sums) if sums else Totals()), sums is not None
+
+    return differences(truth, found, here=here)
+
+
+def read(
+    policy: EvidencePolicy, places: TranscriptPlaces, truth: Truth, **reading: Unpack[Reading]
+) -> Sequence[WindowFacts]:
+    """Read transcripts under a policy; the last of the facts are those of all windows together."""
+    windows = [IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])]
+    with policy.transcripts(places, **reading) as transcripts:
+        facts = transcripts.start().facts(windows)
+        if policy is CORRECTED:
+            last = facts[-1]
+            assert isinstance(last, ObservedFacts)
+            assert transcripts.survey().harnesses == last.by_harness()
+        return facts
+
+
+def read_leaves(policy: EvidencePolicy, truth: Truth) -> Sequence[WindowFacts]:
+    """Read every folder that holds transcripts, named one by one."""
+    below = {path.parent for folder in truth.folders for path in folder.rglob("*.jsonl*")}
+    return read(policy, TranscriptPlaces(truth.repository, tuple(sorted(below))), truth)
+
+
+def by_the_policy(truth: Truth, places: TranscriptPlaces, *, here: bool, **reading: Unpack[Reading]) -> list[str]:
+    """Return where the corrected policy does not find the truth."""
+    windows = [*truth.windows, truth.everything]
+    facts = dict(zip(windows, read(CORRECTED, places, truth, **reading), strict=True))
+
+    def found(window: Window, harness: str) -> tuple[Totals, bool]:
+        observed = facts[window]
+        assert isinstance(observed, ObservedFacts)
+        shares = [share for share in observed.by_harness() if share.name == harness]
+        return (_totals(shares[0]) if shares else Totals()), bool(observed.flags & COVERED)
+
+    wrong = differences(truth, found, here=here)
+    for n, window in enumerate(windows):
+        observed = facts[window]
+        assert isinstance(observed, ObservedFacts)
+        dropped = sum(share.duplicates_dropped for share in observed.by_harness() if share.name == CLAUDE)
+        true = truth.duplicates(window, here=here)
+        if dropped != true:
+            wrong.append(f"window {n}: {dropped} duplicates, truth {true}")
+    return wrong
+
+
+def _totals(share: HarnessFacts) -> Totals:
+    bits = ((BASH, CLI), (RAN_TESTS, TESTS), (READ_LOOP_STATE, LOOP_STATE))
+    return Totals(
+        share.turns,
+        share.input_tokens,
+        share.output_tokens,
+        share.cache_read_tokens,
+        share.cache_creation_tokens,
+        share.tool_calls,
+        share.tool_errors,
+        sum(here for bit, here in bits if share.flags & bit),
+    )
+
+
+def only_json(home: Path) -> list[bytes]:
+    """Return the lines below a home that are no JSON objects, or have no end."""
+    lines = [line for path in home.rglob("*.jsonl") for line in path.read_bytes().splitlines(keepends=True)]
+    return [line for line in lines if not (line.endswith(b"}\n") and isinstance(json.loads(line), dict))]
+
+
+def only_transcript(truth: Truth) -> Path:
+    """Return the one transcript of a home."""
+    (found,) = truth.home.rglob("*.jsonl")
+    return found
+
+
+def digest(root: Path) -> str:
+    """Return a digest of all transcripts below a folder."""
+    whole = hashlib.sha256()
+    for path in sorted(root.rglob("*.json*")):
+        whole.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return whole.hexdigest()
+
+
+class TestGenerators:
+    @every
+    def test_the_slow_reading_finds_the_truth(
+        self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
+    ) -> None:
+        truth = scenario(tmp_path / "world", 1)
+        assert by_the_oracle(truth, here=False) == []
+        assert by_the_oracle(truth, here=True) == []
+        if not any(name in request.node.callspec.id for name in ("damaged", "mixed")):
+            assert only_json(truth.home) == []
+
+    @seeds
+    def test_the_slow_reading_finds_the_truth_of_a_whole_home(self, seed: int, tmp_path: Path) -> None:
+        truth = mixed(tmp_path / "world", seed)
+        assert by_the_oracle(truth, here=False) == []
+        assert by_the_oracle(truth, here=True) == []
+
+    def test_the_slow_reading_finds_the_truth_of_every_stage_of_a_home(self, tmp_path: Path) -> None:
+        for truth in stages(tmp_path / "world", 5, size=15):
+            assert by_the_oracle(truth, here=True) == []
+
+    def test_the_same_seed_writes_the_same_bytes(self, tmp_path: Path) -> None:
+        one = mixed(tmp_path / "world", 7)
+        before = digest(one.home)
+        shutil.rmtree(tmp_path / "world")
+        assert mixed(tmp_path / "world", 7) == one
+        assert digest(one.home) == before
+
+    def test_another_seed_writes_others(self, tmp_path: Path) -> None:
+        one, two = mixed(tmp_path / "one", 7), mixed(tmp_path / "two", 8)
+        assert digest(one.home) != digest(two.home)
+
+    def test_a_plain_claude_session_is_the_sum_of_its_lines(self, tmp_path: Path) -> None:
+        truth = claude_cases.plain(tmp_path / "world", 3)
+        usages, results = [], []
+        for line in map(json.loads, only_transcript(truth).read_text().splitlines()):
+            usages += [line["message"]["usage"]] if line["type"] == "assistant" else []
+            content = line["message"]["content"]
+            results += [item for item in content if isinstance(item, dict) and item["type"] == "tool_result"]
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        sums = [sum(usage[name] for usage in usages) for name in names]
+        failed = sum(item.get("is_error", False) for item in results)
+        assert failed
+        assert truth.totals(truth.everything) == (len(usages), *sums, len(results), failed, 1 | 2)
+
+    def test_a_plain_codex_thread_is_its_last_total(self, tmp_path: Path) -> None:
+        truth = codex_cases.plain(tmp_path / "world", 3)
+        payloads = [json.loads(line)["payload"] for line in only_transcript(truth).read_text().splitlines()]
+        totals = [payload["info"]["total_token_usage"] for payload in payloads if payload.get("type") == "token_count"]
+        assert len(totals) > 5
+        found = truth.totals(truth.everything)
+        cached = totals[-1]["cached_input_tokens"]
+        assert found.input_tokens == totals[-1]["input_tokens"] == cached + found.cache_creation_tokens
+        assert (found.output_tokens, found.cache_read_tokens) == (totals[-1]["output_tokens"], cached)
+        outputs = [payload for payload in payloads if payload.get("type", "").endswith("call_output")]
+        assert found.tool_calls == len(outputs)
+
+    def test_truth_is_summed_by_window_harness_and_place(self, tmp_path: Path) -> None:
+        truth = mixed(tmp_path / "world", 4, size=60)
+        parts = Totals()
+        for window in truth.windows:
+            for harness in HARNESSES:
+                parts = parts.plus(truth.totals(window, harness, here=False))
+        assert parts == truth.totals(truth.everything, here=False)
+        assert truth.totals(truth.everything).turns < parts.turns
+
+    def test_what_is_repeated_is_never_entered_again(self, tmp_path: Path) -> None:
+        once = claude_cases.resumed(tmp_path / "once", 9, times=0)
+        more = claude_cases.resumed(tmp_path / "more", 9, times=1)
+        first = once.windows[0]
+        assert once.totals(first) == more.totals(more.windows[0])
+        again = once.totals(first).turns + once.duplicates(first)
+        assert more.duplicates(more.windows[0]) == once.duplicates(first) + again
+
+
+class TestCorrected:
+    @every
+    def test_named_folders_count_whole_and_the_harnesses_places_for_the_repository(
+        self, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        truth = scenario(tmp_path / "world", 1)
+        monkeypatch.setenv("HOME", str(truth.home))
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+
+    @seeds
+    def test_a_whole_home(self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        truth = mixed(tmp_path / "world", seed)
+        monkeypatch.setenv("HOME", str(truth.home))
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+
+    @pytest.mark.parametrize("name", ["repo/src/deep", "linked", "linked/src", "through", "repo/.worktrees/feature"])
+    def test_whichever_folder_of_the_repository_is_named(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        truth = mixed(tmp_path / "world", 2)
+        monkeypatch.setenv("HOME", str(truth.home))
+        places = TranscriptPlaces(truth.repository.parent / name, auto=True)
+        assert by_the_policy(truth, places, here=True) == []
+
+    def test_places_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        truth = mixed(tmp_path / "world", 3)
+        claude = [truth.home / ".claude", truth.home / ".config" / "claude"]
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", ",".join(map(str, claude)))
+        monkeypatch.setenv("CODEX_HOME", str(truth.home / ".codex"))
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+
+    @pytest.mark.parametrize("seed", range(20, 24))
+    def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
+        self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cache = tmp_path / "cache"
+        monkeypatch.setenv("HOME", str(tmp_path / "world" / "home"))
+        for truth in stages(tmp_path / "world", seed, size=20):
+            places = TranscriptPlaces(truth.repository, auto=True)
+            for _ in range(2):
+                assert by_the_policy(truth, places, here=True, cache_dir=cache) == []
+            assert (
+                by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False, cache_dir=cache)
+                == []
+            )
+
+    @pytest.mark.parametrize(
+        "name", ["claude-plain", "claude-subagents", "claude-folders", "codex-plain", "codex-folders"]
+    )
+    def test_sessions_and_files_count_where_they_were_at_work(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        truth = SCENARIOS[name](tmp_path / "world", 1)
+        monkeypatch.setenv("HOME", str(truth.home))
+        facts = read(CORRECTED, TranscriptPlaces(truth.repository, auto=True), truth)
+        for window, observed in zip([*truth.windows, truth.everything], facts, strict=True):
+            assert isinstance(observed, ObservedFacts)
+            found = {share.name: (share.sessions, share.files) for share in observed.by_harness()}
+            true = {name: (truth.sessions(window, name), truth.files(window, name)) for name in HARNESSES}
+            assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
+
+    @pytest.mark.parametrize(
+        "directories",
+        [
+            pytest.param(("", "claude", "codex"), id="one-inside-the-other"),
+            pytest.param(("claude", "codex", "claude", "codex"), id="each-twice"),
+            pytest.param(("claude", "codex", "link"), id="one-by-another-name"),
+        ],
+    )
+    def test_a_file_that_is_found_twice_counts_once(self, directories: Sequence[str], tmp_path: Path) -> None:
+        one = claude_cases.without_ids(tmp_path / "all" / "claude", 1)
+        two = codex_cases.exit_forms(tmp_path / "all" / "codex", 1)
+        (tmp_path / "all" / "link").symlink_to(tmp_path / "all" / "claude" / "home", target_is_directory=True)
+        places = TranscriptPlaces(one.repository, tuple(tmp_path / "all" / name for name in directories))
+        found = read(CORRECTED, places, two)[-1]
+        true = one.totals(one.everything).plus(two.totals(two.everything))
+        assert (found.turns, found.tool_calls, found.input_tokens) == (true.turns, true.tool_calls, true.input_tokens)
+
+    @pytest.mark.parametrize(("how", "reason"), [("half", "half-written last line"), ("oversize", "over 16 MiB")])
+    def test_what_was_skipped_is_told(self, how: str, reason: str, tmp_path: Path) -> None:
+        truth = place_cases.damaged(tmp_path / "world", 1, how=how)
+        with CORRECTED.transcripts(TranscriptPlaces(truth.repository, truth.folders)) as transcripts:
+            transcripts.start().facts([IterationWindow(1, *truth.everything)])
+            assert transcripts.survey().lines_skipped == {reason: 2}
+
+    def test_a_replay_is_told_by_its_time_where_nothing_else_tells_it(self, tmp_path: Path) -> None:
+        truth = codex_cases.orphaned_fork(tmp_path / "world", 1, v7=False)
+        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+
+    @seeds
+    def test_any_windows_whatever_their_order(self, seed: int, tmp_path: Path) -> None:
+        truth, rng = mixed(tmp_path / "world", seed), Random(seed)
+        times = [deed.time + rng.choice((-1, 0, 0, 1)) for deed in rng.sample(truth.deeds, 30)]
+        windows = [Window(rng.choice((None, start)), end) for start, end in zip(times[:15], times[15:], strict=True)]
+        asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
+        assert by_the_policy(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+
+    @pytest.mark.parametrize("size", [700, 9_000])
+    @seeds
+    def test_files_that_are_read_in_parts(
+        self, seed: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", size)
+        truth = mixed(tmp_path / "world", seed)
+        places = TranscriptPlaces(truth.repository, truth.folders)
+        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
+        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
+
+    @pytest.mark.parametrize(
+        "scenario",
+        [
+            pytest.param(claude_cases.resumed, id="claude-resumed"),
+            pytest.param(claude_cases.sidechain_replay, id="claude-sidechain-replay"),
+            pytest.param(codex_cases.plain, id="codex-plain"),
+            pytest.param(codex_cases.totals_fall, id="codex-totals-fall"),
+            pytest.param(codex_cases.nested_forks, id="codex-nested-forks"),
+            pytest.param(partial(codex_cases.forks, v7=False), id="codex-forks-old"),
+        ],
+    )
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_what_grows_is_read_on_wherever_it_was_cut(self, scenario: Scenario, seed: int, tmp_path: Path) -> None:
+        truth, rng = scenario(tmp_path / "world", seed), Random(seed)
+        places = TranscriptPlaces(truth.repository, truth.folders)
+        whole = {path: path.read_bytes() for path in sorted(truth.home.rglob("*.jsonl"))}
+        for path in whole:
+            path.write_bytes(b"")
+        for share in (0.1, 0.35, 0.36, 0.7, 0.95, 1):
+            for path, data in whole.items():
+                end = len(data) if share == 1 else int(len(data) * share) + rng.randrange(40)
+                with path.open("ab") as file:
+                    file.write(data[path.stat().st_size : end])
+            facts = read(CORRECTED, places, truth, cache_dir=tmp_path / "cache")
+            seen = observe(truth.folders, None)
+            for window, found in zip([*truth.windows, truth.everything], facts, strict=True):
+                sums = summed(seen, *window) or (0,) * 8
+                assert (found.turns, found.input_tokens, found.output_tokens) == sums[:3]
+                assert (found.cache_reads, found.cache_creations) == sums[3:5]
+                assert (found.tool_calls, found.tool_errors) == sums[5:7]
+        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache") == []
+
+    def test_of_a_rollout_whose_compression_was_cut_off_counts_what_is_there(self, tmp_path: Path) -> None:
+        truth = codex_cases.compressed(tmp_path / "world", 1, frames=3)
+        for path in truth.home.rglob("*.zst"):
+            path.write_bytes(path.read_bytes()[:-20])
+        facts = read(CORRECTED, TranscriptPlaces(truth.repository, truth.folders), truth)
+        sums = summed(observe(truth.folders, None), *truth.windows[0])
+        assert sums is not None
+        assert 0 < sums[0] < truth.totals(truth.windows[0]).turns
+        assert (facts[0].turns, facts[0].input_tokens, facts[0].tool_calls) == (sums[0], sums[1], sums[5])
+
+    def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
+        truth = mixed(tmp_path / "world", 5, size=80)
+        places = TranscriptPlaces(truth.repository, truth.folders)
+        assert by_the_policy(truth, places, here=False, processes=2) == []
+
+
+class TestReference:
+    """What the reference's rules make of the same files."""
+
+    def test_the_folder_that_its_guide_names_holds_no_file_for_it(self, tmp_path: Path) -> None:
+        truth = mixed(tmp_path / "world", 1)
+        assert truth.totals(truth.everything).turns
+        facts = read(REFERENCE, TranscriptPlaces(truth.repository, (truth.home / ".claude" / "projects",)), truth)
+        assert facts[-1] == WindowFacts()
+
+    @pytest.mark.parametrize("blocks", [2, 3, 4])
+    def test_a_response_counts_once_for_every_block(self, blocks: int, tmp_path: Path) -> None:
+        truth = claude_cases.streaming(tmp_path / "world", 1, blocks=blocks)
+        true = truth.totals(truth.everything)
+        found = read_leaves(REFERENCE, truth)[-1]
+        assert found.turns == blocks * true.turns
+        assert (found.input_tokens, found.output_tokens) == (blocks * true.input_tokens, blocks * true.output_tokens)
+        corrected = read_leaves(CORRECTED, truth)[-1]
+        assert (corrected.turns, corrected.output_tokens) == (true.turns, true.output_tokens)
+
+    def test_a_resumed_session_counts_once_for_every_file(self, tmp_path: Path) -> None:
+        truth = claude_cases.resumed(tmp_path / "world", 1)
+        true, found = truth.totals(truth.windows[0]), read_leaves(REFERENCE, truth)[0]
+        assert found.turns > 3 * true.turns - 1
+        assert found.tool_calls == 3 * true.tool_calls
+        assert read_leaves(CORRECTED, truth)[0].turns == true.turns
+
+    def test_subagents_do_not_count(self, tmp_path: Path) -> None:
+        truth = claude_cases.subagents(tmp_path / "world", 1)
+        top = next((truth.home / ".claude" / "projects").iterdir())
+        places = TranscriptPlaces(truth.repository, (top,))
+        true = truth.totals(truth.everything).turns
+        found, corrected = (read(policy, places, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        assert isinstance(corrected, ObservedFacts)
+        assert found.input_tokens < true * 12
+        assert found.turns < corrected.turns * 2
+        assert corrected.turns == true
+
+    def test_api_errors_are_turns(self, tmp_path: Path) -> None:
+        truth = claude_cases.api_errors(tmp_path / "world", 1)
+        true = truth.totals(truth.everything).turns
+        found, corrected = (read_leaves(policy, truth)[-1].turns for policy in (REFERENCE, CORRECTED))
+        assert found >= true + 3
+        assert corrected == true
+
+    def test_a_response_whose_content_is_a_string_does_not_count(self, tmp_path: Path) -> None:
+        truth = claude_cases.string_content(tmp_path / "world", 1)
+        true = truth.totals(truth.everything)
+        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        strings = 3
+        assert true.turns == corrected.turns
+        assert found.output_tokens != corrected.output_tokens
+        assert corrected.turns >= strings
+
+    def test_a_token_count_written_again_is_a_turn(self, tmp_path: Path) -> None:
+        truth = codex_cases.totals_again(tmp_path / "world", 1, times=3)
+        true = truth.totals(truth.everything)
+        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        assert (found.turns, found.output_tokens) == (5 * true.turns, 5 * true.output_tokens)
+        assert (corrected.turns, corrected.output_tokens) == (true.turns, true.output_tokens)
+
+    def test_a_fork_counts_all_of_its_parent_again_at_its_own_time(self, tmp_path: Path) -> None:
+        truth = codex_cases.unused_fork(tmp_path / "world", 1)
+        second = truth.windows[1]
+        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        assert truth.totals(second).turns == corrected[1].turns == 0
+        assert found[1].turns == found[0].turns > 0
+
+    def test_codex_calls_no_tools_for_it(self, tmp_path: Path) -> None:
+        truth = codex_cases.exit_forms(tmp_path / "world", 1)
+        true = truth.totals(truth.everything)
+        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        assert (found.tool_calls, found.tool_errors) == (0, 0)
+        assert (corrected.tool_calls, corrected.tool_errors) == (true.tool_calls, true.tool_errors) != (0, 0)
+
+    def test_a_compressed_rollout_does_not_count(self, tmp_path: Path) -> None:
+        truth = codex_cases.compressed(tmp_path / "world", 1)
+        first = truth.windows[0]
+        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        assert found[0].turns == 0
+        assert corrected[0].turns == truth.totals(first).turns > 0
+
+    def test_a_plain_session_is_the_same_for_both(self, tmp_path: Path) -> None:
+        truth = claude_cases.plain(tmp_path / "world", 1)
+        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        for window, one, two in zip(truth.windows, found, corrected, strict=False):
+            true = truth.totals(window)
+            assert (
+                (one.turns, one.input_tokens, one.output_tokens)
+                == true[:3]
+                == (two.turns, two.input_tokens, two.output_tokens)
+            )
+
+
+class TestLog:
+    """A log whose iterations ended where the windows of a home do."""
+
+    @pytest.fixture
+    def truth(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Truth:
+        made = mixed(tmp_path / "world", 11, size=80)
+        monkeypatch.setenv("HOME", str(made.home))
+        ends = sorted({-(-window.end // NS) for window in made.windows})
+        repo, log = Repo.at(made.repository), tmp_path / "log"
+        log.mkdir()
+        for n, end in enumerate(ends, 1):
+            sha = repo.commit(None, f"step {n}", end)
+            entry = f"schema_version: 2\niteration: {n}\ncommit: {sha}\nimpl: {{summary: step {n}, retries: 0}}\n"
+            (log / f"iter-{n}.yaml").write_text(entry)
+        bounds = [None, *(end * NS for end in ends)]
+        windows = tuple(Window(start, end * NS) for start, end in zip(bounds, ends, strict=False))
+        return dataclasses.replace(made, windows=windows)
+
+    def test_scores_come_from_what_happened(self, truth: Truth, tmp_path: Path) -> None:
+        scored = score_log(tmp_path / "log", truth.repository, rubric=released_rubric("2.3.0"))
+        present = 0
+        for window, iteration in zip(truth.windows, scored.iterations, strict=True):
+            true = truth.totals(window)
+            efficiency, objective = iteration.signals.value("token_efficiency"), iteration.signals.objective
+            assert efficiency.present == (true.turns > 0)
+            if efficiency.present:
+                present += 1
+                rate = true.cache_read_tokens / (true.cache_read_tokens + true.cache_creation_tokens)
+                assert efficiency.sub_score == pytest.approx(rate)
+                assert f"from {true.turns} transcript turn(s)" in efficiency.detail
+            assert iteration.origin is not None
+            kept = {share.name: _totals(share)[:-1] for share in iteration.origin.harnesses}
+            told = {name: truth.totals(window, name)[:-1] for name in HARNESSES}
+            assert {name: kept.get(name, Totals()[:-1]) for name in HARNESSES} == told
+            bits = {CLI: objective.ran_cli_command, TESTS: objective.committed_after_tests}
+            for bit, observed in (bits | {LOOP_STATE: objective.read_loop_state}).items():
+                if truth.covered(window) is not None:
+                    assert observed.present == truth.covered(window)
+                assert observed.sub_score == bool(true.checks & bit)
+        assert present > 2
+
+    def test_the_reference_finds_nothing_where_its_guide_points(self, truth: Truth, tmp_path: Path) -> None:
+        named = truth.home / ".claude" / "projects"
+        scored = score_log(tmp_path / "log", truth.repository, named, rubric=released_rubric("2.2.0"))
+        assert {i.signals.value("token_efficiency").detail for i in scored.iterations} == {
+            "no transcript covers the iteration window"
+        }

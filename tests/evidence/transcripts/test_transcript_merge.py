@@ -1,0 +1,289 @@
+"""Sums over all files: the same however lines are spread, cut, read and kept; and what the index holds of them."""
+
+import dataclasses
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from helpers.harness_lines import (
+    ALWAYS,
+    Line,
+    as_bytes,
+    claude,
+    counts,
+    item,
+    meta,
+    output,
+    read,
+    response,
+    result,
+    summary,
+    tokens,
+    turn,
+    use,
+    uuid7,
+    window,
+    write,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scoring.evidence.transcripts.events import IterationWindow
+from scoring.evidence.transcripts.facts import HarnessFacts, ObservedFacts
+
+MIB = 1 << 20
+WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
+
+small = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+seconds = st.integers(0, 60)
+responses = st.builds(
+    response,
+    seconds,
+    st.sampled_from([None, "msg_1", "msg_2", "msg_3"]),
+    st.sampled_from([None, "req_1", "req_2"]),
+    output=st.integers(0, 3),
+    reads=st.integers(0, 3),
+    isSidechain=st.booleans(),
+    sessionId=st.sampled_from(["s1", "s2"]),
+)
+uses = st.builds(
+    lambda second, name, command: claude(second, use("Bash", name, command=command)),
+    seconds,
+    st.sampled_from(["toolu_1", "toolu_2"]),
+    st.sampled_from(["ls", "pytest"]),
+)
+results = st.builds(
+    lambda second, name, failed: claude(second, result(name, is_error=failed), kind="user"),
+    seconds,
+    st.sampled_from([None, "toolu_1", "toolu_2", "toolu_3"]),
+    st.booleans(),
+)
+claude_lines = st.lists(st.one_of(responses, uses, results), max_size=25)
+
+events = st.one_of(
+    st.builds(
+        lambda n, kind: (kind, n), st.integers(0, 4), st.sampled_from(["more", "again", "alone", "anew", "part"])
+    ),
+    st.builds(lambda n, failed: ("call", n, failed), st.integers(0, 3), st.booleans()),
+    st.builds(lambda n: ("turn", n), st.integers(0, 1)),
+)
+
+
+def rollout(happened: list[tuple[Any, ...]], name: str = "1") -> list[Line]:
+    """A rollout in which such things happened."""
+    lines, given, second = [meta(0, name), turn(0.5)], 0, 1.0
+    for what, n, *more in happened:
+        second += 1
+        if what == "call":
+            lines.append(output(second, f"Exit code: {int(more[0])}\nOutput:\n", f"call_{n}"))
+        elif what == "turn":
+            lines.append(turn(second, cwd=f"/work/{n}"))
+        elif what == "alone":
+            lines.append(tokens(second, None, counts(n, n // 2, n)))
+        elif what == "part":
+            given += n
+            lines.append(tokens(second, {"input_tokens": given, "output_tokens": given}))
+        else:
+            given = n if what == "anew" else given + n * (what == "more")
+            lines.append(tokens(second, counts(given, given // 2, given)))
+    return lines
+
+
+def found(root: Path, windows: list[IterationWindow] = WINDOWS, **reading: Any) -> list[ObservedFacts]:
+    return read(root, windows, **reading)[0]
+
+
+def totals(facts: list[ObservedFacts]) -> list[Any]:
+    """What does not depend on how many files there are."""
+    return [(summary(f), f.flags, [dataclasses.replace(h, files=0) for h in f.harnesses]) for f in facts]
+
+
+class TestSums:
+    @small
+    @given(claude_lines, st.data())
+    def test_are_the_same_however_lines_are_spread(self, lines: list[Line], data: st.DataObject) -> None:
+        shuffled = data.draw(st.permutations(lines))
+        names = data.draw(st.lists(st.sampled_from("abc"), min_size=len(lines), max_size=len(lines)))
+        with TemporaryDirectory() as temporary:
+            root = Path(temporary)
+            write(root / "one" / "a.jsonl", *lines)
+            (root / "many").mkdir()
+            for name in set(names):
+                chosen = [line for line, where in zip(shuffled, names, strict=True) if where == name]
+                write(root / "many" / f"{name}.jsonl", *chosen)
+            assert totals(found(root / "many")) == totals(found(root / "one"))
+
+    @small
+    @given(st.lists(events, max_size=20), claude_lines, st.lists(st.integers(0, 4_000), max_size=4), st.booleans())
+    def test_are_the_same_however_files_grow(
+        self, happened: list[tuple[Any, ...]], lines: list[Line], cuts: list[int], parts: bool
+    ) -> None:
+        whole = {"r.jsonl": as_bytes(rollout(happened)), "c.jsonl": as_bytes(lines)}
+        with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as patched:
+            root, cache = Path(temporary) / "t", Path(temporary) / "cache"
+            for name, data in whole.items():
+                write(root / name).write_bytes(data)
+            expected = found(root)
+            if parts:
+                patched.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", 300)
+            for end in [*sorted(cuts), None]:
+                for name, data in whole.items():
+                    (root / name).write_bytes(data[:end])
+                grown = found(root, cache_dir=cache)
+            assert grown == expected
+            assert found(root, cache_dir=cache) == expected
+            assert found(root, cache_dir=cache, keep=False) == expected
+
+    @small
+    @given(st.lists(events, max_size=12), st.integers(0, 12))
+    def test_of_a_fork_are_what_it_added(self, happened: list[tuple[Any, ...]], place: int) -> None:
+        lines = rollout(happened, uuid7(0))
+        own = [turn(200, uuid7(200)), output(201, "Exit code: 1\nOutput:\n", "call_own")]
+        own = [meta(100, uuid7(100), forked_from_id=uuid7(0)), *lines[: place + 2], *own]
+        with TemporaryDirectory() as temporary:
+            root = Path(temporary)
+            write(root / "t" / "a.jsonl", *lines)
+            alone = summary(found(root / "t")[-1])
+            write(root / "t" / "b.jsonl", *own)
+            assert summary(found(root / "t")[-1]) == (*alone[:5], alone[5] + 1, alone[6] + 1)
+
+    @pytest.mark.parametrize("processes", [1, 2, 3])
+    def test_are_the_same_in_several_processes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+    ) -> None:
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", 2_000)
+        for n in range(6):
+            spent = [tokens(k, counts(k * (n + 1), k, k)) for k in range(1, 30)]
+            write(tmp_path / "t" / f"r{n}.jsonl", meta(0, f"session {n}"), *spent)
+            write(tmp_path / "t" / f"c{n}.jsonl", *(response(k % 50, f"msg_{k % 97}", output=k) for k in range(n, 90)))
+        (share, other) = found(tmp_path / "t", [ALWAYS], processes=processes)[0].harnesses
+        assert (share.turns, share.files, share.duplicates_dropped) == (90, 6, 85 + 86 + 87 + 88 + 89 + 90 - 90)
+        assert (other.turns, other.input_tokens, other.sessions) == (6 * 29, 29 * 21, 6)
+
+    def test_of_windows_may_overlap_and_go_back(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", *(response(n, f"msg_{n}") for n in range(60)))
+        assert [facts.turns for facts in found(tmp_path / "t")] == [21, 20, 20, 0, 1, 60]
+
+    def test_of_windows_may_be_empty(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", response(5))
+        assert found(tmp_path / "t", [window(10, 20)]) == [ObservedFacts()]
+        (facts,), survey = read(tmp_path / "t", [window(10, 20)])
+        assert facts.by_harness() == ()
+        assert survey.harnesses == (HarnessFacts("claude", 1, 1, 1, 1, 10, 70, 20, 0, 0, 0, 1),)
+        assert read(tmp_path / "t", [])[0] == []
+
+    def test_name_the_harnesses_that_took_part(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", response(5))
+        write(tmp_path / "t" / "b.jsonl", meta(30, "1"), tokens(31, counts(10, 5, 1)), item(32, "message"))
+        named = [[share.name for share in facts.by_harness()] for facts in found(tmp_path / "t")]
+        assert named == [["claude"], ["codex"], ["codex"], [], [], ["claude", "codex"]]
+
+
+class TestIndex:
+    def once(self, root: Path, **reading: Any) -> ObservedFacts:
+        return found(root / "t", [ALWAYS], cache_dir=root / "cache", **reading)[0]
+
+    def untold(self, *_: Any) -> Any:
+        raise AssertionError("read although nothing has changed")
+
+    def test_saves_the_reading_of_what_has_not_changed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write(tmp_path / "t" / "a.jsonl", response(1), claude(2, use("Bash", command="pytest")))
+        write(
+            tmp_path / "t" / "b.jsonl", meta(1, "1"), tokens(2, counts(10, 5, 1)), output(3, "Exit code: 1\nOutput:\n")
+        )
+        first = self.once(tmp_path)
+        monkeypatch.setattr("scoring.evidence.transcripts.harness_scan.chunks", self.untold)
+        assert self.once(tmp_path) == first
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_EVENTS", 0)
+        assert self.once(tmp_path) == first
+
+    def test_knows_nothing_of_the_repository(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", response(1))
+        self.once(tmp_path)
+        before = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.idx")}
+        assert len(before) == 1
+        found(tmp_path / "t", [window(5, 6)], cache_dir=tmp_path / "cache")
+        assert {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.idx")} == before
+
+    def test_lies_beside_that_of_the_reference(self, tmp_path: Path) -> None:
+        from scoring.evidence.transcripts.scan import transcript_scan
+
+        write(tmp_path / "t" / "a.jsonl", response(1), response(2))
+        for _ in range(2):
+            with transcript_scan(tmp_path / "t", cache_dir=tmp_path / "cache") as scan:
+                assert scan.facts([ALWAYS])[0].turns == 2
+            assert self.once(tmp_path).turns == 1
+        assert len(list((tmp_path / "cache").rglob("*.idx"))) == 2
+
+    def test_holds_no_word_of_a_conversation(self, tmp_path: Path) -> None:
+        said = {"type": "text", "text": "SECRET words"}
+        write(
+            tmp_path / "t" / "a.jsonl",
+            response(1, "msg_1", "req_1", said, use("Bash", command="pytest SECRET")),
+            claude(2, result(content="SECRET"), kind="user", toolUseResult="SECRET"),
+            meta(3, "1", instructions="SECRET"),
+            item(4, "function_call", name="shell", arguments='{"command": ["SECRET"]}'),
+            output(5, "Exit code: 1\nOutput:\nSECRET"),
+            b"SECRET, not JSON",
+        )
+        self.once(tmp_path)
+        (kept,) = (tmp_path / "cache").rglob("*.idx")
+        assert b"SECRET" not in kept.read_bytes()
+        assert kept.stat().st_mode & 0o077 == 0
+
+    @pytest.mark.parametrize("how", ["cut", "changed", "empty", "other format"])
+    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, how: str) -> None:
+        write(tmp_path / "t" / "a.jsonl", response(1), meta(2, "1"), tokens(3, counts(10, 5, 1)))
+        first = self.once(tmp_path)
+        (kept,) = (tmp_path / "cache").rglob("*.idx")
+        data = kept.read_bytes()
+        middle = len(data) // 2
+        changed = {
+            "cut": data[:middle],
+            "changed": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+            "empty": b"",
+            "other format": data[:8] + b"\xff\xff" + data[10:],
+        }
+        kept.write_bytes(changed[how])
+        assert self.once(tmp_path) == first
+        assert kept.read_bytes() == data
+
+    def test_of_a_file_that_was_written_anew_is_dropped(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "t" / "a.jsonl", response(1), response(2, "msg_2"))
+        assert self.once(tmp_path).turns == 2
+        path.write_bytes(as_bytes([response(1, output=7)]))
+        assert (self.once(tmp_path).turns, self.once(tmp_path).output_tokens) == (1, 7)
+
+    def test_keeps_the_counts_of_lines_that_were_skipped(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", b"{", response(1))
+        for _ in range(2):
+            assert read(tmp_path / "t", cache_dir=tmp_path / "cache")[1].lines_skipped == {"not JSON": 1}
+
+    def test_keeps_no_line_that_is_still_being_written(self, tmp_path: Path) -> None:
+        lines = [meta(1, "1"), tokens(2, counts(10, 5, 1)), tokens(3, counts(30, 5, 1))]
+        path = write(tmp_path / "t" / "a.jsonl")
+        path.write_bytes(as_bytes(lines)[:-1])
+        for _ in range(2):
+            assert summary(self.once(tmp_path))[:2] == (2, 30)
+        for rest, expected in ((b"\n", 30), (as_bytes([tokens(4, counts(50, 5, 1))])[:40], 30)):
+            with path.open("ab") as file:
+                file.write(rest)
+            assert summary(self.once(tmp_path))[:2] == (2, expected)
+        with path.open("ab") as file:
+            file.write(as_bytes([tokens(4, counts(50, 5, 1))])[40:])
+        assert summary(self.once(tmp_path))[:2] == (3, 50)
+
+    def test_warns_of_a_long_line_every_time(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "t" / "a.jsonl", b"x" * (16 * MIB + 1), response(1))
+        for _ in range(2):
+            warnings: list[str] = []
+            (facts,), survey = read(tmp_path / "t", cache_dir=tmp_path / "cache", warn=warnings.append)
+            assert (facts.turns, survey.lines_skipped) == (1, {"over 16 MiB": 1})
+            assert warnings == [f"transcript {path}: the line at byte 0 is over 16 MiB; skipped"]
+
+    def test_that_cannot_be_written_is_no_error(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", response(1))
+        (tmp_path / "cache").write_text("no folder")
+        assert self.once(tmp_path).turns == 1

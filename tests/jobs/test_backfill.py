@@ -1,0 +1,1198 @@
+"""The batch job: which logs it finds, what it scores and why, what it leaves alone, and what it says."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.repos import Repo
+
+import scoring.cli.backfill
+import scoring.jobs.backfill
+from rubric import default_rubric
+from scoring.cli import main
+from scoring.demo import build_demo
+from scoring.errors import InputError
+from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.jobs.reasons import general
+from scoring.log.find import FoundLog, find_logs, roots_from_file
+
+CLAUDE = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+CODEX = "019cbd3b-b01a-7970-85d9-5954058b4714"
+LOG = Path(".agents/active/iteration-log")
+ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+BACKFILLED = [3, 4, 5, 8, 9]
+"""The iterations of the demo whose tokens come out of a transcript."""
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a folder that is no repository, with a cache of one's own, and wait for no disk."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+class TestFindLogs:
+    @staticmethod
+    def repository(path: Path) -> Path:
+        (path / LOG).mkdir(parents=True)
+        return path
+
+    def test_in_a_repository(self, tmp_path: Path) -> None:
+        repo = self.repository(tmp_path / "a")
+        assert find_logs([repo]) == [FoundLog(repo / LOG, repo)]
+
+    def test_in_a_folder_of_repositories_in_the_order_of_their_names(self, tmp_path: Path) -> None:
+        for name in ("b", "c/deep/er", "a", ".hidden"):
+            self.repository(tmp_path / "src" / name)
+        (tmp_path / "src/no-repository").mkdir()
+        found = [
+            str(log.repo_dir.relative_to(tmp_path / "src")) for log in find_logs([tmp_path / "src"]) if log.repo_dir
+        ]
+        assert found == [".hidden", "a", "b", "c/deep/er"]
+
+    def test_in_repositories_inside_of_repositories(self, tmp_path: Path) -> None:
+        outer = self.repository(tmp_path / "src/outer")
+        inner = self.repository(outer / "vendor/inner")
+        assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [outer, inner]
+
+    @pytest.mark.parametrize("name", [".git", "node_modules", ".venv", "__pycache__"])
+    def test_not_where_nobody_keeps_any(self, tmp_path: Path, name: str) -> None:
+        self.repository(tmp_path / "src/a")
+        self.repository(tmp_path / "src" / name / "b")
+        assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [tmp_path / "src/a"]
+
+    @pytest.mark.parametrize("name", ["iter-1.yaml", "iter-007.yaml", "historical.yaml"])
+    def test_in_a_log_directory(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / "log").mkdir()
+        (tmp_path / "log" / name).touch()
+        assert find_logs([tmp_path / "log"]) == [FoundLog(tmp_path / "log", None)]
+
+    def test_in_a_log_directory_at_its_usual_place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        repo = self.repository(tmp_path / "a")
+        (repo / LOG / "iter-1.yaml").touch()
+        assert find_logs([repo / LOG]) == [FoundLog(repo / LOG, repo)]
+        monkeypatch.chdir(repo / LOG)
+        assert find_logs([Path()]) == [FoundLog(Path(), repo)]
+
+    def test_at_several_roots_in_their_order(self, tmp_path: Path) -> None:
+        roots = [self.repository(tmp_path / name) for name in ("b", "a")]
+        assert [log.repo_dir for log in find_logs(roots)] == roots
+
+    def test_once_each_whatever_they_are_called(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        repo = self.repository(tmp_path / "src/a")
+        (repo / LOG / "iter-1.yaml").touch()
+        (tmp_path / "alias").symlink_to(repo)
+        (tmp_path / "src/b").symlink_to(repo)
+        monkeypatch.chdir(repo)
+        roots = [tmp_path / "alias", repo, Path(), tmp_path / "src", repo / LOG, tmp_path / "src/b"]
+        assert find_logs(roots) == [FoundLog(tmp_path / "alias" / LOG, tmp_path / "alias")]
+
+    def test_not_for_ever_in_symlinks_that_go_round(self, tmp_path: Path) -> None:
+        repo = self.repository(tmp_path / "src/a")
+        (repo / "round").symlink_to(tmp_path / "src")
+        assert len(find_logs([tmp_path / "src"])) == 1
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            ("missing", "no such directory"),
+            ("file", "no such directory"),
+            (
+                "empty",
+                "no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "
+                "repositories, or a log directory",
+            ),
+        ],
+    )
+    def test_not_where_there_is_none(self, tmp_path: Path, name: str, reason: str) -> None:
+        (tmp_path / "file").touch()
+        (tmp_path / "empty/iter-x.yaml").mkdir(parents=True)
+        with pytest.raises(InputError) as raised:
+            find_logs([tmp_path / name])
+        assert str(raised.value) == f"{tmp_path / name}: {reason}"
+
+    def test_named_in_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", "/home/ada")
+        (tmp_path / "list").write_bytes(
+            b"# ours\n/src/a\n\n   \r\n  /src/b c\t\r\n#/src/d\n~/src/e\nrelative\n/src/\xff"
+        )
+        assert roots_from_file(tmp_path / "list") == [
+            Path("/src/a"),
+            Path("/src/b c"),
+            Path("/home/ada/src/e"),
+            Path("relative"),
+            Path(os.fsdecode(b"/src/\xff")),
+        ]
+
+    def test_named_in_a_file_with_a_home_that_nobody_has(self, tmp_path: Path) -> None:
+        (tmp_path / "list").write_text("~nobody-here/src\n")
+        with pytest.raises(InputError, match=rf"^{re.escape(str(tmp_path))}/list: "):
+            roots_from_file(tmp_path / "list")
+
+    def test_not_named_in_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"/list: no such file$"):
+            roots_from_file(tmp_path / "list")
+        with pytest.raises(InputError, match=r": is a directory$"):
+            roots_from_file(tmp_path)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the demo."""
+
+    root: Path
+
+    @property
+    def repo(self) -> Path:
+        return self.root / "repo"
+
+    @property
+    def log(self) -> Path:
+        return self.repo / LOG
+
+    @property
+    def settings(self) -> Path:
+        return self.repo / ".agents/da-score.toml"
+
+    @property
+    def transcripts(self) -> Path:
+        return self.root / "transcripts"
+
+    def sidecar(self, iteration: int) -> Path:
+        return self.log / f"iter-{iteration}.score.yaml"
+
+    def entry(self, iteration: int) -> Path:
+        return self.log / f"iter-{iteration}.yaml"
+
+    def session(self, session_id: str) -> Path:
+        return self.log / f"session-{session_id}.score.yaml"
+
+    def written(self) -> list[str]:
+        """The sidecars that are there, without the ends of their names."""
+        return sorted(path.name.removesuffix(".score.yaml") for path in self.log.glob("*.score.yaml"))
+
+    def sidecars(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.log.glob("*.score.yaml")}
+
+
+def edit(path: Path, old: str, new: str) -> Path:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return path
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = build_demo(tmp_path_factory.mktemp("demo")).root
+    Repo.at(root / "repo").git("repack", "-a", "-d", "-q")  # fewer files to copy
+    return root
+
+
+@pytest.fixture(scope="module")
+def expected(template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The sidecars of the demo, as a run writes them."""
+    root = tmp_path_factory.mktemp("expected") / "demo"
+    shutil.copytree(template, root, symlinks=True)
+    assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
+    return Project(root).sidecars()
+
+
+@pytest.fixture
+def project(template: Path, tmp_path: Path) -> Project:
+    """The demo, not scored yet."""
+    shutil.copytree(template, tmp_path / "src/demo", symlinks=True)
+    return Project(tmp_path / "src/demo")
+
+
+@pytest.fixture
+def done(project: Project) -> Project:
+    """The demo, brought up to date by a backfill."""
+    assert backfill(project).scored == dict.fromkeys(ALL, "no sidecar")
+    return project
+
+
+def backfill(project: Project, **how: Any) -> LogReport:
+    """Bring the demo up to date by way of the library."""
+    transcripts = (project.transcripts / "claude", project.transcripts / "codex")
+    cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
+    plan = BackfillPlan(**{"rubric": default_rubric()} | cache | how)
+    return backfill_log(LogJob(project.log, project.repo, transcripts), plan)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        """What is said of the logs, one by one."""
+        return self.out.partition("\n\n")[0].splitlines()
+
+
+DaScore = Callable[..., Outcome]
+
+
+@pytest.fixture
+def da_score(capsysbinary: pytest.CaptureFixture[bytes]) -> DaScore:
+    """Run a command line in this process."""
+
+    def run(*arguments: str | Path) -> Outcome:
+        capsysbinary.readouterr()
+        status = main([str(argument) for argument in arguments])
+        out, err = capsysbinary.readouterr()
+        return Outcome(status, out.decode(), err.decode())
+
+    return run
+
+
+def snapshot(root: Path) -> dict[str, tuple[int, int, int, int, bytes | None]]:
+    """Everything below a directory: inode, mode, time of change, size of a folder, content."""
+    found = {}
+    for path in [root, *root.rglob("*")]:
+        stat = path.lstat()
+        content = path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(root))] = (stat.st_ino, stat.st_mode, stat.st_mtime_ns, stat.st_ctime_ns, content)
+    return found
+
+
+Change = Callable[[Project], object]
+
+TURN = (
+    '{"type":"assistant","timestamp":"%s","message":{"role":"assistant","usage":{"input_tokens":9,"output_tokens":9,'
+    '"cache_read_input_tokens":0,"cache_creation_input_tokens":90000},"content":[]}}\n'
+)
+
+
+def add_turn(project: Project, at: str) -> None:
+    with (project.transcripts / "claude" / f"{CLAUDE}.jsonl").open("a") as f:
+        f.write(TURN % at)
+
+
+def reject(project: Project) -> None:
+    """Let a verifier's artifact say that it failed."""
+    edit(project.repo / ".agents/active/verification/redirect/unit.result.yaml", "status: pass", "status: fail")
+
+
+TASKS = Path(".agents/workflow/plans/links/TASKS.yaml")
+
+REASONS: dict[str, tuple[Change, dict[int, str]]] = {
+    "nothing": (lambda _: None, {}),
+    "no sidecar": (lambda p: p.sidecar(3).unlink(), {3: "no sidecar"}),
+    "an empty sidecar": (lambda p: p.sidecar(3).write_bytes(b""), {3: "unreadable sidecar"}),
+    "a sidecar that is no YAML": (lambda p: p.sidecar(3).write_bytes(b"value: ["), {3: "unreadable sidecar"}),
+    "a sidecar that is no text": (lambda p: p.sidecar(3).write_bytes(b"\xff\0"), {3: "unreadable sidecar"}),
+    "a sidecar of another rubric": (
+        lambda p: edit(p.sidecar(3), "rubric_version: 2.1.0", "rubric_version: 2.0.2"),
+        {3: "rubric 2.0.2"},
+    ),
+    "a sidecar of no rubric": (lambda p: edit(p.sidecar(3), "rubric_version: 2.1.0\n", ""), {3: "rubric unknown"}),
+    "a sidecar that was cut off": (
+        lambda p: p.sidecar(3).write_bytes(p.sidecar(3).read_bytes()[:55]),
+        {3: "result differs, and what it came from was not kept"},
+    ),
+    "a sidecar that was edited": (
+        lambda p: edit(p.sidecar(3), "band: excellent", "band: good"),
+        {3: "result differs, and what it came from was not kept"},
+    ),
+    "an entry that changed": (lambda p: edit(p.entry(3), "retries: 0", "retries: 1"), {3: "inputs changed"}),
+    "an entry with a new comment": (lambda p: edit(p.entry(3), "wave: links", "wave: links  # one"), {}),
+    "an entry with another wave, which is not scored": (lambda p: edit(p.entry(3), "wave: links", "wave: x"), {}),
+    "an entry in another order": (
+        lambda p: p.entry(3).write_text(
+            "date: 2026-03-03\n" + p.entry(3).read_text().replace("date: 2026-03-03\n", "")
+        ),
+        {},
+    ),
+    "hook outcomes that changed": (
+        lambda p: edit(p.log / "iter-3.hook-outcomes.yaml", "result: allow", "result: advise"),
+        {3: "inputs changed"},
+    ),
+    "hook outcomes with a new comment": (
+        lambda p: edit(p.log / "iter-3.hook-outcomes.yaml", "records:", "# said\nrecords:"),
+        {},
+    ),
+    "hook outcomes that are gone": (lambda p: (p.log / "iter-3.hook-outcomes.yaml").unlink(), {3: "inputs changed"}),
+    "hook outcomes that came later": (
+        lambda p: shutil.copy(p.log / "iter-3.hook-outcomes.yaml", p.log / "iter-2.hook-outcomes.yaml"),
+        {2: "inputs changed"},
+    ),
+    "an artifact that changed": (reject, {3: "inputs changed"}),
+    "an artifact with a new comment": (
+        lambda p: edit(p.repo / ".agents/active/verification/redirect/unit.result.yaml", "status:", "# x\nstatus:"),
+        {},
+    ),
+    "an artifact with another summary": (
+        lambda p: edit(p.repo / ".agents/active/verification/redirect/unit.result.yaml", "5 passed", "6 passed"),
+        {},
+    ),
+    "a review that changed": (
+        lambda p: edit(
+            p.repo / ".agents/active/verification/redirect/review-decision.yaml",
+            "retries_in_loop: 0",
+            "retries_in_loop: 2",
+        ),
+        {3: "inputs changed"},
+    ),
+    "a declared scope that changed": (
+        lambda p: edit(p.repo / TASKS, "[shortlink/app.py, tests/test_app.py]", "[docs/]"),
+        {3: "inputs changed"},
+    ),
+    "a declared scope in other words": (
+        lambda p: edit(p.repo / TASKS, "[shortlink/app.py, tests/test_app.py]", "[./shortlink/app.py, tests/]"),
+        {},
+    ),
+    "a plan with a new comment": (lambda p: edit(p.repo / TASKS, "tasks:", "# here\ntasks:"), {}),
+    "a turn in the window of an iteration": (lambda p: add_turn(p, "2026-03-03T09:20:00Z"), {3: "inputs changed"}),
+    "a turn after the last window": (lambda p: add_turn(p, "2026-07-01T00:00:00Z"), {}),
+    "a new transcript for an iteration without one": (
+        lambda p: (p.transcripts / "claude/a.jsonl").write_text(TURN % "2026-03-02T09:00:00Z"),
+        {1: "inputs changed"},
+    ),
+    "a transcript of another name": (
+        lambda p: (p.transcripts / "claude" / f"{CLAUDE}.jsonl").rename(p.transcripts / "claude/a.jsonl"),
+        {},
+    ),
+    "two things at once": (
+        lambda p: (edit(p.entry(4), "retries: 1", "retries: 2"), p.sidecar(9).rename(p.root / "away")),
+        {4: "inputs changed", 9: "no sidecar"},
+    ),
+    "a new entry": (
+        lambda p: (p.log / "iter-10.yaml").write_text("schema_version: 1\niteration: 10\n"),
+        {10: "no sidecar"},
+    ),
+}
+
+
+class TestReasons:
+    @pytest.mark.parametrize(("change", "scored"), REASONS.values(), ids=REASONS)
+    def test_are(self, done: Project, change: Change, scored: dict[int, str]) -> None:
+        change(done)
+        count = len(list(done.log.glob("iter-[0-9].yaml"))) + len(list(done.log.glob("iter-??.yaml")))
+        found = backfill(done)
+        assert (found.error, found.scored, found.up_to_date) == (None, scored, count - len(scored))
+        assert (found.kept, found.git_changed, found.passed_over) == ({}, [], 0)
+        again = backfill(done)
+        assert (again.scored, again.up_to_date) == ({}, count)
+
+    @pytest.mark.parametrize(
+        "name", ["no sidecar", "a sidecar of another rubric", "an entry that changed", "an artifact with a new comment"]
+    )
+    def test_are_the_same_without_what_was_kept_but_for_their_names(
+        self, done: Project, name: str, tmp_path: Path
+    ) -> None:
+        change, scored = REASONS[name]
+        change(done)
+        shutil.rmtree(tmp_path / "cache")
+        unknown = "result differs, and what it came from was not kept"
+        assert backfill(done).scored == {
+            n: unknown if reason == "inputs changed" else reason for n, reason in scored.items()
+        }
+
+    def test_lead_to_what_a_run_would_write(self, project: Project, expected: dict[str, bytes]) -> None:
+        backfill(project)
+        assert project.sidecars() == expected
+
+    def test_do_not_touch_what_is_up_to_date(self, done: Project, expected: dict[str, bytes]) -> None:
+        done.sidecar(4).unlink()
+        before = snapshot(done.log)
+        backfill(done)
+        after = snapshot(done.log)
+        assert {name for name in after if after[name] != before.get(name)} == {".", "iter-4.score.yaml"}
+        assert done.sidecars() == expected
+
+    def test_to_do_it_all_again_is_force(self, done: Project, expected: dict[str, bytes]) -> None:
+        before = snapshot(done.log)
+        found = backfill(done, force=True)
+        assert (found.scored, found.up_to_date) == (dict.fromkeys(ALL, "forced"), 0)
+        assert (done.sidecars(), snapshot(done.log)) == (expected, before)  # the same bytes are not written again
+
+    def test_are_not_made_by_a_run_or_a_closed_task_in_between(self, done: Project, da_score: DaScore) -> None:
+        edit(done.entry(3), "retries: 0", "retries: 1")
+        edit(done.entry(9), "retries: 0", "retries: 1")
+        assert da_score("close-task", "9", "--repo-dir", done.repo).status == 0
+        assert da_score("iteration", "3", "--recompute", "--repo-dir", done.repo).status == 0
+        assert backfill(done).scored == {}
+
+    @pytest.mark.parametrize("when", ["assembled", "fingerprint"])
+    def test_show_the_next_time_when_an_input_changes_under_the_work(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch, when: str
+    ) -> None:
+        work = getattr(scoring.jobs.backfill, when)
+        left = [reject]
+
+        def and_then(*arguments: Any) -> Any:
+            found = work(*arguments)
+            if left:
+                left.pop()(project)
+            return found
+
+        with monkeypatch.context() as patched:
+            patched.setattr(scoring.jobs.backfill, when, and_then)
+            assert backfill(project).scored == dict.fromkeys(ALL, "no sidecar")
+        assert backfill(project).scored == {3: "inputs changed"}
+        assert b"1/1 verifiers scored, mean status" in project.sidecar(3).read_bytes()
+        assert backfill(project).scored == {}
+
+
+class TestAnswersOfGit:
+    """They change with every push and age no score by themselves."""
+
+    @staticmethod
+    def land(project: Project) -> None:
+        """Let the commit of iteration 9 be on the trunk."""
+        Repo.at(project.repo).git("update-ref", "refs/heads/master", "export-csv")
+
+    def test_that_changed_are_listed_and_nothing_is_scored(self, done: Project) -> None:
+        before = snapshot(done.log)
+        self.land(done)
+        for _ in range(2):
+            found = backfill(done)
+            assert (found.scored, found.git_changed, found.up_to_date) == ({}, [9], 9)
+        assert snapshot(done.log) == before
+
+    def test_that_changed_are_scored_when_asked_for(self, done: Project) -> None:
+        self.land(done)
+        assert backfill(done, refresh_git=True).scored == {9: "git answers differently"}
+        assert b"commit 89925c84a012 reachable from master, not reverted" in done.sidecar(9).read_bytes()
+        found = backfill(done)
+        assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
+
+    def test_that_changed_nothing_are_not_listed(self, done: Project) -> None:
+        Repo.at(done.repo).commit({"more": "x"}, "more")
+        for refresh in (False, True):
+            found = backfill(done, refresh_git=refresh)
+            assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
+
+    def test_are_not_asked_for_by_a_change_of_something_else(self, done: Project) -> None:
+        self.land(done)
+        edit(done.entry(4), "retries: 1", "retries: 2")
+        found = backfill(done)
+        assert (found.scored, found.git_changed) == ({4: "inputs changed"}, [9])
+
+    def test_come_with_a_change_of_the_iteration_itself(self, done: Project) -> None:
+        self.land(done)
+        edit(done.entry(9), "retries: 0", "retries: 1")
+        found = backfill(done)
+        assert (found.scored, found.git_changed) == ({9: "inputs changed"}, [])
+
+    def test_that_move_windows_are_git_s_too(self, done: Project) -> None:
+        """A commit that is gone leaves its neighbour with a longer window, and other turns in it."""
+        Repo.at(done.repo).git("update-ref", "refs/heads/master", "526945f0")
+        Repo.at(done.repo).git("update-ref", "-d", "refs/heads/export-csv")
+        Repo.at(done.repo).git("-c", "gc.reflogExpire=now", "gc", "-q", "--prune=now")
+        found = backfill(done, allow_evidence_loss=True)
+        assert found.scored == {}
+        assert set(found.git_changed) <= set(ALL) - {1, 2}
+        assert found.git_changed
+
+    def test_that_move_a_window_without_a_result_are_not_listed(self, repo: Repo, tmp_path: Path) -> None:
+        shas = [repo.commit({"a": str(n)}, f"work {n}") for n in (1, 2)]
+        log = repo.path / LOG
+        log.mkdir(parents=True)
+        for n, sha in enumerate(shas, 1):
+            (log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: {sha}\n")
+        job = LogJob(log, repo.path)
+        plan = BackfillPlan(default_rubric(), cache_dir=tmp_path / "cache")
+        assert list(backfill_log(job, plan).scored) == [1, 2]
+        (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ncommit: gone\n")
+        found = backfill_log(job, plan)
+        assert (found.scored, found.git_changed, found.up_to_date) == ({1: "inputs changed"}, [], 1)
+
+    def test_are_said_by_the_command(self, done: Project, da_score: DaScore) -> None:
+        self.land(done)
+        found = da_score("backfill", done.repo)
+        assert found.lines == [f"{done.log}: 0 scored, 9 up to date, 1 with other answers of git"]
+        assert f"\nGit answers differently (--refresh-git scores these):\n  {done.log}: 9\n" in found.out
+        assert da_score("backfill", done.repo, "--refresh-git").lines == [f"{done.log}: 1 scored, 8 up to date"]
+
+
+class TestStore:
+    """What a score came from is kept beside the cache, and losing it costs time alone."""
+
+    @staticmethod
+    def file(tmp_path: Path) -> Path:
+        (path,) = (tmp_path / "cache/backfill-1").glob("*.json")
+        return path
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda path: path.unlink(), id="lost"),
+            pytest.param(lambda path: shutil.rmtree(path.parent.parent), id="lost with the whole cache"),
+            pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+            pytest.param(lambda path: path.write_bytes(path.read_bytes()[:100]), id="cut off"),
+            pytest.param(lambda path: path.write_bytes(b"\0" * 1000), id="zeros"),
+            pytest.param(lambda path: path.write_text("[]"), id="another kind"),
+            pytest.param(lambda path: edit(path, '"iterations": {', '"iterations": [], "x": {'), id="another shape"),
+            pytest.param(lambda path: edit(path, '"inputs": "', '"inputs": "x'), id="other fingerprints"),
+            pytest.param(lambda path: edit(path, '"sidecar": "', '"sidecar": "x'), id="other sidecars"),
+        ],
+    )
+    def test_that_is_not_as_it_was_changes_no_result(
+        self, done: Project, tmp_path: Path, spoil: Change, expected: dict[str, bytes]
+    ) -> None:
+        before = snapshot(done.log)
+        spoil(self.file(tmp_path))  # type: ignore[arg-type]
+        found = backfill(done)
+        assert (found.error, found.scored, found.up_to_date) == (None, {}, 9)
+        assert (snapshot(done.log), done.sidecars()) == (before, expected)
+        edit(done.entry(4), "retries: 1", "retries: 2")
+        assert backfill(done).scored == {4: "inputs changed"}  # it is kept again
+
+    def test_is_not_needed(self, project: Project, expected: dict[str, bytes]) -> None:
+        assert backfill(project, cache_dir=None).scored == dict.fromkeys(ALL, "no sidecar")
+        found = backfill(project, cache_dir=None)
+        assert (found.scored, found.up_to_date, project.sidecars()) == ({}, 9, expected)
+
+    def test_holds_no_text_of_a_conversation(self, done: Project, tmp_path: Path) -> None:
+        assert done.transcripts.is_dir()
+        assert re.fullmatch(r'[\w\s{}":,./-]*', self.file(tmp_path).read_text())
+
+    def test_is_kept_when_a_log_breaks_on_the_way(self, project: Project) -> None:
+        (project.sidecar(5) / "in the way").mkdir(parents=True)
+        found = backfill(project)
+        assert found.error == f"{project.sidecar(5)}: cannot write: is a directory; the old file is untouched"
+        assert project.written() == ["iter-1", "iter-2", "iter-3", "iter-4", "iter-5"]
+        shutil.rmtree(project.sidecar(5))
+        before = snapshot(project.log)
+        assert backfill(project).scored == dict.fromkeys([5, 6, 7, 8, 9], "no sidecar")
+        after = snapshot(project.log)
+        assert {name for name in before if after[name] != before[name]} == {"."}
+
+
+class TestDryRun:
+    @pytest.mark.usefixtures("project")
+    def test_writes_nothing_at_all(self, da_score: DaScore, tmp_path: Path) -> None:
+        before = snapshot(tmp_path)
+        assert da_score("backfill", tmp_path / "src", "--dry-run").status == 0
+        assert snapshot(tmp_path) == before
+        assert not (tmp_path / "cache").exists()
+
+    def test_needs_no_cache(self, project: Project, tmp_path: Path) -> None:
+        before = snapshot(tmp_path)
+        assert backfill(project, dry_run=True, cache_dir=None).scored == dict.fromkeys(ALL, "no sidecar")
+        assert snapshot(tmp_path) == before
+
+    @pytest.mark.parametrize(
+        "options", [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]], ids=" ".join
+    )
+    def test_writes_nothing_where_there_is_something_either(
+        self, done: Project, da_score: DaScore, tmp_path: Path, options: list[str]
+    ) -> None:
+        done.sidecar(3).unlink()
+        add_turn(done, "2026-03-03T09:20:00Z")
+        TestAnswersOfGit.land(done)
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        (done.log / f".da-score-{dead.pid}-0123456789abcdef.tmp").touch()
+        (done.session(CLAUDE)).unlink()
+        before = snapshot(tmp_path)
+        assert da_score("backfill", tmp_path / "src", "--dry-run", *options).status == 0
+        assert snapshot(tmp_path) == before
+
+    def test_says_what_would_be_done_and_why(self, done: Project, da_score: DaScore) -> None:
+        done.sidecar(3).unlink()
+        done.sidecar(5).unlink()
+        edit(done.entry(4), "retries: 1", "retries: 2")
+        edit(done.sidecar(9), "rubric_version: 2.1.0", "rubric_version: 2.0.2")
+        TestAnswersOfGit.land(done)
+        found = da_score("backfill", done.repo, "--dry-run")
+        assert re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out).partition("\nABSENT")[0] == (
+            f"{done.log}: 4 to score, 5 up to date\n"
+            "\n"
+            "Backfill — rubric 2.1.0 (dry run)\n"
+            "\n"
+            "LOGS                        1\n"
+            "ITERATIONS would be scored  4\n"
+            "           up to date       5\n"
+            "           kept             0\n"
+            "           passed over      0\n"
+            "LOGS failed                 0\n"
+            "TIME                        T s\n"
+            "\n"
+            "Why:\n"
+            f"  {done.log}: 3, 5: no sidecar\n"
+            f"  {done.log}: 4: inputs changed\n"
+            f"  {done.log}: 9: rubric 2.0.2\n"
+        )
+        assert da_score("backfill", done.repo, "--dry-run").lines == found.lines
+
+    def test_says_what_the_job_then_does(self, done: Project) -> None:
+        done.sidecar(3).unlink()
+        edit(done.entry(4), "retries: 1", "retries: 2")
+        said = backfill(done, dry_run=True)
+        assert backfill(done).scored == said.scored == {3: "no sidecar", 4: "inputs changed"}
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("since", "taken"),
+        [
+            ("2026-03-02", ALL),
+            ("2026-03-03", [3, 4, 5, 6, 7, 8, 9]),
+            ("2026-03-05", [7, 8, 9]),
+            ("2026-03-06", []),
+        ],
+    )
+    def test_of_a_day_or_later(self, project: Project, da_score: DaScore, since: str, taken: list[int]) -> None:
+        found = da_score("backfill", project.repo, "--since", since, "--json").json["logs"][0]
+        assert [one["iteration"] for one in found["scored"]] == taken
+        assert found["passed_over"] == 9 - len(taken)
+        assert [n for n in ALL if project.sidecar(n).exists()] == taken
+
+    @pytest.mark.parametrize("date", ["", "soon", "2026-13-40", "3 March 2026"])
+    def test_without_a_date_goes_by_the_commit(self, project: Project, da_score: DaScore, date: str) -> None:
+        for n in ALL:
+            text = project.entry(n).read_text()
+            project.entry(n).write_text(re.sub(r"^date: .*", f'date: "{date}"', text, flags=re.M))
+        da_score("backfill", project.repo, "--since", "2026-03-05")
+        # 2 has no commit, and the commit of 7 is gone: nothing says how old they are
+        assert [n for n in ALL if project.sidecar(n).exists()] == [2, 7, 8, 9]
+
+    def test_goes_by_the_date_where_there_is_one(self, project: Project, da_score: DaScore) -> None:
+        edit(project.entry(4), "date: 2026-03-03", "date: 2026-03-09T23:59:59Z")
+        edit(project.entry(9), "date: 2026-03-05", "date: 2026-03-01")
+        da_score("backfill", project.repo, "--since", "2026-03-05")
+        assert [n for n in ALL if project.sidecar(n).exists()] == [4, 7, 8]
+
+    @pytest.mark.parametrize("since", ["yesterday", "2026-3-5", "05.03.2026", ""], ids=repr)
+    def test_of_a_day_that_is_none_is_refused(self, project: Project, da_score: DaScore, since: str) -> None:
+        found = da_score("backfill", project.repo, "--since", since)
+        assert found == Outcome(1, "", f"da-score: error: --since {since!r} is no date; write it as 2026-06-03\n")
+
+    def test_of_one_absent_signal(self, done: Project, da_score: DaScore) -> None:
+        found = da_score("backfill", done.repo, "--only", "hook_outcomes", "--force", "--json").json["logs"][0]
+        assert [one["iteration"] for one in found["scored"]] == [1, 2, 7, 9]
+        assert (found["up_to_date"], found["passed_over"]) == (0, 5)
+
+    def test_of_one_absent_signal_takes_those_without_a_sidecar(self, done: Project, da_score: DaScore) -> None:
+        done.sidecar(4).unlink()
+        found = da_score("backfill", done.repo, "--only", "landed", "--json").json["logs"][0]
+        assert found["scored"] == [{"iteration": 4, "reason": "no sidecar"}]
+        assert (found["up_to_date"], found["passed_over"]) == (1, 7)
+
+    def test_of_an_unknown_signal_is_refused(self, done: Project, da_score: DaScore) -> None:
+        found = da_score("backfill", done.repo, "--only", "mood")
+        assert found == Outcome(1, "", "da-score: error: --only 'mood' is no signal of rubric 2.1.0\n")
+
+    def test_of_a_rubric(self, done: Project, da_score: DaScore) -> None:
+        found = da_score("backfill", done.repo, "--rubric", "2.0.2", "--json").json
+        assert found["rubric_version"] == "2.0.2"
+        assert found["logs"][0]["scored"] == [{"iteration": n, "reason": "rubric 2.1.0"} for n in ALL]
+        texts = [path.read_text() for path in done.log.glob("*.score.yaml")]
+        assert [("rubric_version: 2.0.2\n" in text) for text in texts] == [True] * 11
+        again = da_score("backfill", done.repo, "--rubric", "2.0.2", "--json").json
+        assert again["totals"]["up_to_date"] == 9
+
+    @pytest.mark.parametrize("number", ["0", "65", "x"])
+    def test_of_a_wrong_number_of_jobs_is_refused(self, project: Project, da_score: DaScore, number: str) -> None:
+        assert da_score("backfill", project.repo, "--jobs", number).status == 2
+
+
+LOST = {
+    3: ["correction_pressure", "token_efficiency"],
+    4: ["correction_pressure", "token_efficiency"],
+    5: ["correction_pressure", "token_efficiency"],
+    8: ["token_efficiency"],
+    9: ["token_efficiency"],
+}
+WARNINGS = [
+    f"da-score: warning: iteration {n}: the transcripts no longer cover its window; "
+    f"{' and '.join(lost)} lost evidence that the old sidecar had"
+    for n, lost in LOST.items()
+]
+
+
+class TestEvidenceLoss:
+    @pytest.fixture
+    def without(self, done: Project) -> Project:
+        """The demo after its transcripts were deleted."""
+        for path in done.transcripts.rglob("*.jsonl"):
+            path.unlink()
+        return done
+
+    @pytest.mark.parametrize("how", [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}], ids=str)
+    def test_is_avoided(self, without: Project, how: dict[str, Any], expected: dict[str, bytes]) -> None:
+        before = snapshot(without.log)
+        found = backfill(without, **how)
+        assert found.kept == LOST
+        assert set(found.scored) == ({1, 2, 6, 7} if "force" in how else set())
+        assert (snapshot(without.log), without.sidecars()) == (before, expected)
+
+    def test_is_avoided_whatever_else_changed(self, without: Project, expected: dict[str, bytes]) -> None:
+        edit(without.entry(3), "retries: 0", "retries: 5")
+        assert backfill(without).kept[3] == ["correction_pressure", "token_efficiency"]
+        assert without.sidecars() == expected
+
+    def test_is_avoided_under_another_rubric_too(self, without: Project, da_score: DaScore) -> None:
+        found = da_score("backfill", without.repo, "--rubric", "2.0.2", "--json").json["logs"][0]
+        assert [one["iteration"] for one in found["scored"]] == [1, 2, 6, 7]
+        assert [one["iteration"] for one in found["kept"]] == BACKFILLED
+        # A session is of one rubric: one that holds both stays as it was.
+        assert "rubric_version: 2.1.0" in without.session(CLAUDE).read_text()
+        assert "rubric_version: 2.1.0" in without.session(CODEX).read_text()
+
+    def test_is_allowed_when_asked_for(self, without: Project) -> None:
+        found = backfill(without, allow_evidence_loss=True)
+        assert (found.scored, found.kept) == (dict.fromkeys(BACKFILLED, "inputs changed"), {})
+        assert b"no transcript covers the iteration window" in without.sidecar(3).read_bytes()
+        assert backfill(without).kept == {}
+
+    def test_is_none_when_the_tokens_were_captured_natively_since(self, without: Project) -> None:
+        tokens = "session_tokens: {input_tokens: 1, output_tokens: 1, cache_hit_rate: 0.5}\n"
+        without.entry(8).write_text(without.entry(8).read_text() + tokens)
+        found = backfill(without)
+        assert (found.scored, 8 in found.kept) == ({8: "inputs changed"}, False)
+
+    def test_of_native_tokens_is_none(self, done: Project) -> None:
+        text = done.entry(6).read_text()
+        assert "session_tokens:" in text
+        done.entry(6).write_text(re.sub(r"^session_tokens:\n(  .*\n)+", "", text, flags=re.M))
+        found = backfill(done)
+        assert (found.scored, found.kept) == ({6: "inputs changed"}, {})
+
+    def test_is_said(self, without: Project, da_score: DaScore) -> None:
+        found = da_score("backfill", without.repo)
+        assert (found.status, found.lines) == (0, [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"])
+        assert "           kept             5\n" in found.out
+        assert (
+            "\nKept, because the transcripts no longer cover the window:\n"
+            f"  {without.log}: 3: correction_pressure and token_efficiency\n"
+            f"  {without.log}: 4: correction_pressure and token_efficiency\n"
+            f"  {without.log}: 5: correction_pressure and token_efficiency\n"
+            f"  {without.log}: 8: token_efficiency\n"
+            f"  {without.log}: 9: token_efficiency\n"
+        ) in found.out
+        assert da_score("backfill", without.repo, "--allow-evidence-loss").lines == [
+            f"{without.log}: 5 scored, 4 up to date"
+        ]
+
+    def test_by_a_run_is_warned_of(self, without: Project, da_score: DaScore) -> None:
+        without.settings.unlink()
+        found = da_score("run", "--repo-dir", without.repo)
+        assert (found.status, found.err.splitlines()) == (0, WARNINGS)
+        assert da_score("run", "--repo-dir", without.repo).err == ""  # there is nothing left to lose
+
+    def test_by_a_run_that_writes_nothing_is_not_warned_of(self, without: Project, da_score: DaScore) -> None:
+        without.settings.unlink()
+        assert da_score("run", "--no-write", "--repo-dir", without.repo).err == ""
+
+    def test_by_recomputing_an_iteration_is_warned_of(self, without: Project, da_score: DaScore) -> None:
+        without.settings.unlink()
+        found = da_score("iteration", "8", "--recompute", "--repo-dir", without.repo)
+        assert (found.status, found.err.splitlines()) == (0, [WARNINGS[3]])
+        assert da_score("iteration", "6", "--recompute", "--repo-dir", without.repo).err == ""
+
+    def test_that_is_none_is_not_warned_of(self, done: Project, da_score: DaScore) -> None:
+        assert da_score("run", "--repo-dir", done.repo).err == ""
+        assert da_score("iteration", "8", "--recompute", "--repo-dir", done.repo).err == ""
+
+
+class TestSessions:
+    def test_are_written_with_their_members(self, project: Project, expected: dict[str, bytes]) -> None:
+        backfill(project)
+        assert [name for name in project.written() if name.startswith("session")] == [
+            f"session-{CODEX}",
+            f"session-{CLAUDE}",
+        ]
+        assert project.session(CODEX).read_bytes() == expected[f"session-{CODEX}.score.yaml"]
+
+    @pytest.mark.parametrize("spoil", [b"", b"garbage", None], ids=repr)
+    def test_are_written_again_when_they_are_lost(
+        self, done: Project, spoil: bytes | None, expected: dict[str, bytes]
+    ) -> None:
+        if spoil is None:
+            done.session(CODEX).unlink()
+        else:
+            done.session(CODEX).write_bytes(spoil)
+        assert backfill(done).scored == {}
+        assert done.sidecars() == expected
+
+    def test_are_made_of_what_stands(self, done: Project) -> None:
+        """A score that is kept because its evidence is gone counts as it is."""
+        for path in done.transcripts.rglob("*.jsonl"):
+            path.unlink()
+        edit(done.entry(7), "retries: 1", "retries: 0")
+        assert backfill(done).scored == {7: "inputs changed"}
+        assert "      value: 0.8448308540439096\n" in done.session(CODEX).read_text()
+        assert "      value: 0.8641975308641974\n" not in done.session(CODEX).read_text()
+
+    def test_without_a_file_name_are_warned_of(self, project: Project, da_score: DaScore) -> None:
+        for n in (7, 8, 9):
+            edit(project.entry(n), CODEX, "../up")
+        found = da_score("backfill", project.repo)
+        said = "session id '../up' is no plain file name; it gets no score file"
+        assert (found.status, found.err) == (0, f"da-score: warning: {said}\n")
+        assert [name for name in project.written() if name.startswith("session")] == [f"session-{CLAUDE}"]
+
+
+@pytest.fixture
+def three(project: Project, template: Path, tmp_path: Path) -> list[Project]:
+    """Three copies of the demo below one folder, none of them scored."""
+    others = [Project(tmp_path / "src" / name) for name in ("a", "z")]
+    for other in others:
+        shutil.copytree(template, other.root, symlinks=True)
+    return [others[0], project, others[1]]
+
+
+BROKEN: dict[str, tuple[Change, str]] = {
+    "an entry": (lambda p: p.entry(4).write_text("iteration: [\n"), "/iter-4.yaml: "),
+    "an archive": (lambda p: (p.log / "historical.yaml").write_text("iterations: 7\n"), "/historical.yaml: "),
+    "no repository": (lambda p: shutil.rmtree(p.repo / ".git"), "/src/demo/repo: not a git work tree ("),
+    "settings": (lambda p: p.settings.write_text("x = ["), "/da-score.toml: not TOML: "),
+    "unknown settings": (lambda p: p.settings.write_text("x = 1"), "/da-score.toml: unknown setting 'x'"),
+    "an unknown rubric": (lambda p: p.settings.write_text('rubric = "9.9.9"'), "9.9.9"),
+    "a sidecar that cannot be written": (
+        lambda p: (p.sidecar(1) / "in the way").mkdir(parents=True),
+        "/iter-1.score.yaml: cannot write: is a directory",
+    ),
+}
+
+
+class TestSeveralLogs:
+    @pytest.mark.parametrize("jobs", ["1", "2", "3"])
+    def test_are_all_brought_up_to_date(
+        self, three: list[Project], da_score: DaScore, tmp_path: Path, jobs: str, expected: dict[str, bytes]
+    ) -> None:
+        found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
+        assert (found.status, found.err) == (0, "")
+        assert sorted(found.lines) == [f"{project.log}: 9 scored, 0 up to date" for project in three]
+        assert [project.sidecars() for project in three] == [expected] * 3
+        again = da_score("backfill", tmp_path / "src", "--jobs", jobs, "--json").json
+        assert [log["iter_log_dir"] for log in again["logs"]] == [str(project.log) for project in three]
+        assert (again["totals"]["scored"], again["totals"]["up_to_date"]) == (0, 27)
+
+    @pytest.mark.parametrize(("spoil", "said"), BROKEN.values(), ids=BROKEN)
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_of_which_one_is_broken_are_done_but_for_that(
+        self,
+        three: list[Project],
+        da_score: DaScore,
+        tmp_path: Path,
+        spoil: Change,
+        said: str,
+        jobs: str,
+        expected: dict[str, bytes],
+    ) -> None:
+        spoil(three[1])
+        found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
+        assert found.status == 1
+        assert found.err == "da-score: error: 1 of 3 logs failed; each is named above with its error\n"
+        assert [three[0].sidecars(), three[2].sidecars()] == [expected] * 2
+        assert len([line for line in found.lines if line.endswith(": 9 scored, 0 up to date")]) == 2
+        (line,) = [line for line in found.lines if line.startswith(f"{three[1].log}: failed: ")]
+        assert said in line
+        assert "\nLOGS failed                 1\n" in found.out
+        assert f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n" in found.out
+
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_of_which_one_shows_a_bug_are_done_but_for_that(
+        self,
+        three: list[Project],
+        da_score: DaScore,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        jobs: str,
+        expected: dict[str, bytes],
+    ) -> None:
+        work = backfill_log
+
+        def fail(job: LogJob, plan: BackfillPlan) -> LogReport:
+            if job.iter_log_dir == three[1].log:
+                raise ZeroDivisionError("oh")
+            return work(job, plan)
+
+        monkeypatch.setattr(scoring.cli.backfill, "backfill_log", fail)
+        found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
+        assert found.status == 1
+        said = "internal error, please report it: ZeroDivisionError: oh"
+        assert f"{three[1].log}: failed: {said}" in found.lines
+        assert [three[0].sidecars(), three[1].sidecars(), three[2].sidecars()] == [expected, {}, expected]
+
+    def test_of_which_one_s_process_is_killed_are_listed(
+        self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        own = os.getpid()
+
+        def die(*_: object) -> LogReport:
+            assert os.getpid() != own
+            os.kill(os.getpid(), 9)
+            raise AssertionError
+
+        monkeypatch.setattr(scoring.cli.backfill, "backfill_log", die)
+        found = da_score("backfill", tmp_path / "src", "--jobs", "2", "--json")
+        assert found.status == 1
+        assert [log["error"] for log in found.json["logs"]] == [
+            "a process was ended from outside before this log was done; start backfill again"
+        ] * len(three)
+
+    def test_may_be_named_in_any_way(self, three: list[Project], da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "list").write_text(f"# all of them\n\n{three[2].repo}\n{three[0].log}\n")
+        found = da_score("backfill", three[1].log, three[1].repo, "--from-file", tmp_path / "list", "--json").json
+        assert [log["iter_log_dir"] for log in found["logs"]] == [str(three[n].log) for n in (1, 2, 0)]
+        assert found["totals"]["scored"] == 27
+
+    def test_are_those_of_this_folder_when_none_is_named(
+        self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path / "src")
+        found = da_score("backfill", "--json").json
+        assert [log["iter_log_dir"] for log in found["logs"]] == [f"{p.root.name}/repo/{LOG}" for p in three]
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["missing"], "missing: no such directory"),
+            (["."], ".: no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "),
+            (["--from-file", "missing"], "missing: no such file"),
+            ([], ".: no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "),
+        ],
+        ids=" ".join,
+    )
+    def test_that_are_not_there_are_an_error(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+        found = da_score("backfill", *arguments)
+        assert (found.status, found.out) == (1, "")
+        assert found.err.startswith(f"da-score: error: {said}")
+
+    def test_are_scored_under_the_settings_of_their_repositories(
+        self, three: list[Project], da_score: DaScore, tmp_path: Path
+    ) -> None:
+        three[0].settings.write_text('rubric = "2.0.2"\n')
+        three[1].settings.write_text('transcript-dir = "../transcripts/codex"\n')
+        found = da_score("backfill", tmp_path / "src")
+        assert (found.status, found.err) == (0, "")
+        versions = [project.sidecar(3).read_text().splitlines()[1] for project in three]
+        assert versions == ["rubric_version: 2.0.2", "rubric_version: 2.1.0", "rubric_version: 2.1.0"]
+        backfilled = [[n for n in ALL if "backfilled from" in project.sidecar(n).read_text()] for project in three]
+        assert backfilled == [[], [8, 9], BACKFILLED]
+        before = [project.sidecars() for project in three]
+        for project in three:
+            assert da_score("run", "--repo-dir", project.repo).status == 0
+        assert [project.sidecars() for project in three] == before  # as a run in the repository scores them
+
+    def test_are_scored_under_the_rubric_of_the_command_line_whatever_their_repositories_say(
+        self, three: list[Project], da_score: DaScore, tmp_path: Path
+    ) -> None:
+        three[0].settings.write_text('rubric = "2.0.2"\n')
+        da_score("backfill", tmp_path / "src", "--rubric", "2.1.0")
+        assert {project.sidecar(3).read_text().splitlines()[1] for project in three} == {"rubric_version: 2.1.0"}
+
+    def test_at_another_place_belong_to_the_repository_they_lie_in(
+        self, project: Project, da_score: DaScore, expected: dict[str, bytes]
+    ) -> None:
+        (project.repo / "logs").mkdir()
+        log = project.log.rename(project.repo / "logs/mine")
+        assert da_score("backfill", log).lines == [f"{log}: 9 scored, 0 up to date"]
+        assert {path.name: path.read_bytes() for path in log.glob("*.score.yaml")} == expected
+
+    def test_in_no_repository_are_an_error_unless_one_is_named(
+        self, project: Project, da_score: DaScore, tmp_path: Path, expected: dict[str, bytes]
+    ) -> None:
+        log = project.log.rename(tmp_path / "log")
+        found = da_score("backfill", log)
+        assert (found.status, found.lines[0].startswith(f"{log}: failed: {log}: not a git work tree (")) == (1, True)
+        assert da_score("backfill", log, "--repo-dir", project.repo).lines == [f"{log}: 9 scored, 0 up to date"]
+        assert {path.name: path.read_bytes() for path in log.glob("*.score.yaml")} == expected
+
+    def test_that_are_empty_are_no_error(self, project: Project, da_score: DaScore) -> None:
+        for path in project.log.iterdir():
+            path.unlink()
+        found = da_score("backfill", project.repo)
+        assert (found.status, found.lines, found.err) == (0, [f"{project.log}: 0 scored, 0 up to date"], "")
+
+    def test_read_what_warnings_they_read_into(self, project: Project, da_score: DaScore) -> None:
+        found = da_score("backfill", project.repo, "--transcript-dir", "missing")
+        said = "transcript directory missing: no such file or directory; skipped"
+        assert (found.status, found.err) == (0, f"da-score: warning: {said}\n")
+
+
+class TestText:
+    def test_is_a_line_for_each_log_and_a_table(self, done: Project, da_score: DaScore) -> None:
+        done.sidecar(3).unlink()
+        found = da_score("backfill", done.repo, "--since", "2026-03-03")
+        assert (found.status, found.err) == (0, "")
+        assert re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out) == (
+            f"{done.log}: 1 scored, 6 up to date, 2 passed over\n"
+            "\n"
+            "Backfill — rubric 2.1.0\n"
+            "\n"
+            "LOGS                        1\n"
+            "ITERATIONS scored           1\n"
+            "           up to date       6\n"
+            "           kept             0\n"
+            "           passed over      2\n"
+            "LOGS failed                 0\n"
+            "TIME                        T s\n"
+            "\n"
+            "ABSENT SIGNAL         ITERATIONS  REASON\n"
+            "hook_outcomes         3           no hook-outcomes sidecar for iter-N\n"
+            "token_efficiency      2           commit time unresolvable; cannot window the transcript\n"
+            "hook_outcomes         1           no scored hook-outcome records for iter-N"
+            " (continuity_advice/observe_tool_result are deferred)\n"
+            "landed                1           no commit SHA on iteration entry\n"
+            "scope                 1           unrecognized free-text scope_note\n"
+            "tests                 1           no test-pass flags set in iteration log\n"
+            "token_efficiency      1           no transcript covers the iteration window\n"
+            "verifier              1           no verifier records and no tests_total_pass proxy\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("details", "shown"),
+        [
+            (
+                ["no hook-outcomes sidecar for iter-1", "no hook-outcomes sidecar for iter-22"],
+                "no hook-outcomes sidecar for iter-N",
+            ),
+            (
+                ['no write_scope declared for task "a"', 'no write_scope declared for task "b \\" c"'],
+                'no write_scope declared for task "…"',
+            ),
+            (
+                ["commit SHA 0123456789ab does not resolve", "commit SHA HEAD~1 does not resolve"],
+                "commit SHA … does not resolve",
+            ),
+            (
+                ["cannot read changed files for 0123456789ab", "cannot read changed files for ba9876543210"],
+                "cannot read changed files for …",
+            ),
+            (
+                [
+                    "cannot parse hook-outcomes sidecar for iter-1: a\nb",
+                    "cannot parse hook-outcomes sidecar for iter-2: c",
+                ],
+                "cannot parse hook-outcomes sidecar for iter-N: …",
+            ),
+        ],
+    )
+    def test_joins_reasons_that_differ_in_particulars(self, details: list[str], shown: str) -> None:
+        assert [general(detail) for detail in details] == [shown] * 2
+
+    def test_cannot_write_to_a_terminal(self, project: Project, da_score: DaScore, tmp_path: Path) -> None:
+        evil = project.root.rename(tmp_path / "src/a\x1b[31m")
+        edit(evil / "repo" / LOG / "iter-3.yaml", "iteration: 3", "iteration: [")
+        found = da_score("backfill", evil / "repo")
+        assert "\x1b" not in found.out + found.err
+        assert "a\\x1b[31m/repo/.agents" in found.out
+
+    def test_says_nothing_of_single_logs_in_json(self, done: Project, da_score: DaScore) -> None:
+        done.sidecar(3).unlink()
+        for path in done.transcripts.glob("codex/*.jsonl"):
+            path.write_bytes(b"")
+        found = da_score("backfill", done.repo, "--json", "--since", "2026-03-03")
+        assert (found.status, found.err) == (0, "")
+        content = found.json
+        for place in (content["totals"], content["logs"][0]):
+            assert place.pop("seconds") >= 0
+        assert content == {
+            "rubric_version": "2.1.0",
+            "dry_run": False,
+            "totals": {
+                "logs": 1,
+                "scored": 1,
+                "up_to_date": 4,
+                "kept": 2,
+                "git_changed": 0,
+                "passed_over": 2,
+                "failed": 0,
+            },
+            "logs": [
+                {
+                    "iter_log_dir": str(done.log),
+                    "error": None,
+                    "scored": [{"iteration": 3, "reason": "no sidecar"}],
+                    "up_to_date": 4,
+                    "passed_over": 2,
+                    "kept": [
+                        {"iteration": 8, "lost": ["token_efficiency"]},
+                        {"iteration": 9, "lost": ["token_efficiency"]},
+                    ],
+                    "git_changed": [],
+                    "absent": [
+                        {"signal": signal, "reason": reason, "iterations": count}
+                        for signal, reason, count in [
+                            ("hook_outcomes", "no hook-outcomes sidecar for iter-N", 3),
+                            (
+                                "hook_outcomes",
+                                "no scored hook-outcome records for iter-N "
+                                "(continuity_advice/observe_tool_result are deferred)",
+                                1,
+                            ),
+                            ("landed", "no commit SHA on iteration entry", 1),
+                            ("scope", "unrecognized free-text scope_note", 1),
+                            ("tests", "no test-pass flags set in iteration log", 1),
+                            ("token_efficiency", "commit time unresolvable; cannot window the transcript", 2),
+                            ("token_efficiency", "no transcript covers the iteration window", 1),
+                            ("verifier", "no verifier records and no tests_total_pass proxy", 1),
+                        ]
+                    ],
+                    "warnings": [],
+                }
+            ],
+        }
+
+    def test_of_a_failure_is_json_too(self, project: Project, da_score: DaScore) -> None:
+        project.entry(4).write_text("iteration: [\n")
+        found = da_score("backfill", project.repo, "--json")
+        assert found.status == 1
+        assert found.err == "da-score: error: 1 of 1 logs failed; each is named above with its error\n"
+        assert found.json["totals"]["failed"] == 1
+        assert found.json["logs"][0]["error"].startswith(f"{project.entry(4)}: ")
+
+    def test_has_no_progress_on_a_pipe(self, project: Project, da_score: DaScore) -> None:
+        assert da_score("backfill", project.repo).err == ""
+
+
+@contextlib.contextmanager
+def terminal() -> Iterator[tuple[int, list[bytes]]]:
+    """A terminal to write to, and what stands there once it is closed."""
+    parent, child = pty.openpty()
+    shown: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # how Linux says that the other end was closed
+            while data := os.read(parent, 65536):
+                shown.append(data)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield child, shown
+    finally:
+        os.close(child)
+        reader.join()
+        os.close(parent)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_progress_with_the_time_left_is_shown_on_a_terminal(three: list[Project], tmp_path: Path, jobs: str) -> None:
+    command = [sys.executable, "-m", "scoring", "backfill", str(tmp_path / "src"), "--jobs", jobs]
+    with terminal() as (child, shown):
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=child, env=environment, check=False)
+    bar = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(shown).decode())
+    assert done.returncode == 0
+    assert re.search(r"backfill .*\d+% (\d:\d\d:\d\d|-:--:--)", bar)
+    out = done.stdout.decode()
+    assert out.startswith("\nBackfill — rubric 2.1.0\n")  # and no line for each log
+    assert "ITERATIONS scored           27\n" in out
+    assert len(three) == 3

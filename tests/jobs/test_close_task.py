@@ -1,0 +1,1388 @@
+"""The hook that a harness runs after a task: what it scores, what it reads, and that it never holds an agent up."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.doors import ends
+from helpers.repos import Repo
+
+import scoring.jobs.close_task
+from rubric import default_rubric
+from scoring.cli import main
+from scoring.demo import build_demo
+from scoring.errors import InputError, LogError, NotARepositoryError, NotFoundError, SettingsError, WriteError
+from scoring.jobs.close_task import ClosedTask, close_task
+from scoring.jobs.hook_input import PATIENCE, HookInput, parse_hook_input, read_hook_input
+
+CLAUDE = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+CODEX = "019cbd3b-b01a-7970-85d9-5954058b4714"
+LOG = Path(".agents/active/iteration-log")
+MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a folder that is no repository, with a cache of one's own, and wait for no disk."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the demo."""
+
+    root: Path
+
+    @property
+    def repo(self) -> Path:
+        return self.root / "repo"
+
+    @property
+    def log(self) -> Path:
+        return self.repo / LOG
+
+    @property
+    def claude(self) -> Path:
+        return self.root / "transcripts/claude"
+
+    @property
+    def codex(self) -> Path:
+        return self.root / "transcripts/codex"
+
+    @property
+    def settings(self) -> Path:
+        return self.repo / ".agents/da-score.toml"
+
+    def sidecar(self, iteration: int) -> Path:
+        return self.log / f"iter-{iteration}.score.yaml"
+
+    def session(self, session_id: str) -> Path:
+        return self.log / f"session-{session_id}.score.yaml"
+
+    def written(self) -> list[str]:
+        """The sidecars that are there, without the ends of their names."""
+        return sorted(path.name.removesuffix(".score.yaml") for path in self.log.glob("*.score.yaml"))
+
+    def edit(self, path: Path, old: str, new: str) -> None:
+        text = path.read_text()
+        assert text.count(old) >= 1
+        path.write_text(text.replace(old, new))
+
+    def tokens(self, iteration: int) -> str:
+        """What the sidecar of an iteration says of its tokens."""
+        lines = self.sidecar(iteration).read_text().splitlines()
+        at = lines.index("    - signal: token_efficiency")
+        return lines[at + 4].strip().removeprefix("detail: ").strip("'")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = build_demo(tmp_path_factory.mktemp("demo")).root
+    Repo.at(root / "repo").git("repack", "-a", "-d", "-q")  # fewer files to copy
+    return root
+
+
+@pytest.fixture(scope="module")
+def scored_template(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+    root = tmp_path_factory.mktemp("scored") / "demo"
+    shutil.copytree(template, root, symlinks=True)
+    assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
+    return root
+
+
+@pytest.fixture
+def project(template: Path, tmp_path: Path) -> Project:
+    """The demo, not scored yet."""
+    shutil.copytree(template, tmp_path / "demo", symlinks=True)
+    return Project(tmp_path / "demo")
+
+
+@pytest.fixture
+def scored(scored_template: Path, tmp_path: Path) -> Project:
+    """The demo with all its sidecars."""
+    shutil.copytree(scored_template, tmp_path / "scored", symlinks=True)
+    return Project(tmp_path / "scored")
+
+
+@pytest.fixture(scope="module")
+def shared(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The demo, for tests that may find sidecars of others, and leave only sidecars."""
+    root = tmp_path_factory.mktemp("shared") / "demo"
+    shutil.copytree(template, root, symlinks=True)
+    return Project(root)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        assert (self.status, self.err) == (0, "")
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+@contextlib.contextmanager
+def standard_input(data: bytes) -> Iterator[None]:
+    """Let the process read some bytes and then the end of a pipe."""
+    read, write = os.pipe()
+    os.write(write, data)
+    os.close(write)
+    before = os.dup(0)
+    os.dup2(read, 0)
+    os.close(read)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+
+
+Hook = Callable[..., Outcome]
+
+
+@pytest.fixture
+def hook(capsysbinary: pytest.CaptureFixture[bytes]) -> Hook:
+    """Run ``da-score close-task`` in this process; a mapping is given as JSON on standard input."""
+
+    def run(*arguments: str | Path, given: Any = b"") -> Outcome:
+        capsysbinary.readouterr()
+        data = given if isinstance(given, bytes) else json.dumps(given).encode()
+        with standard_input(data):
+            status = main(["close-task", *map(str, arguments)])
+        out, err = capsysbinary.readouterr()
+        return Outcome(status, out.decode(), err.decode())
+
+    return run
+
+
+COMMAND = [sys.executable, "-m", "scoring", "close-task"]
+
+
+def process(
+    *arguments: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL, given: bytes | None = None
+) -> Outcome:
+    """Run ``da-score close-task`` in a process of its own."""
+    source: Any = {"stdin": stdin} if given is None else {"input": given}
+    done: subprocess.CompletedProcess[bytes] = subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        cwd=cwd,
+        timeout=60,
+        check=False,
+        **source,
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def snapshot(root: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Every file below a directory: inode, time of change, content."""
+    return {
+        str(path.relative_to(root)): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+def close(project: Project, iteration: int | None = None, recompute: str = "current") -> ClosedTask:
+    """Close a task of the demo with both folders of transcripts."""
+    return close_task(
+        project.log,
+        project.repo,
+        project.claude,
+        project.codex,
+        rubric=default_rubric(),
+        iteration=iteration,
+        recompute=recompute,
+    )
+
+
+class TestLibrary:
+    def test_scores_the_highest_entry_and_its_session(self, project: Project, scored: Project) -> None:
+        expected = {name: content for name, (_, _, content) in snapshot(scored.log).items()}
+        for path in project.log.glob("*.score.yaml"):
+            path.unlink()
+        assert close(project) == ClosedTask(
+            9, project.sidecar(9), True, 0.7041648571057487, "good", project.session(CODEX), "2.1.0", ()
+        )
+        assert project.written() == ["iter-7", "iter-8", "iter-9", f"session-{CODEX}"]
+        for name in project.written():
+            assert (project.log / f"{name}.score.yaml").read_bytes() == expected[f"{name}.score.yaml"]
+
+    @pytest.mark.parametrize(
+        ("iteration", "value", "band", "session", "written"),
+        [
+            (1, 1.0, "excellent", None, ["iter-1"]),
+            (2, 0.5, "fair", None, ["iter-2"]),
+            (4, 0.6795095115266807, "fair", CLAUDE, ["iter-3", "iter-4", "iter-5", "iter-6", f"session-{CLAUDE}"]),
+        ],
+    )
+    def test_scores_the_one_that_is_named(
+        self, project: Project, iteration: int, value: float, band: str, session: str | None, written: list[str]
+    ) -> None:
+        closed = close(project, iteration)
+        assert (closed.iteration, closed.value, closed.band) == (iteration, value, band)
+        assert closed.session_sidecar_path == (session and project.session(session))
+        assert project.written() == written
+
+    def test_says_that_an_iteration_is_not_scored(self, repo: Repo, tmp_path: Path) -> None:
+        (tmp_path / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
+        repo.commit({"a": "a"})
+        rubric = dataclasses.replace(
+            default_rubric(),
+            signals=tuple(s for s in default_rubric().signals if s.id == "landed"),
+        )
+        closed = close_task(tmp_path, repo.path, rubric=rubric)
+        assert (closed.scored, closed.value, closed.band) == (False, 0.0, "unscored")
+
+    def test_of_an_iteration_that_is_not_there_names_the_entry(self, project: Project) -> None:
+        with pytest.raises(NotFoundError) as raised:
+            close(project, 10)
+        assert str(raised.value) == f"{project.log}/iter-10.yaml: no entry for iteration 10 in this log"
+        assert project.written() == []
+
+    def test_of_an_empty_log_says_so(self, project: Project) -> None:
+        empty(project.log)
+        with pytest.raises(NotFoundError) as raised:
+            close(project)
+        assert str(raised.value) == f"{project.log}: no iterations found; there is nothing to close"
+
+    def test_of_no_log_is_an_error(self, project: Project) -> None:
+        shutil.rmtree(project.log)
+        with pytest.raises(LogError, match=r"no such file or directory; name the iteration log with --iter-log-dir$"):
+            close(project)
+
+    def test_of_no_repository_is_an_error_and_writes_nothing(self, project: Project, tmp_path: Path) -> None:
+        with pytest.raises(NotARepositoryError):
+            close_task(project.log, tmp_path / "elsewhere", rubric=default_rubric())
+        assert project.written() == []
+
+    def test_hands_warnings_on_and_keeps_them(self, project: Project, tmp_path: Path) -> None:
+        told: list[str] = []
+        closed = close_task(project.log, project.repo, tmp_path / "no", rubric=default_rubric(), warn=told.append)
+        assert closed.warnings == (f"transcript directory {tmp_path}/no: no such file or directory; skipped",)
+        assert told == list(closed.warnings)
+
+    def test_removes_the_litter_of_the_dead(self, project: Project) -> None:
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        litter = project.log / f".da-score-{dead.pid}-0123456789abcdef.tmp"
+        litter.write_bytes(b"half")
+        close(project)
+        assert not litter.exists()
+
+
+class TestRecompute:
+    @pytest.mark.parametrize(
+        ("iteration", "recompute", "rewritten"),
+        [
+            (9, "current", [9]),
+            (9, "recent-1", [9]),
+            (9, "recent-2", [8, 9]),
+            (9, "recent-999999999", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            (4, "recent-3", [2, 3, 4]),
+            (1, "recent-5", [1]),
+            (1, "all", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            (9, "all", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        ],
+    )
+    def test_scores_anew(self, scored: Project, iteration: int, recompute: str, rewritten: list[int]) -> None:
+        for number in range(1, 10):  # still sidecars of this rubric, and not what a new score would be
+            scored.edit(scored.sidecar(number), "label: Landed on master", "label: Landed somewhere")
+        close(scored, iteration, recompute)
+        assert [n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()] == rewritten
+
+    @pytest.mark.parametrize(
+        ("iteration", "recompute", "sessions"),
+        [
+            (1, "current", []),
+            (9, "current", [CODEX]),
+            (8, "recent-1", [CODEX]),
+            (8, "recent-3", [CODEX, CLAUDE]),
+            (2, "all", [CODEX, CLAUDE]),
+        ],
+    )
+    def test_rewrites_the_sessions_of_what_is_scored(
+        self, scored: Project, iteration: int, recompute: str, sessions: list[str]
+    ) -> None:
+        for session_id in MEMBERS:
+            scored.session(session_id).write_text("old")
+        closed = close(scored, iteration, recompute)
+        assert [s for s in (CODEX, CLAUDE) if scored.session(s).read_text() != "old"] == sessions
+        own = next((s for s, members in MEMBERS.items() if iteration in members), None)
+        assert closed.session_sidecar_path == (own and scored.session(own))
+
+    @pytest.mark.parametrize(
+        "recompute",
+        [
+            "",
+            "Current",
+            "ALL",
+            "recent",
+            "recent-",
+            "recent-0",
+            "recent--1",
+            "recent-01",
+            "recent-x",
+            "recent-1e3",
+            "recent-1234567890",
+            "recent-1 ",
+            " all",
+            "recent-1\n",
+            "current,all",
+            "none",
+        ],
+        ids=repr,
+    )
+    def test_refuses_anything_else(self, project: Project, recompute: str) -> None:
+        with pytest.raises(SettingsError) as raised:
+            close(project, recompute=recompute)
+        assert str(raised.value) == f"--score-recompute {recompute!r} is none of current, recent-K and all"
+        assert project.written() == []
+
+
+class TestSession:
+    def test_is_made_of_the_sidecars_of_its_members(self, scored: Project) -> None:
+        scored.edit(scored.sidecar(7), "value: 0.8641975308641974\nband: excellent", "value: 0.5\nband: fair")
+        before = scored.sidecar(7).read_bytes()
+        close(scored, 9)
+        assert scored.sidecar(7).read_bytes() == before
+        assert scored.session(CODEX).read_text() == (
+            f"session_id: {CODEX}\n"
+            "rubric_version: 2.1.0\n"
+            "iterations:\n"
+            "    - 7\n"
+            "    - 8\n"
+            "    - 9\n"
+            "scored: true\n"
+            "value: 0.6829985703832194\n"
+            "band: fair\n"
+            "per_iteration:\n"
+            "    - iteration: 7\n"
+            "      scored: true\n"
+            "      value: 0.5\n"
+            "      band: fair\n"
+            "    - iteration: 8\n"
+            "      scored: true\n"
+            "      value: 0.8448308540439096\n"
+            "      band: good\n"
+            "    - iteration: 9\n"
+            "      scored: true\n"
+            "      value: 0.7041648571057487\n"
+            "      band: good\n"
+        )
+
+    def test_does_not_touch_members_that_are_there(self, scored: Project) -> None:
+        before = snapshot(scored.log)
+        close(scored, 9)
+        assert snapshot(scored.log) == before  # the same bytes are not even written again
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda _: None, id="missing"),
+            pytest.param(lambda _: b"", id="empty"),
+            pytest.param(lambda data: b"\0" * len(data), id="zeros"),
+            pytest.param(lambda _: b"value: [", id="no YAML"),
+            pytest.param(lambda _: b"- 1\n", id="a list"),
+            pytest.param(lambda _: b"value: much\n", id="a wrong type"),
+            pytest.param(lambda data: data.replace(b"2.1.0", b"2.0.2"), id="of another rubric"),
+            pytest.param(lambda data: data.replace(b"2.1.0", b"2.1"), id="of nearly the same rubric"),
+            pytest.param(lambda data: data.replace(b"iteration: 8", b"iteration: 7"), id="of another iteration"),
+            pytest.param(lambda data: b"\n".join(data.splitlines()[:2]) + b"\n", id="cut off behind the rubric"),
+            pytest.param(lambda data: b"\n".join(data.splitlines()[:4]) + b"\n", id="cut off before the band"),
+            pytest.param(lambda data: b"\n".join(data.splitlines()[:6]) + b"\n", id="cut off before the rows"),
+            pytest.param(lambda data: b"\n".join(data.splitlines()[:22]) + b"\n", id="cut off between two rows"),
+            pytest.param(lambda data: data + data, id="twice in one file"),
+        ],
+    )
+    def test_scores_a_member_whose_sidecar_cannot_stand(
+        self, scored: Project, spoil: Callable[[bytes], bytes | None]
+    ) -> None:
+        before = {path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")}
+        spoilt = spoil(before["iter-8.score.yaml"])
+        scored.sidecar(8).unlink()
+        if spoilt is not None:
+            scored.sidecar(8).write_bytes(spoilt)
+        closed = close(scored, 9)
+        assert {path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")} == before
+        assert closed.warnings == ()
+
+    def test_of_another_rubric_scores_all_members_anew(self, scored: Project) -> None:
+        rubric = dataclasses.replace(default_rubric(), version="9.9.9")
+        closed = close_task(scored.log, scored.repo, scored.claude, scored.codex, rubric=rubric)
+        assert closed.rubric_version == "9.9.9"
+        changed = [p.name for p in scored.log.glob("*.score.yaml") if "rubric_version: 9.9.9" in p.read_text()]
+        assert sorted(changed) == [
+            "iter-7.score.yaml",
+            "iter-8.score.yaml",
+            "iter-9.score.yaml",
+            f"session-{CODEX}.score.yaml",
+        ]
+
+    @pytest.mark.parametrize(
+        ("session_id", "shown"),
+        [
+            ("..", "'..'"),
+            (".", "'.'"),
+            ("../up", "'../up'"),
+            ("a/b", "'a/b'"),
+            ("a\\b", "'a\\\\b'"),
+            ("a\nb", "'a\\nb'"),
+            ("a\x7fb", "'a\\x7fb'"),
+            ("é" * 101, repr("é" * 101)),
+        ],
+        ids=ascii,
+    )
+    def test_whose_id_is_no_file_name_gets_no_file(
+        self, repo: Repo, tmp_path: Path, session_id: str, shown: str
+    ) -> None:
+        log = small_log(repo, session_id)
+        before = sorted(tmp_path.rglob("*"))
+        closed = close_task(log, repo.path, rubric=default_rubric())
+        assert closed.session_sidecar_path is None
+        assert closed.warnings == (f"session id {shown} is no plain file name; this session gets no score file",)
+        assert [path.name for path in sorted(tmp_path.rglob("*")) if path not in before] == ["iter-1.score.yaml"]
+
+    @pytest.mark.parametrize("session_id", ["a b", "...", "-rf", "ünï", "é" * 100, "a:b*?"], ids=ascii)
+    def test_whose_id_is_odd_gets_one_all_the_same(self, repo: Repo, session_id: str) -> None:
+        log = small_log(repo, session_id)
+        closed = close_task(log, repo.path, rubric=default_rubric())
+        assert (closed.session_sidecar_path, closed.warnings) == (log / f"session-{session_id}.score.yaml", ())
+
+    def test_of_an_entry_without_one_is_none(self, repo: Repo) -> None:
+        log = small_log(repo, "")
+        closed = close_task(log, repo.path, rubric=default_rubric())
+        assert (closed.session_sidecar_path, closed.warnings) == (None, ())
+        assert sorted(path.name for path in log.iterdir()) == ["iter-1.score.yaml", "iter-1.yaml"]
+
+
+def small_log(repo: Repo, session_id: str) -> Path:
+    """A log of one entry, in a session."""
+    log = repo.path / LOG
+    log.mkdir(parents=True)
+    sha = repo.commit({"a": "a"})
+    agent = json.dumps({"session_id": session_id})
+    (log / "iter-1.yaml").write_text(f"schema_version: 2\niteration: 1\ncommit: {sha}\nagent: {agent}\n")
+    return log
+
+
+class TestEvidenceLoss:
+    LOST = (
+        "iteration 3: the transcripts no longer cover its window; "
+        "correction_pressure and token_efficiency lost evidence that the old sidecar had"
+    )
+
+    def test_is_said_and_the_sidecar_rewritten(self, scored: Project) -> None:
+        closed = close_task(scored.log, scored.repo, rubric=default_rubric(), iteration=3)
+        assert closed.warnings == (self.LOST,)
+        assert scored.tokens(3) == "no transcript covers the iteration window"
+
+    def test_is_none_when_there_was_no_sidecar(self, project: Project) -> None:
+        assert close_task(project.log, project.repo, rubric=default_rubric(), iteration=3).warnings == ()
+
+    def test_is_none_when_the_tokens_are_native(self, scored: Project) -> None:
+        assert close_task(scored.log, scored.repo, rubric=default_rubric(), iteration=6).warnings == ()
+
+    def test_is_said_in_one_line_by_the_command(self, scored: Project, hook: Hook) -> None:
+        scored.settings.unlink()
+        for session in (CLAUDE, CODEX):
+            scored.edit(scored.log / f"iter-{MEMBERS[session][0]}.yaml", session, f"../{session}")
+        found = hook("3", "--score-recompute", "recent-1", "--repo-dir", scored.repo)
+        assert found == Outcome(
+            0,
+            f"iteration 3  score 1.000  excellent  → {scored.sidecar(3)}\n",
+            f"da-score: warning: {self.LOST}; session id '../{CLAUDE}' is no plain file name; "
+            "this session gets no score file\n",
+        )
+
+    def test_is_in_the_json_too(self, scored: Project, hook: Hook) -> None:
+        scored.settings.unlink()
+        found = hook("3", "--json", "--repo-dir", scored.repo)
+        assert (found.status, json.loads(found.out)["warnings"]) == (0, [self.LOST])
+        assert found.err == f"da-score: warning: {self.LOST}\n"
+
+    def test_is_no_failure(self, scored: Project, hook: Hook) -> None:
+        scored.settings.unlink()
+        assert hook("3", "--strict", "--repo-dir", scored.repo).status == 0
+
+
+class TestOutput:
+    def test_is_a_line(self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(project.repo)
+        line = "iteration 9  score 0.704  good  → .agents/active/iteration-log/iter-9.score.yaml\n"
+        assert hook() == Outcome(0, line, "")
+
+    def test_of_an_unscored_iteration_is_a_line_too(self, repo: Repo, hook: Hook, tmp_path: Path) -> None:
+        log = small_log(repo, "")
+        (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
+        (tmp_path / "rubric.yaml").write_text(
+            "version: 9.9.9\ncombination: weighted_mean_renormalized\n"
+            "signals:\n  - {id: landed, label: Landed, weight: 1, description: d, two_way: false}\n"
+            "bands:\n  - {name: all, min: 0}\n"
+        )
+        found = hook("--repo-dir", repo.path, "--rubric", tmp_path / "rubric.yaml")
+        assert found == Outcome(0, f"iteration 1  score -  unscored  → {log}/iter-1.score.yaml\n", "")
+
+    @pytest.mark.parametrize("arguments", [["close-task", "--json"], ["--json", "close-task"]], ids=" ".join)
+    def test_is_json_when_asked_for(
+        self, project: Project, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
+    ) -> None:
+        with standard_input(b""):
+            assert main([*arguments, "--repo-dir", str(project.repo)]) == 0
+        assert capsysbinary.readouterr().out.decode() == (
+            "{\n"
+            ' "iteration": 9,\n'
+            f' "sidecar_path": "{project.log}/iter-9.score.yaml",\n'
+            ' "scored": true,\n'
+            ' "value": 0.7041648571057487,\n'
+            ' "band": "good",\n'
+            f' "session_sidecar_path": "{project.log}/session-{CODEX}.score.yaml",\n'
+            ' "rubric_version": "2.1.0",\n'
+            ' "warnings": []\n'
+            "}\n"
+        )
+
+    def test_has_null_for_no_session(self, project: Project, hook: Hook) -> None:
+        assert hook("1", "--json", "--repo-dir", project.repo).json["session_sidecar_path"] is None
+
+    def test_cannot_write_to_a_terminal(self, hook: Hook, tmp_path: Path) -> None:
+        repo = Repo(tmp_path / "a\x1b[31m")
+        small_log(repo, "")
+        assert "a\\x1b[31m/.agents" in hook("--repo-dir", repo.path).out
+
+    def test_of_success_is_the_same_with_strict(self, project: Project, hook: Hook) -> None:
+        found = hook("--strict", "--repo-dir", project.repo)
+        assert (found.status, found.err) == (0, "")
+
+
+def claude_stop(project: Project, **fields: Any) -> dict[str, Any]:
+    """What Claude Code says to a Stop hook."""
+    return {
+        "session_id": CLAUDE,
+        "transcript_path": str(project.claude / f"{CLAUDE}.jsonl"),
+        "cwd": str(project.repo),
+        "permission_mode": "default",
+        "hook_event_name": "Stop",
+        "stop_hook_active": False,
+        "last_assistant_message": 'Done: {"all"} green.\n}',
+        **fields,
+    }
+
+
+def codex_notify(project: Project, **fields: Any) -> dict[str, Any]:
+    """What Codex says to a notify program, as its last argument."""
+    return {
+        "type": "agent-turn-complete",
+        "thread-id": CODEX,
+        "turn-id": "12",
+        "cwd": str(project.repo),
+        "input-messages": ["Write links as CSV"],
+        "last-assistant-message": "Done.",
+        **fields,
+    }
+
+
+EVENTS: dict[str, dict[str, Any]] = {
+    "Claude Stop": {},
+    "Claude SubagentStop": {
+        "hook_event_name": "SubagentStop",
+        "agent_id": "a1",
+        "agent_type": "Explore",
+        "agent_transcript_path": "~/.claude/projects/x/subagents/agent-a1.jsonl",
+    },
+    "Claude SessionEnd": {"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"},
+    "Claude TaskCompleted": {"hook_event_name": "TaskCompleted", "task_id": "7", "task_subject": "Redirect"},
+    "Codex Stop": {"hook_event_name": "Stop", "model": "gpt-5.2-codex", "turn_id": "3", "transcript_path": None},
+}
+
+
+class TestHarness:
+    @pytest.mark.parametrize("fields", EVENTS.values(), ids=EVENTS)
+    def test_names_the_repository(self, shared: Project, hook: Hook, fields: dict[str, Any]) -> None:
+        found = hook(given=claude_stop(shared, **fields))
+        assert found == Outcome(0, f"iteration 9  score 0.704  good  → {shared.sidecar(9)}\n", "")
+
+    @pytest.mark.parametrize(
+        ("fields", "tokens"),
+        [
+            pytest.param({}, "backfilled from 6 transcript turn(s): cache_hit_rate 0.664", id="Claude Stop"),
+            pytest.param(
+                {"hook_event_name": "SessionEnd", "reason": "other"},
+                "backfilled from 6 transcript turn(s): cache_hit_rate 0.664",
+                id="Claude SessionEnd",
+            ),
+            pytest.param({"transcript_path": None}, "no transcript covers the iteration window", id="Codex Stop"),
+            pytest.param({"transcript_path": ""}, "no transcript covers the iteration window", id="an empty path"),
+            pytest.param(
+                {"transcript_path": "/no/such/folder/x.jsonl"},
+                "no transcript covers the iteration window",
+                id="a folder that is not there yet",
+            ),
+        ],
+    )
+    def test_names_a_folder_of_transcripts(
+        self, project: Project, hook: Hook, fields: dict[str, Any], tokens: str
+    ) -> None:
+        project.settings.unlink()
+        found = hook("3", given=claude_stop(project, **fields))
+        assert (found.status, found.err, project.tokens(3)) == (0, "", tokens)
+
+    def test_names_the_folder_of_a_sub_agent_too(self, project: Project, hook: Hook) -> None:
+        project.settings.unlink()
+        agent = str(project.codex / "agent-1.jsonl")
+        found = hook("--score-recompute", "all", given=claude_stop(project, agent_transcript_path=agent))
+        assert (found.status, found.err) == (0, "")
+        assert [project.tokens(n).partition(" turn")[0] for n in (3, 4, 5, 8, 9)] == [
+            "backfilled from 6 transcript",
+            "backfilled from 4 transcript",
+            "backfilled from 6 transcript",
+            "backfilled from 7 transcript",
+            "backfilled from 3 transcript",
+        ]
+
+    def test_names_a_folder_in_the_home_directory(
+        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project.settings.unlink()
+        monkeypatch.setenv("HOME", str(project.root))
+        hook("3", given=claude_stop(project, transcript_path="~/transcripts/claude/x.jsonl"))
+        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
+
+    def test_adds_to_the_folders_of_the_settings(self, project: Project, hook: Hook) -> None:
+        project.settings.write_text('transcript-dir = "../transcripts/codex"\n')
+        hook("--score-recompute", "all", given=claude_stop(project))
+        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
+        assert project.tokens(9) == "backfilled from 3 transcript turn(s): cache_hit_rate 0.691"
+
+    def test_naming_a_folder_of_the_settings_counts_it_once(self, project: Project, hook: Hook) -> None:
+        assert "../transcripts/claude" in project.settings.read_text()
+        hook("3", given=claude_stop(project))
+        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
+
+    def test_naming_a_folder_by_another_name_counts_it_once(
+        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (project.root / "alias").symlink_to(project.claude)
+        monkeypatch.chdir(project.claude)
+        named = {
+            "transcript_path": str(project.root / "alias/x.jsonl"),
+            "agent_transcript_path": f"{project.claude}/../claude/y.jsonl",
+        }
+        hook("3", "--transcript-dir", ".", given=claude_stop(project, **named))
+        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
+
+    @pytest.mark.parametrize("number", [(), ("8",)], ids=["the highest", "N"])
+    @pytest.mark.parametrize("first", [True, False], ids=["in front", "behind"])
+    def test_may_say_it_in_an_argument(
+        self, project: Project, hook: Hook, number: tuple[str, ...], first: bool
+    ) -> None:
+        said = (json.dumps(codex_notify(project)),)
+        found = hook(*(said + number if first else number + said))
+        wanted = "iteration 8  score 0.845" if number else "iteration 9  score 0.704"
+        assert found == Outcome(0, f"{wanted}  good  → {project.sidecar(8 if number else 9)}\n", "")
+
+    def test_that_says_it_in_an_argument_is_not_listened_to(self, project: Project, hook: Hook) -> None:
+        assert hook(json.dumps(codex_notify(project)), given=b"garbage").err == ""
+
+    @pytest.mark.parametrize("name", ["shortlink", ".agents/active", ".agents/active/iteration-log", "."])
+    def test_may_stand_in_a_folder_of_the_repository(self, project: Project, hook: Hook, name: str) -> None:
+        found = hook(given=claude_stop(project, cwd=str(project.repo / name)))
+        assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
+
+    def test_may_stand_in_a_linked_work_tree(self, project: Project, hook: Hook) -> None:
+        linked = project.root / "linked"
+        Repo.at(project.repo).git("worktree", "add", "-q", str(linked), "export-csv")
+        shutil.copytree(project.repo / ".agents", linked / ".agents")
+        (linked / LOG / "iter-9.yaml").unlink()
+        found = hook(given=claude_stop(project, cwd=str(linked / "shortlink")))
+        assert found == Outcome(0, f"iteration 8  score 0.845  good  → {linked / LOG}/iter-8.score.yaml\n", "")
+        assert project.written() == []
+
+    def test_may_stand_behind_a_symlink(self, project: Project, hook: Hook, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(project.repo)
+        assert hook(given=claude_stop(project, cwd=str(tmp_path / "link"))).status == 0
+        assert "iter-9" in project.written()
+
+    def test_is_overruled_by_the_command_line(self, project: Project, hook: Hook, repo: Repo) -> None:
+        small_log(repo, "")
+        found = hook("--repo-dir", project.repo, given=claude_stop(project, cwd=str(repo.path)))
+        assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
+        assert not (repo.path / LOG / "iter-1.score.yaml").exists()
+
+    def test_is_overruled_by_a_log_on_the_command_line(self, project: Project, hook: Hook, tmp_path: Path) -> None:
+        other = Path(shutil.copytree(project.log, tmp_path / "other"))
+        found = hook("--iter-log-dir", other, given=claude_stop(project))
+        assert found.out == f"iteration 9  score 0.704  good  → {other}/iter-9.score.yaml\n"
+        assert project.written() == []
+
+    def test_takes_the_settings_of_its_repository(self, project: Project, hook: Hook) -> None:
+        project.log.rename(project.repo / "log")
+        project.settings.write_text('iter-log-dir = "log"\njson = true\nrubric = "2.0.2"\n')
+        found = hook(given=claude_stop(project)).json
+        assert (found["sidecar_path"], found["rubric_version"]) == (f"{project.repo}/log/iter-9.score.yaml", "2.0.2")
+
+    def test_without_a_place_works_on_this_folder(
+        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(project.repo)
+        assert hook(given={"session_id": "x"}).status == 0
+        assert hook(given={}).status == 0
+        assert "iter-9" in project.written()
+
+
+class TestStopHookActive:
+    @pytest.mark.parametrize(
+        "arguments", [[], ["--json"], ["--strict"], ["99"], ["--score-recompute", "x"]], ids=" ".join
+    )
+    def test_does_nothing_at_all(self, shared: Project, hook: Hook, arguments: list[str]) -> None:
+        before = snapshot(shared.root)
+        assert hook(*arguments, given=claude_stop(shared, stop_hook_active=True)) == Outcome(0, "", "")
+        assert snapshot(shared.root) == before
+
+    def test_holds_wherever_it_is_said(self, shared: Project, hook: Hook) -> None:
+        assert hook(json.dumps(codex_notify(shared, stop_hook_active=True))) == Outcome(0, "", "")
+
+    def test_looks_at_nothing_else(self, hook: Hook) -> None:
+        assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
+
+    @pytest.mark.parametrize("value", [False, None, "true", 1, [True]], ids=repr)
+    def test_is_true_only_when_it_is_true(self, shared: Project, hook: Hook, value: object) -> None:
+        assert hook(given=claude_stop(shared, stop_hook_active=value)).out.startswith("iteration 9 ")
+
+
+@contextlib.contextmanager
+def pipe_with(data: bytes = b"", end: bool = False) -> Iterator[tuple[int, int]]:
+    """A pipe in which some bytes wait; with or without its end."""
+    read, write = os.pipe()
+    try:
+        os.write(write, data)
+        if end:
+            os.close(write)
+        yield read, write
+    finally:
+        os.close(read)
+        if not end:
+            os.close(write)
+
+
+class TestStandardInput:
+    """At most 100 ms, and never longer than until a whole object is there."""
+
+    def test_is_waited_for_100_ms(self) -> None:
+        assert PATIENCE == 0.1
+
+    def test_that_says_nothing_is_not_waited_for(self) -> None:
+        took = []
+        with pipe_with() as (read, _):
+            for _ in range(3):
+                began = time.monotonic()
+                assert read_hook_input(read) is None
+                took.append(time.monotonic() - began)
+        assert 0.09 < min(took) < 1.1
+
+    def test_that_ends_is_not_waited_for(self) -> None:
+        with pipe_with(b"", end=True) as (read, _):
+            assert ends(lambda: read_hook_input(read, 60)) is None
+
+    @pytest.mark.parametrize("blank", [b"\n", b" \t\r\n\n"], ids=repr)
+    def test_that_is_blank_is_as_if_there_were_none(self, blank: bytes) -> None:
+        with pipe_with(blank, end=True) as (read, _):
+            assert read_hook_input(read) is None
+
+    @pytest.mark.parametrize("data", [b'{"cwd": "/a"}', b' {"cwd": "/a"}\n', b'\xef\xbb\xbf{"cwd": "/a"}'], ids=repr)
+    @pytest.mark.parametrize("end", [True, False], ids=["and ends", "and stays open"])
+    def test_is_taken_as_soon_as_it_is_whole(self, data: bytes, end: bool) -> None:
+        with pipe_with(data, end) as (read, _):
+            assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
+
+    def test_may_come_in_pieces(self) -> None:
+        with pipe_with(b'{"a": {}') as (read, write):
+            later = threading.Timer(0.05, os.write, (write, b', "cwd": "/a"}'))
+            later.start()
+            assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
+            later.join()
+
+    def test_may_be_long(self) -> None:
+        text = json.dumps({"cwd": "/a", "last_assistant_message": "}" * (1 << 20)}).encode()
+        read, write = os.pipe()
+        with open(write, "wb", buffering=0) as f:
+            writer = threading.Thread(target=f.write, args=(text,))
+            writer.start()
+            assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
+            writer.join()
+        os.close(read)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b'{"cwd": "/a"',
+            b"{",
+            b"garbage",
+            b"[1, 2]",
+            b"null",
+            b'"text"',
+            b'{"cwd": "/a"} {"cwd": "/b"}',
+            b"{'cwd': '/a'}",
+            b'{"cwd": "\xff"}',
+            b"\xff\xfe\x00",
+            b"\0\0\0\0",
+            b'{"a": ' + b"9" * 5000 + b"}",
+        ],
+        ids=lambda data: ascii(data[:30]),
+    )
+    @pytest.mark.parametrize("end", [True, False], ids=["that ends", "that stays open"])
+    def test_of_another_kind_is_an_error(self, data: bytes, end: bool) -> None:
+        with pipe_with(data, end) as (read, _), pytest.raises(InputError, match=r"^the harness's input is not "):
+            read_hook_input(read, 0.02)
+
+    @pytest.mark.parametrize("text", ['{"a":' * 100_000, "[" * 100_000 + "]" * 100_000], ids=["objects", "lists"])
+    def test_that_is_nested_without_end_is_an_error(self, text: str) -> None:
+        with pytest.raises(InputError, match=r"^the harness's input is not JSON: "):
+            parse_hook_input(text)
+
+    def test_that_has_no_end_is_given_up(self) -> None:
+        with open("/dev/zero", "rb") as f:
+            began = time.monotonic()
+            with pytest.raises(InputError):
+                read_hook_input(f.fileno())
+            assert time.monotonic() - began < 10
+
+    def test_of_more_than_16_mib_is_an_error(self) -> None:
+        with open("/dev/zero", "rb") as f, pytest.raises(InputError):
+            read_hook_input(f.fileno(), 60)
+
+    def test_that_is_a_file_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "said").write_text('{"cwd": "/a"}')
+        with (tmp_path / "said").open("rb") as f:
+            assert read_hook_input(f.fileno()) == HookInput(Path("/a"))
+
+    def test_that_cannot_be_read_is_as_if_there_were_none(self, tmp_path: Path) -> None:
+        fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            assert read_hook_input(fd) is None
+        finally:
+            os.close(fd)
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            assert read_hook_input(read) is None  # closed
+            assert read_hook_input(write) is None  # to write to
+        finally:
+            os.close(write)
+
+    def test_that_is_a_terminal_is_not_listened_to(self) -> None:
+        parent, child = os.openpty()
+        try:
+            os.write(parent, b'{"cwd": "/a"}\n')
+            assert ends(lambda: read_hook_input(child, 60)) is None
+        finally:
+            os.close(parent)
+            os.close(child)
+
+
+ODD: list[Any] = [
+    *(None, True, 0, -1.5, [], {}, ["/a"], "", "\0", "/a\0b/c"),
+    *("/" + "x" * 300 + "/x", "/x" * 3000, "~nobody-here/x", "/\ud800/x"),
+]
+
+
+class TestFields:
+    """Nothing that a harness says is trusted."""
+
+    @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
+    @pytest.mark.parametrize("name", ["transcript_path", "agent_transcript_path"])
+    def test_of_transcripts_that_are_odd_are_as_if_they_were_not_there(
+        self, shared: Project, hook: Hook, name: str, value: object
+    ) -> None:
+        found = hook("1", given=claude_stop(shared, **{name: value}))
+        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {shared.sidecar(1)}\n", "")
+
+    @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
+    @pytest.mark.parametrize("name", ["session_id", "hook_event_name", "permission_mode", "type", "reason", "task_id"])
+    def test_that_are_not_needed_may_be_anything(self, name: str, value: object) -> None:
+        said = {"cwd": "/a", "transcript_path": "/t/x.jsonl", name: value}
+        assert parse_hook_input(json.dumps(said)) == HookInput(Path("/a"), (Path("/t"),), False)
+
+    @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
+    def test_of_the_place_that_are_odd_are_as_if_they_were_not_there(
+        self, shared: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(shared.repo)
+        found = hook("1", given={"cwd": value})
+        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {LOG}/iter-1.score.yaml\n", "")
+
+    @pytest.mark.parametrize(
+        "value",
+        ["/no/such/place", "/" + "x" * 300, "/x" * 3000, "~nobody-here/x", "\ud800", "/etc/hostname"],
+        ids=lambda v: ascii(v)[:20],
+    )
+    def test_of_the_place_that_is_not_there_are_said(self, hook: Hook, value: str) -> None:
+        found = hook("1", given={"cwd": value})
+        assert (found.status, found.out) == (0, "")
+        assert found.err.startswith("da-score: warning: ")
+        assert found.err.endswith(": the harness's cwd is no directory\n")
+
+    def test_given_twice_or_unknown_are_no_error(self) -> None:
+        assert parse_hook_input('{"cwd": "/a", "cwd": "/b", "new": {"field": [1]}}') == HookInput(Path("/b"))
+
+    def test_of_two_transcripts_in_one_folder_are_one_folder(self) -> None:
+        said = '{"transcript_path": "/t/a.jsonl", "agent_transcript_path": "/t/b.jsonl"}'
+        assert parse_hook_input(said) == HookInput(None, (Path("/t"),))
+
+
+Broken = Callable[[Project], list[str]]
+
+
+def broken(what: Callable[[Project], object], *arguments: str) -> Broken:
+    """A project with something wrong, and the command line that meets it."""
+
+    def make(project: Project) -> list[str]:
+        what(project)
+        return [*arguments, "--repo-dir", str(project.repo)]
+
+    return make
+
+
+def wrong(*arguments: str) -> Broken:
+    """A command line that is wrong by itself."""
+    return lambda project: [*arguments, "--repo-dir", str(project.repo)]
+
+
+def empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def in_the_way(project: Project, iteration: int) -> None:
+    (project.sidecar(iteration) / "inside").mkdir(parents=True)
+
+
+FAILURES: dict[str, tuple[Broken, str]] = {
+    "an unknown option": (wrong("--bogus"), "No such option '--bogus'"),
+    "an unknown short option": (wrong("-x"), "No such option '-x'"),
+    "a time that is no number": (wrong("--timeout", "soon"), "Invalid value for '--timeout'"),
+    "no time at all": (wrong("--timeout", "0"), "Invalid value for '--timeout'"),
+    "a time that is not a number": (wrong("--timeout", "nan"), ""),
+    "an option without its value": (lambda _: ["--repo-dir"], "Option '--repo-dir' requires an argument"),
+    "a value for a flag": (wrong("--strict=1"), "Option '--strict' does not take a value"),
+    "no processes": (wrong("--processes", "0"), "Invalid value for '--processes'"),
+    "two iterations": (wrong("9", "8"), "argument '8' is neither an iteration nor the harness's JSON"),
+    "an iteration that is no number": (wrong("nine"), "argument 'nine' is neither an iteration nor"),
+    "an iteration with a line break": (wrong("9\n8"), "argument '9\\n8' is neither an iteration nor"),
+    "a number of another script": (wrong("٣"), "argument '٣' is neither an iteration nor"),
+    "an enormous number": (wrong("9" * 50), "is neither an iteration nor the harness's JSON"),
+    "an iteration that is not there": (wrong("99"), "iter-99.yaml: no entry for iteration 99 in this log"),
+    "a negative iteration": (wrong("--", "-1"), ""),
+    "an argument that is broken JSON": (wrong('{"cwd": '), "the harness's input is not JSON: "),
+    "another way to recompute": (wrong("--score-recompute", "some"), "--score-recompute 'some' is none of current"),
+    "an unknown rubric": (wrong("--rubric", "9.9.9"), "9.9.9"),
+    "no log": (broken(lambda p: shutil.rmtree(p.log)), "iteration-log: no such file or directory; name the"),
+    "an empty log": (
+        broken(lambda p: empty(p.log)),
+        "iteration-log: no iterations found; there is nothing to close",
+    ),
+    "a log that is a file": (
+        broken(lambda p: (p.log.rename(p.root / "log"), p.log.write_text("x"))),
+        "iteration-log: not a directory",
+    ),
+    "no repository": (broken(lambda p: shutil.rmtree(p.repo / ".git")), "not a git work tree"),
+    "a repository that is not there": (lambda p: ["--repo-dir", f"{p.root}/no"], "no such file or directory|cannot"),
+    "a broken entry": (
+        broken(lambda p: (p.log / "iter-4.yaml").write_text("iteration: [\n")),
+        "iter-4.yaml: ",
+    ),
+    "an entry of another schema": (
+        broken(lambda p: p.edit(p.log / "iter-4.yaml", "schema_version: 2", "schema_version: 7")),
+        "iter-4.yaml: ",
+    ),
+    "settings that are not TOML": (broken(lambda p: p.settings.write_text("x = [")), "da-score.toml: not TOML: "),
+    "settings nobody knows": (broken(lambda p: p.settings.write_text("x = 1")), "da-score.toml: unknown setting 'x'"),
+    "settings of a wrong kind": (broken(lambda p: p.settings.write_text("json = 1")), "da-score.toml: json is 1, not"),
+    "a sidecar that cannot be written": (
+        broken(lambda p: in_the_way(p, 9)),
+        "iter-9.score.yaml: cannot write: is a directory; the old file is untouched",
+    ),
+}
+
+
+class TestFailure:
+    """Whatever happens: status 0, nothing but JSON on standard output, and one line on standard error."""
+
+    @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
+    def test_is_a_warning_and_with_strict_an_error(self, project: Project, hook: Hook, make: Broken, said: str) -> None:
+        arguments = make(project)
+        for options, status, kind in (([], 0, "warning"), (["--json"], 0, "warning"), (["--strict"], 1, "error")):
+            found = hook(*options, *arguments)
+            assert (found.status, found.out) == (status, "")
+            assert found.err.startswith(f"da-score: {kind}: ")
+            assert (found.err.count("\n"), found.err[-1]) == (1, "\n")
+            assert any(part in found.err for part in said.split("|"))
+        assert list(project.root.rglob(".da-score-*")) == []
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["--bogus", "close-task"],
+            ["--json=2", "close-task"],
+            ["--repo-dir", ".", "close-task"],
+            ["--timeout", "5", "close-task", "9"],
+            ["9", "close-task"],
+        ],
+        ids=" ".join,
+    )
+    def test_of_the_program_s_own_options_is_a_warning_too(
+        self, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
+    ) -> None:
+        assert main(arguments) == 0
+        out, err = capsysbinary.readouterr()
+        assert (out, err.startswith(b"da-score: warning: "), err.count(b"\n")) == (b"", True, 1)
+        assert main([*arguments, "--strict"]) == 1
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            (b"garbage", "the harness's input is not JSON: "),
+            (b"[1]", "the harness's input is not a JSON object"),
+            (b'{"cwd": "/', "the harness's input is not JSON: "),
+            (b'{"cwd": "\xff"}', "the harness's input is not JSON: "),
+            (b'{"cwd": "/no/such/place"}', "/no/such/place: the harness's cwd is no directory"),
+            (b'{"cwd": "/"}', "/: not a git work tree ("),
+        ],
+        ids=ascii,
+    )
+    def test_of_what_the_harness_says_is_a_warning_too(self, hook: Hook, given: bytes, said: str) -> None:
+        found = hook(given=given)
+        assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
+        assert found.err.startswith(f"da-score: warning: {said}")
+        assert hook("--strict", given=given).status == 1
+
+    @pytest.mark.parametrize(
+        ("error", "said"),
+        [
+            (ZeroDivisionError("a\nb"), "internal error, please report it: ZeroDivisionError: a b"),
+            (RecursionError(), "internal error, please report it: RecursionError: "),
+            (MemoryError(), "internal error, please report it: MemoryError: "),
+            (OSError(5, "Input/output error"), "internal error, please report it: OSError: "),
+            (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "no"), "internal error, please report it: UnicodeEncodeError"),
+            (WriteError("no room"), "no room"),
+            (KeyboardInterrupt(), "interrupted"),
+        ],
+        ids=repr,
+    )
+    def test_of_any_kind_is_a_warning(
+        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch, error: BaseException, said: str
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(scoring.jobs.close_task, "close_task", fail)
+        found = hook("--json", "--repo-dir", project.repo)
+        assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
+        assert found.err.startswith(f"da-score: warning: {said}")
+        strict = hook("--strict", "--repo-dir", project.repo)
+        assert (strict.status, strict.err.startswith(f"da-score: error: {said}")) == (1, True)
+
+    def test_is_shown_in_full_to_those_who_want_to_see_it(
+        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise ZeroDivisionError("oh")
+
+        monkeypatch.setattr(scoring.jobs.close_task, "close_task", fail)
+        monkeypatch.setenv("DA_SCORE_TRACEBACK", "1")
+        found = hook("--repo-dir", project.repo)
+        assert (found.status, found.out, found.err.startswith("Traceback")) == (0, "", True)
+        assert found.err.endswith("ZeroDivisionError: oh\n")
+        assert hook("--strict", "--repo-dir", project.repo).status == 1
+
+    @pytest.mark.parametrize("arguments", [["session", "close-task"], ["iteration", "close-task"], ["clos-task"]])
+    def test_of_another_command_is_one_of_that(self, arguments: list[str]) -> None:
+        assert main(arguments) in (1, 2)
+
+    def test_is_the_status_of_a_process_too(self, project: Project) -> None:
+        for arguments in (["--bogus"], ["99"], ["--repo-dir"]):
+            found = process(*arguments, cwd=project.repo)
+            assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
+        found = process("--strict", "--bogus", cwd=project.repo)
+        assert (found.status, found.out, found.err.count("\n")) == (1, "", 1)
+
+    def test_help_is_no_failure(self, hook: Hook) -> None:
+        found = hook("--help")
+        assert (found.status, found.err, "Usage: da-score close-task" in found.out) == (0, "", True)
+
+
+FAKE_GIT = """\
+#!/bin/sh
+echo $$ >> "{pids}"
+sleep 60 &
+echo $! >> "{pids}"
+{then}
+"""
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Put a git on the path that never answers, and return the file in which it notes its processes."""
+    pids, folder = tmp_path / "pids", tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(FAKE_GIT.format(pids=pids, then="wait"))
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    yield pids
+    for number in map(int, pids.read_text().split() if pids.exists() else ()):
+        if is_alive(number):
+            os.kill(number, signal.SIGKILL)
+
+
+def gone(pids: Path) -> bool:
+    """Tell whether the processes that a file names, if it came to any, end within a few seconds."""
+    numbers = [int(number) for number in pids.read_text().split()] if pids.exists() else []
+    deadline = time.monotonic() + 5
+    while any(map(is_alive, numbers)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not any(map(is_alive, numbers))
+
+
+class TestTimeout:
+    GAVE_UP = "da-score: warning: close-task gave up after 0.5 s; allow it more with --timeout\n"
+
+    @pytest.mark.parametrize("options", [(), ("--processes", "2"), ("--no-cache", "--json")], ids=" ".join)
+    def test_gives_up_and_leaves_nothing_behind(
+        self, scored: Project, hook: Hook, hanging_git: Path, options: tuple[str, ...]
+    ) -> None:
+        before = snapshot(scored.log)
+        began = time.monotonic()
+        found = hook("--timeout", "0.5", "--score-recompute", "all", "--repo-dir", scored.repo, *options)
+        assert 0.4 < time.monotonic() - began < 10
+        assert found == Outcome(0, "", self.GAVE_UP)
+        assert snapshot(scored.log) == before
+        assert gone(hanging_git)
+
+    def test_holds_for_finding_the_repository_too(self, scored: Project, hook: Hook, hanging_git: Path) -> None:
+        found = hook("--timeout", "0.5", given=claude_stop(scored))
+        assert found == Outcome(0, "", self.GAVE_UP)
+        assert gone(hanging_git)
+
+    def test_is_a_failure_with_strict(self, scored: Project, hook: Hook, hanging_git: Path) -> None:
+        found = hook("--strict", "--timeout", "0.5", "--repo-dir", scored.repo)
+        assert (found.status, found.err) == (1, self.GAVE_UP.replace("warning", "error"))
+        assert gone(hanging_git)
+
+    def test_of_a_process_ends_the_process(self, scored: Project, hanging_git: Path) -> None:
+        found = process("--timeout", "1.5", cwd=scored.repo)
+        assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", "1.5"))
+        assert hanging_git.exists()
+        assert gone(hanging_git)
+
+    # What comes in a callback of the interpreter is lost there, and comes again.
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    @pytest.mark.parametrize("seconds", ["1e-9", "1e-6", "0.0001", "0.001", "0.003", "0.01", "0.02", "0.03", "0.05"])
+    def test_may_come_at_any_moment(self, project: Project, hook: Hook, seconds: str) -> None:
+        found = hook("--timeout", seconds, "--score-recompute", "all", "--repo-dir", project.repo)
+        assert found.status == 0
+        if found.err:
+            assert found == Outcome(
+                0,
+                "",
+                f"da-score: warning: close-task gave up after {float(seconds):g} s; allow it more with --timeout\n",
+            )
+        assert list(project.log.glob(".da-score-*")) == []
+
+    def test_that_is_not_reached_changes_nothing(self, project: Project, hook: Hook) -> None:
+        before = signal.getsignal(signal.SIGALRM)
+        assert hook("--timeout", "86400", "--repo-dir", project.repo).out.startswith("iteration 9 ")
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+        assert signal.getsignal(signal.SIGALRM) == before
+
+    def test_is_20_seconds_by_default(self, hook: Hook) -> None:
+        assert "[default: 20.0;" in " ".join(hook("--help").out.split())
+
+
+CLOSED = {
+    "stdin": "0<&-",
+    "stdout": "1>&-",
+    "stderr": "2>&-",
+    "stdout and stderr": "1>&- 2>&-",
+    "all": "0<&- 1>&- 2>&-",
+}
+
+
+class TestProcess:
+    """Standard streams as harnesses leave them."""
+
+    LINE = "iteration 9  score 0.704  good  → .agents/active/iteration-log/iter-9.score.yaml\n"
+
+    def test_reads_what_a_harness_writes_and_does_not_close(self, project: Project) -> None:
+        with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            child.stdin.write(json.dumps(claude_stop(project)).encode())
+            child.stdin.flush()
+            assert child.stdout.read().decode() == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
+            assert child.wait(30) == 0
+
+    def test_does_not_wait_for_a_pipe_on_which_nothing_comes(self, scored: Project) -> None:
+        def seconds(stdin: int) -> float:
+            began = time.monotonic()
+            assert process(cwd=scored.repo, stdin=stdin) == Outcome(0, self.LINE, "")
+            return time.monotonic() - began
+
+        with pipe_with() as (read, _):
+            silent, nothing = zip(*((seconds(read), seconds(subprocess.DEVNULL)) for _ in range(2)), strict=True)
+        assert min(silent) - min(nothing) < 1
+
+    def test_does_not_listen_to_a_terminal(self, scored: Project) -> None:
+        parent, child = os.openpty()
+        try:
+            assert process(cwd=scored.repo, stdin=child) == Outcome(0, self.LINE, "")
+        finally:
+            os.close(parent)
+            os.close(child)
+
+    def test_survives_20_mib_of_input(self, scored: Project) -> None:
+        data = b'{"cwd": "/", "x": "' + b"x" * (20 << 20) + b'"}'
+        found = process(cwd=scored.repo, given=data)
+        assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
+        assert found.err.startswith("da-score: warning: the harness's input is not JSON: ")
+
+    def test_reads_json_of_more_than_a_pipe_holds(self, project: Project) -> None:
+        said = claude_stop(project, last_assistant_message="}" * 200_000)
+        assert process(given=json.dumps(said).encode()).out.startswith("iteration 9 ")
+
+    @pytest.mark.parametrize("closed", CLOSED)
+    def test_bears_closed_streams(self, project: Project, closed: str) -> None:
+        script = f'"$@" {CLOSED[closed]}'
+        done = subprocess.run(
+            ["sh", "-c", script, "sh", *COMMAND], capture_output=True, cwd=project.repo, check=False, timeout=60
+        )
+        out = b"" if "stdout" in closed or closed == "all" else self.LINE.encode()
+        assert (done.returncode, done.stdout, done.stderr) == (0, out, b"")
+        assert project.written() == ["iter-7", "iter-8", "iter-9", f"session-{CODEX}"]
+
+    @pytest.mark.parametrize("closed", CLOSED)
+    def test_fails_quietly_on_closed_streams(self, project: Project, closed: str) -> None:
+        script = f'"$@" {CLOSED[closed]}'
+        done = subprocess.run(
+            ["sh", "-c", script, "sh", *COMMAND, "99", "--json"],
+            capture_output=True,
+            cwd=project.repo,
+            check=False,
+            timeout=60,
+        )
+        heard = closed in ("stdin", "stdout")
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, b"", int(heard))
+
+    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
+    @pytest.mark.parametrize(
+        ("arguments", "status"),
+        [([], 0), (["--json"], 0), (["--strict"], 0), (["--bogus"], 0), (["99", "--strict"], 1)],
+        ids=["text", "json", "strict", "failing", "failing and strict"],
+    )
+    def test_bears_a_reader_that_is_gone(
+        self, project: Project, stream: str, arguments: list[str], status: int
+    ) -> None:
+        read, write = os.pipe()
+        os.close(read)
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: write}
+        try:
+            done = subprocess.run(
+                [*COMMAND, *arguments], stdin=subprocess.DEVNULL, cwd=project.repo, check=False, timeout=60, **streams
+            )
+        finally:
+            os.close(write)
+        assert done.returncode == status
+        assert not (done.stderr or b"").startswith(b"Traceback")
+        if "99" not in arguments and "--bogus" not in arguments:
+            assert "iter-9" in project.written()
+            assert not done.stderr
+
+    def test_bears_a_reader_that_goes_while_it_works(self, project: Project) -> None:
+        child = subprocess.Popen(
+            [*COMMAND, "--json", "--score-recompute", "all"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=project.repo,
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdin.close()
+        for stream in (child.stdout, child.stderr):
+            stream.close()
+        assert child.wait(30) == 0
+        assert "iter-9" in project.written()
+
+    @pytest.mark.parametrize(("options", "status"), [([], 0), (["--strict"], 1)], ids=["lenient", "strict"])
+    def test_bears_a_full_disk_behind_standard_output(self, project: Project, options: list[str], status: int) -> None:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*COMMAND, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                cwd=project.repo,
+                check=False,
+            )
+        kind = b"error" if status else b"warning"
+        said = b"standard output: cannot write: no space left on device"
+        assert (done.returncode, done.stderr) == (status, b"da-score: %b: %b\n" % (kind, said))
+        assert "iter-9" in project.written()
+
+    def test_bears_a_full_disk_behind_standard_error(self, project: Project) -> None:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*COMMAND, "99"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=full,
+                cwd=project.repo,
+                check=False,
+            )
+        assert (done.returncode, done.stdout) == (0, b"")
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+    def test_leaves_nothing_half_done_when_it_is_interrupted(
+        self, scored: Project, hanging_git: Path, number: signal.Signals
+    ) -> None:
+        before = snapshot(scored.log)
+        with subprocess.Popen(
+            [*COMMAND], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=scored.repo
+        ) as child:
+            deadline = time.monotonic() + 30
+            while not hanging_git.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            child.send_signal(number)
+            out, err = child.communicate(timeout=30)
+        assert snapshot(scored.log) == before
+        if number == signal.SIGINT:
+            assert (child.returncode, out, err) == (0, b"", b"da-score: warning: interrupted\n")
+            assert gone(hanging_git)
+        else:
+            assert (child.returncode, out, err) == (-signal.SIGTERM, b"", b"")

@@ -1,0 +1,252 @@
+"""The demo: what it promises to show, and that it is the same everywhere."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import scoring.demo
+from rubric import Score, default_rubric
+from scoring.assemble import build_signal_sets
+from scoring.demo import Demo, build_demo
+from scoring.errors import GitError, InputError, WriteError
+from scoring.evidence.git.repository import import_repository
+from scoring.log.load import load_iteration_log
+from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.signals.values import SignalSet
+
+HEAD = "6bf77a85c46fe625307a8d7eefac1c2fd6e5f3af"
+
+SCORES = {
+    1: ("1.0", "excellent"),
+    2: ("0.5", "fair"),
+    3: ("0.9326595479903601", "excellent"),
+    4: ("0.6795095115266807", "fair"),
+    5: ("0.2882276115106456", "poor"),
+    6: ("0.9283399999999999", "excellent"),
+    7: ("0.8641975308641974", "excellent"),
+    8: ("0.8448308540439096", "good"),
+    9: ("0.7041648571057487", "good"),
+}
+
+OVER_CLAIMS = [
+    (4, "verifier", "verifier", -1.0),
+    (4, "tests", "impl", -1.0),
+    (5, "landed", "impl", -1.0),
+    (5, "tests", "impl", -0.25),
+    (5, "scope", "impl", -0.5),
+    (7, "verifier", "verifier", -0.25),
+    (7, "tests", "impl", -0.25),
+    (8, "scope", "impl", -0.25),
+]
+
+ALWAYS_PRESENT = {"correction_pressure"}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    return build_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="module")
+def sets(demo: Demo) -> list[SignalSet]:
+    warnings: list[str] = []
+    found = build_signal_sets(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warnings.append)
+    assert not warnings
+    return found
+
+
+@pytest.fixture(scope="module")
+def scores(sets: list[SignalSet]) -> list[Score]:
+    return default_rubric().score_all(sets)
+
+
+def git(demo: Demo, *arguments: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "-C", str(demo.repo_dir), *arguments]
+    return subprocess.run(command, env=kept, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def tree(root: Path) -> Mapping[str, bytes]:
+    """Every file below ``root`` but git's own, whose index holds the times of this build."""
+    files = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.relative_to(root).parts)
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+def test_scores_are_pinned(scores: list[Score]) -> None:
+    assert {score.iteration: (repr(score.value), score.band) for score in scores} == SCORES
+
+
+def test_bands_range_from_poor_to_excellent(scores: list[Score]) -> None:
+    assert {score.band for score in scores} == {band.name for band in default_rubric().bands}
+
+
+@pytest.mark.parametrize("signal", [spec.id for spec in default_rubric().signals])
+def test_signal_is_present_somewhere_and_absent_somewhere(signal: str, sets: list[SignalSet]) -> None:
+    seen = {signal_set.value(signal).present for signal_set in sets}
+    assert seen == ({True} if signal in ALWAYS_PRESENT else {True, False})
+
+
+def test_one_iteration_rests_on_the_whole_rubric(scores: list[Score]) -> None:
+    assert [score.iteration for score in scores if score.coverage.present == score.coverage.total] == [3, 4, 5, 6, 8]
+
+
+def test_both_schemas_are_there(demo: Demo) -> None:
+    records = load_iteration_log(demo.iter_log_dir)
+    assert [record.schema_version for record in records] == [1, 1, 2, 2, 2, 2, 2, 2, 2]
+    assert len({record.agent.session_id for record in records if record.schema_version == 2}) == 2
+    assert [record.iteration for record in records if record.session_tokens] == [6]
+
+
+@pytest.mark.parametrize(
+    ("harness", "iterations"),
+    [(0, [3, 4, 5]), (1, [8, 9])],
+    ids=["claude contributes turns", "codex contributes turns"],
+)
+def test_transcripts_cover_iterations(demo: Demo, harness: int, iterations: list[int]) -> None:
+    sets = build_signal_sets(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs[harness])
+    backfilled = [s.iteration for s in sets if s.value("token_efficiency").detail.startswith("backfilled from ")]
+    assert backfilled == iterations
+
+
+@pytest.mark.parametrize(
+    ("iteration", "detail"),
+    [
+        pytest.param(2, "no commit SHA on iteration entry", id="an entry without a commit"),
+        pytest.param(3, "commit 1b0a1589693b reachable from master, not reverted", id="landed"),
+        pytest.param(5, "commit f05ce0048ec2 reachable but reverted by dc5fe68d151e", id="reverted"),
+        pytest.param(
+            7, "unresolved SHA b61d09f4c7e2; message-matched 3d7ed7b9de35 reachable from master", id="rebased away"
+        ),
+        pytest.param(9, "commit 89925c84a012 not reachable from master", id="on a branch"),
+    ],
+)
+def test_each_way_of_landing_is_shown(iteration: int, detail: str, sets: list[SignalSet]) -> None:
+    assert {s.iteration: s.value("landed").detail for s in sets}[iteration] == detail
+
+
+@pytest.mark.parametrize(
+    ("iteration", "result"), [(3, "allow"), (4, "advise"), (5, "remediate")], ids=["allow", "advise", "remediate"]
+)
+def test_each_hook_result_is_shown(iteration: int, result: str, sets: list[SignalSet]) -> None:
+    assert {s.iteration: s.value("hook_outcomes").detail for s in sets}[iteration].startswith(f"{result}: ")
+
+
+def test_over_claims_show_in_the_integrity_track(sets: list[SignalSet]) -> None:
+    over = [(s.iteration, o.signal, o.role, o.delta) for s in sets for o in s.integrity if o.delta < 0]
+    assert over == OVER_CLAIMS
+
+
+def test_a_claim_of_tests_before_the_commit_is_contradicted(demo: Demo, sets: list[SignalSet]) -> None:
+    claimed = {r.iteration: r.impl.self_assessment.committed_after_tests for r in load_iteration_log(demo.iter_log_dir)}
+    observed = {s.iteration: s.objective.committed_after_tests for s in sets}
+    assert (claimed[3], observed[3].sub_score) == (True, 1)
+    assert (claimed[4], observed[4].present, observed[4].sub_score) == (True, True, 0)
+
+
+def test_layout(demo: Demo) -> None:
+    assert demo.repo_dir == demo.root / "repo"
+    assert demo.iter_log_dir == demo.repo_dir / DEFAULT_LOG_DIR
+    assert demo.transcript_dirs == (demo.root / "transcripts/claude", demo.root / "transcripts/codex")
+    assert all(path.is_dir() for path in (demo.iter_log_dir, *demo.transcript_dirs))
+
+
+def test_the_work_tree_is_clean_and_on_master(demo: Demo) -> None:
+    assert git(demo, "rev-parse", "HEAD") == HEAD
+    assert git(demo, "symbolic-ref", "HEAD") == "refs/heads/master"
+    assert git(demo, "status", "--porcelain") == ""
+    git(demo, "fsck", "--strict")
+
+
+def test_two_builds_are_identical(demo: Demo, tmp_path: Path) -> None:
+    again = build_demo(tmp_path / "not" / "there" / "yet")
+    assert tree(again.root) == tree(demo.root)
+    assert git(again, "rev-parse", "HEAD") == HEAD
+
+
+def test_data_is_small() -> None:
+    data = Path(scoring.demo.__file__).parent / "data"
+    assert sum(path.stat().st_size for path in data.rglob("*") if path.is_file()) < 60_000
+
+
+@pytest.mark.parametrize("name", ["mine.txt", ".hidden"])
+def test_a_directory_with_something_in_it_is_refused_and_left(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=r"not empty; name a directory that is empty or does not exist yet$"):
+        build_demo(tmp_path)
+    assert tree(tmp_path) == {name: b"mine"}
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["the target is a file", "the target lies below a file"])
+def test_a_file_in_the_way_is_refused_and_left(tmp_path: Path, inside: bool) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(InputError, match="name a directory that is empty or does not exist yet"):
+        build_demo(file / "demo" if inside else file)
+    assert tree(tmp_path) == {"file": b"mine"}
+
+
+def test_a_demo_inside_another_repository_leaves_that_alone(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    inner = build_demo(tmp_path / "demo")
+    assert git(inner, "rev-parse", "HEAD") == HEAD
+    assert not list((tmp_path / ".git" / "refs" / "heads").iterdir())
+
+
+def test_the_callers_git_settings_change_nothing(
+    demo: Demo, sets: list[SignalSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / ".config" / "git").mkdir(parents=True)
+    (home / ".config" / "git" / "attributes").write_text("* text eol=crlf\n")
+    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = other\n[core]\n\tautocrlf = true\n")
+    elsewhere = tmp_path / "elsewhere"
+    for name, value in {
+        "GIT_DIR": str(elsewhere / ".git"),
+        "GIT_WORK_TREE": str(elsewhere),
+        "GIT_INDEX_FILE": str(elsewhere / "index"),
+        "GIT_OBJECT_DIRECTORY": str(elsewhere / "objects"),
+        "GIT_DEFAULT_HASH": "sha256",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.autocrlf",
+        "GIT_CONFIG_VALUE_0": "true",
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    hostile = build_demo(tmp_path / "demo")
+    assert not elsewhere.exists()
+    assert tree(hostile.root) == tree(demo.root)
+    assert build_signal_sets(hostile.iter_log_dir, hostile.repo_dir, *hostile.transcript_dirs) == sets
+    assert git(hostile, "rev-parse", "HEAD") == HEAD
+
+
+def test_without_git_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GitError, match="git was not found"):
+        build_demo(tmp_path / "demo")
+    assert tree(tmp_path) == {}
+    monkeypatch.undo()
+    build_demo(tmp_path / "demo")
+
+
+def test_a_failed_write_is_a_write_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path, __: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(WriteError, match=r"demo: the demo could not be written: no space left on device$"):
+        build_demo(tmp_path / "demo")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "demo"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "step"),
+    [(b"nonsense\ndone\n", "fast-import"), (b"", "fast-import"), (b"done\n", "reset")],
+    ids=["not a stream", "cut off", "without the trunk"],
+)
+def test_a_history_that_cannot_be_imported_is_a_git_error(tmp_path: Path, stream: bytes, step: str) -> None:
+    with pytest.raises(GitError, match=rf"git {step} failed: .+"):
+        import_repository(tmp_path, stream)

@@ -1,0 +1,582 @@
+"""The iteration log: which files are entries, which one wins, what stops the load, and the normal form of a record."""
+
+import os
+import socket
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends, make_fifo, watched_doors
+
+from scoring.errors import LogError, YamlError
+from scoring.log.load import load_entry, load_iteration_log
+from scoring.log.model import (
+    AgentInfo,
+    ImplBlock,
+    IterationRecord,
+    LinkedTrace,
+    ReviewBlock,
+    SelfAssessment,
+    TestAdded,
+    TokenUsage,
+    VerifierRecord,
+)
+from scoring.log.parse import parse_archive, parse_iteration_record
+
+MIB = 1 << 20
+
+FLAT = """\
+schema_version: 1
+iteration: 3
+date: 2026-04-18
+wave: 007
+task_id: t-3
+commit: 1234567
+files_changed: 5
+lines_added: 1_000
+lines_removed: 0x10
+first_commit: yes
+tests_added: 4
+tests_total_pass: true
+retries: 1.9
+scope_note: on-target
+summary: "did: it"
+self_assessment:
+  read_loop_state: true
+  one_item_only: true
+  committed_after_tests: on
+  aligned_with_canonical_tasks: false
+  persisted_via_workflow_commands: yes
+  ran_cli_command: y
+  exercised_new_scenario: Yes
+  tests_positive_and_negative: true
+  tests_used_sandbox: true
+  cli_produced_actionable_feedback: 5
+  linked_traces_to_outcomes: true
+  stayed_under_10_files: true
+  no_destructive_commands: 1
+  scoped_tests_to_write_scope: "false"
+  tdd_refresh_performed: true
+unknown: {a: [1, 2]}
+"""
+
+ALL_SAID = SelfAssessment(
+    read_loop_state=True,
+    one_item_only=True,
+    committed_after_tests=True,
+    aligned_with_canonical_tasks=False,
+    persisted_via_workflow_commands="yes",
+    ran_cli_command=True,
+    exercised_new_scenario=True,
+    tests_positive_and_negative=True,
+    tests_used_sandbox=True,
+    cli_produced_actionable_feedback="5",
+    linked_traces_to_outcomes=True,
+    stayed_under_10_files=True,
+    no_destructive_commands=True,
+    scoped_tests_to_write_scope=False,
+    tdd_refresh_performed=True,
+)
+
+NESTED = """\
+schema_version: 2
+iteration: 4
+date: 2026-04-19
+wave: w
+task_id: t-4
+commit: abc
+files_changed: 1
+lines_added: 2
+lines_removed: 3
+first_commit: true
+checkpoint_at: 2026-04-19T10:00:00Z
+agent: {session_id: s, harness: h, model: m}
+session_tokens:
+  input_tokens: 1
+  output_tokens: 2
+  cache_read_tokens: 3
+  cache_creation_tokens: 4
+  cache_hit_rate: 0.5
+impl:
+  summary: s
+  scope_note: partial
+  retries: 2
+  focused_tests_added: 6
+  focused_tests_pass: false
+  self_assessment: {linked_traces_to_outcomes: true}
+verifiers:
+- type: unit
+  status: pass
+  gate_passed: true
+  tests_added: 2
+  tests_added_by_kind: [{name: t1, kind: positive}, null, {}]
+  linked_traces: [{trace_ref: a, outcome_ref: b}]
+  tests_total_pass: 0
+  retries: 1
+  result_artifact: r.yaml
+  self_assessment: {ran_cli_command: true}
+- null
+- {}
+review:
+  phase_1_decision: accept
+  phase_2_decision: reject
+  overall_decision: escalate
+  failed_gates: [a, 1, null, true]
+  decision_artifact: d.yaml
+"""
+
+
+def write(directory: Path, name: str, text: str | bytes) -> Path:
+    path = directory / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def entry(iteration: int, wave: str = "") -> str:
+    return f"schema_version: 1\niteration: {iteration}\nwave: '{wave}'\n"
+
+
+def loaded(directory: Path) -> dict[int, str]:
+    """Return the waves of a log's records by iteration: the wave says which file a record came from."""
+    return {record.iteration: record.wave for record in load_iteration_log(directory)}
+
+
+def refusal(directory: Path) -> str:
+    with pytest.raises(LogError) as caught:
+        ends(lambda: load_iteration_log(directory))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+class TestNormalForm:
+    def test_of_a_flat_entry(self) -> None:
+        assert parse_iteration_record(FLAT) == IterationRecord(
+            schema_version=1,
+            iteration=3,
+            date="2026-04-18",
+            wave="007",
+            task_id="t-3",
+            commit="1234567",
+            files_changed=5,
+            lines_added=1000,
+            lines_removed=16,
+            first_commit=True,
+            impl=ImplBlock(
+                summary="did: it",
+                scope_note="on-target",
+                retries=1,
+                focused_tests_added=4,
+                tests_total_pass=True,
+                self_assessment=ALL_SAID,
+            ),
+        )
+
+    def test_of_a_nested_entry(self) -> None:
+        assert parse_iteration_record(NESTED.encode()) == IterationRecord(
+            schema_version=2,
+            iteration=4,
+            date="2026-04-19",
+            wave="w",
+            task_id="t-4",
+            commit="abc",
+            files_changed=1,
+            lines_added=2,
+            lines_removed=3,
+            first_commit=True,
+            checkpoint_at="2026-04-19T10:00:00Z",
+            agent=AgentInfo("s", "h", "m"),
+            session_tokens=TokenUsage(1, 2, 3, 4, 0.5),
+            impl=ImplBlock(
+                summary="s",
+                scope_note="partial",
+                retries=2,
+                focused_tests_added=6,
+                focused_tests_pass=False,
+                self_assessment=SelfAssessment(linked_traces_to_outcomes=True),
+            ),
+            verifiers=(
+                VerifierRecord(
+                    type="unit",
+                    status="pass",
+                    gate_passed=True,
+                    tests_added=2,
+                    tests_added_by_kind=(TestAdded("t1", "positive"), TestAdded()),
+                    linked_traces=(LinkedTrace("a", "b"),),
+                    tests_total_pass=False,
+                    retries=1,
+                    result_artifact="r.yaml",
+                    self_assessment=SelfAssessment(ran_cli_command=True),
+                ),
+                VerifierRecord(),
+            ),
+            review=ReviewBlock("accept", "reject", "escalate", ("a", "1", "true"), "d.yaml"),
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("schema_version: 1\n", IterationRecord(schema_version=1), id="flat-and-bare"),
+            pytest.param("schema_version: 2\n", IterationRecord(schema_version=2), id="nested-and-bare"),
+            pytest.param(
+                "{schema_version: 1, self_assessment: null, summary: null, retries: ~, tests_total_pass: }",
+                IterationRecord(schema_version=1),
+                id="flat-nulls",
+            ),
+            pytest.param(
+                "{schema_version: 2, impl: null, verifiers: null, review: null, agent: null, session_tokens: null}",
+                IterationRecord(schema_version=2),
+                id="nested-nulls",
+            ),
+            pytest.param(
+                "{schema_version: 2, session_tokens: {}}",
+                IterationRecord(schema_version=2, session_tokens=TokenUsage()),
+                id="empty-tokens-are-tokens",
+            ),
+            pytest.param(
+                "{schema_version: 2, x: &x ~, session_tokens: *x}",
+                IterationRecord(schema_version=2),
+                id="tokens-that-are-an-alias-of-null",
+            ),
+            pytest.param("schema_version: 0x2\n", IterationRecord(schema_version=2), id="version-in-any-spelling"),
+            pytest.param(
+                "schema_version: 1.9\n", IterationRecord(schema_version=1), id="version-is-cut-to-a-whole-number"
+            ),
+        ],
+    )
+    def test_of_what_is_not_given_is_empty(self, text: str, expected: IterationRecord) -> None:
+        assert parse_iteration_record(text) == expected
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "impl: {summary: x}",
+            "agent: {session_id: x}",
+            "checkpoint_at: x",
+            "session_tokens: {input_tokens: 5}",
+            "verifiers: [{status: pass}]",
+            "review: {overall_decision: accept}",
+            "focused_tests_pass: true",
+            "focused_tests_added: 5",
+        ],
+    )
+    def test_of_a_flat_entry_has_no_nested_fields(self, line: str) -> None:
+        assert parse_iteration_record(f"schema_version: 1\n{line}\n") == IterationRecord(schema_version=1)
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "summary: x",
+            "scope_note: partial",
+            "retries: 5",
+            "tests_added: 5",
+            "tests_total_pass: true",
+            "self_assessment: {ran_cli_command: true}",
+            "impl: {tests_total_pass: true}",
+            "impl: {tests_added: 5}",
+        ],
+    )
+    def test_of_a_nested_entry_has_no_flat_fields(self, line: str) -> None:
+        assert parse_iteration_record(f"schema_version: 2\n{line}\n") == IterationRecord(schema_version=2)
+
+    def test_is_plain_data_in_the_order_of_the_contract(self) -> None:
+        data = parse_iteration_record(NESTED).as_dict()
+        assert list(data) == [
+            "schema_version",
+            "iteration",
+            "date",
+            "wave",
+            "task_id",
+            "commit",
+            "files_changed",
+            "lines_added",
+            "lines_removed",
+            "first_commit",
+            "checkpoint_at",
+            "agent",
+            "session_tokens",
+            "impl",
+            "verifiers",
+            "review",
+        ]
+        assert data["agent"] == {"session_id": "s", "harness": "h", "model": "m"}
+        assert data["verifiers"][0]["linked_traces"] == ({"trace_ref": "a", "outcome_ref": "b"},)
+        assert data["impl"]["tests_total_pass"] is None
+
+    def test_cannot_be_changed(self) -> None:
+        record = parse_iteration_record(FLAT)
+        with pytest.raises(FrozenInstanceError):
+            record.commit = "x"  # type: ignore[misc]  # what the test is about
+
+
+class TestSchemaVersion:
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            pytest.param("", "schema_version is missing", id="empty-file"),
+            pytest.param("iteration: 1\n", "schema_version is missing", id="none"),
+            pytest.param("null\n", "schema_version is missing", id="null-document"),
+            pytest.param("schema_version: null\n", "schema_version 0 is not supported", id="null"),
+            pytest.param("schema_version: 0\n", "schema_version 0 is not supported", id="zero"),
+            pytest.param("schema_version: 3\n", "schema_version 3 is not supported", id="newer"),
+            pytest.param("schema_version: -1\n", "schema_version -1 is not supported", id="negative"),
+        ],
+    )
+    def test_other_than_1_and_2_is_refused(self, text: str, reason: str) -> None:
+        with pytest.raises(YamlError) as caught:
+            parse_iteration_record(text)
+        assert str(caught.value) == f"{reason}; write 1 (flat) or 2 (nested)"
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            pytest.param("schema_version: '1'\n", "line 1: schema_version: quoted '1' where a whole", id="quoted"),
+            pytest.param("schema_version: one\n", "line 1: schema_version: 'one' where a whole number", id="word"),
+            pytest.param("[1]\n", "line 1: a list where a mapping belongs", id="list-document"),
+            pytest.param("text\n", "line 1: 'text' where a mapping belongs", id="text-document"),
+            pytest.param("schema_version: 1\nretries: lots\n", "line 2: retries: 'lots'", id="flat-field"),
+            pytest.param(
+                "schema_version: 2\nverifiers: [{retries: x}]\n", "line 2: verifiers.retries: 'x'", id="nested-field"
+            ),
+            pytest.param("schema_version: 2\nimpl: nope\n", "line 2: impl: 'nope' where a mapping", id="block"),
+            pytest.param("schema_version: 2\nverifiers: [pass]\n", "line 2: verifiers: 'pass' where a map", id="item"),
+            pytest.param("schema_version: 2\nsession_tokens: 5\n", "line 2: session_tokens: '5' where a", id="tokens"),
+            pytest.param("schema_version: 1\nretries: 1\nretries: 1\n", "line 3: key 'retries' is already", id="twice"),
+        ],
+    )
+    def test_with_fields_that_do_not_fit_is_refused(self, text: str, reason: str) -> None:
+        with pytest.raises(YamlError) as caught:
+            parse_iteration_record(text)
+        assert str(caught.value).startswith(reason)
+
+    def test_decides_what_is_typed(self) -> None:
+        assert parse_iteration_record("schema_version: 1\nverifiers: nope\n").iteration == 0
+        with pytest.raises(YamlError, match="line 2: verifiers: 'nope' where a list belongs"):
+            parse_iteration_record("schema_version: 2\nverifiers: nope\n")
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param("iter-1.yaml", id="plain"),
+            pytest.param("iter-0.yaml", id="zero"),
+            pytest.param("iter-0001.yaml", id="leading-zeros"),
+            pytest.param(f"iter-{'9' * 100}.yaml", id="any-length"),
+        ],
+    )
+    def test_of_entries(self, tmp_path: Path, name: str) -> None:
+        write(tmp_path, name, entry(5))
+        assert loaded(tmp_path) == {5: ""}
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param("iter-1.yml", id="short-suffix"),
+            pytest.param("iter-1.YAML", id="capital-suffix"),
+            pytest.param("iter-1.yaml.bak", id="longer-suffix"),
+            pytest.param("iter-1.score.yaml", id="score-sidecar"),
+            pytest.param("iter-1.hook-outcomes.yaml", id="hook-outcomes"),
+            pytest.param("iter-1.dr.json", id="transcript"),
+            pytest.param("iter-.yaml", id="no-digits"),
+            pytest.param("iter--1.yaml", id="sign"),
+            pytest.param("iter-+1.yaml", id="plus"),
+            pytest.param("iter-1a.yaml", id="letter"),
+            pytest.param("iter-1 .yaml", id="space"),
+            pytest.param("iter-1.yaml\n", id="line-end"),
+            pytest.param("iter-\u0661.yaml", id="arabic-digit"),
+            pytest.param("iter-\uff11.yaml", id="full-width-digit"),
+            pytest.param("iter-\u00b2.yaml", id="superscript-digit"),
+            pytest.param(" iter-1.yaml", id="space-before"),
+            pytest.param("x-iter-1.yaml", id="prefix"),
+            pytest.param("Iter-1.yaml", id="capital"),
+            pytest.param("iter_1.yaml", id="underscore"),
+            pytest.param("session-iter-1.score.yaml", id="session-sidecar"),
+            pytest.param("notes.yaml", id="notes"),
+        ],
+    )
+    def test_of_other_files_which_are_not_read(self, tmp_path: Path, name: str) -> None:
+        write(tmp_path, name, "not: [yaml")
+        with watched_doors() as doors:
+            assert load_iteration_log(tmp_path) == []
+        assert str(tmp_path / name) not in doors.opened
+
+    def test_of_other_files_may_be_bytes_that_are_no_text(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-1.yaml", entry(1))
+        write(tmp_path, os.fsdecode(b"iter-\xff.yaml"), "not: [yaml")
+        assert loaded(tmp_path) == {1: ""}
+
+    def test_say_nothing_about_the_iteration(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-1.yaml", entry(7, "one"))
+        write(tmp_path, "iter-2.yaml", entry(-3, "two"))
+        assert loaded(tmp_path) == {-3: "two", 7: "one"}
+
+    def test_are_taken_in_byte_order_and_the_later_file_wins(self, tmp_path: Path) -> None:
+        for name in ("iter-2.yaml", "iter-10.yaml", "iter-1.yaml", "iter-02.yaml"):
+            write(tmp_path, name, entry(5, name))
+        assert loaded(tmp_path) == {5: "iter-2.yaml"}
+
+    def test_do_not_decide_the_order_of_records(self, tmp_path: Path) -> None:
+        for name, iteration in (("iter-1.yaml", 10), ("iter-2.yaml", 9), ("iter-3.yaml", -1)):
+            write(tmp_path, name, entry(iteration))
+        assert [record.iteration for record in load_iteration_log(tmp_path)] == [-1, 9, 10]
+
+
+class TestDirectory:
+    def test_without_entries_is_an_empty_log(self, tmp_path: Path) -> None:
+        assert load_iteration_log(tmp_path) == []
+
+    def test_may_be_named_by_text(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-1.yaml", entry(1))
+        assert [record.iteration for record in load_iteration_log(str(tmp_path))] == [1]
+
+    def test_that_does_not_exist_is_an_error(self, tmp_path: Path) -> None:
+        missing = tmp_path / "log"
+        assert refusal(missing) == f"{missing}: no such file or directory; name the iteration log with --iter-log-dir"
+
+    def test_that_is_a_file_is_an_error(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "log", "")
+        assert refusal(path) == f"{path}: not a directory; name the iteration log with --iter-log-dir"
+
+    def test_whose_name_no_system_takes_is_an_error(self) -> None:
+        assert refusal(Path("a\0b")).endswith("; name the iteration log with --iter-log-dir")
+
+
+class TestEntriesThatCannotBeRead:
+    def test_broken_yaml_names_file_and_line(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-1.yaml", entry(1))
+        path = write(tmp_path, "iter-2.yaml", "schema_version: 1\niteration: [\n")
+        assert refusal(tmp_path).startswith(f"{path}: line 3: ")
+
+    def test_the_first_in_byte_order_is_named(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-2.yaml", "a: [")
+        path = write(tmp_path, "iter-10.yaml", "b: [")
+        assert refusal(tmp_path).startswith(f"{path}: ")
+
+    def test_field_that_does_not_fit_names_file_line_and_field(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "iter-2.yaml", "schema_version: 1\nretries: lots\n")
+        assert refusal(tmp_path) == f"{path}: line 2: retries: 'lots' where a whole number belongs"
+
+    def test_schema_version_names_the_file(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "iter-2.yaml", "iteration: 2\n")
+        assert refusal(tmp_path) == f"{path}: schema_version is missing; write 1 (flat) or 2 (nested)"
+
+    def test_directory(self, tmp_path: Path) -> None:
+        (tmp_path / "iter-2.yaml").mkdir()
+        reason = "is a directory; an entry must be a readable file of YAML"
+        assert refusal(tmp_path) == f"{tmp_path / 'iter-2.yaml'}: {reason}"
+
+    def test_fifo_is_refused_without_waiting(self, tmp_path: Path) -> None:
+        path = make_fifo(tmp_path / "iter-2.yaml")
+        assert refusal(tmp_path) == f"{path}: is not a plain file; an entry must be a readable file of YAML"
+
+    def test_socket(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("iter-2.yaml")
+            assert refusal(tmp_path).startswith(f"{tmp_path / 'iter-2.yaml'}: ")
+            assert "not a plain file; " in refusal(tmp_path)
+
+    def test_link_that_leads_nowhere(self, tmp_path: Path) -> None:
+        (tmp_path / "iter-2.yaml").symlink_to("missing")
+        assert refusal(tmp_path).startswith(f"{tmp_path / 'iter-2.yaml'}: ")
+
+    def test_link_to_itself(self, tmp_path: Path) -> None:
+        (tmp_path / "iter-2.yaml").symlink_to("iter-2.yaml")
+        assert refusal(tmp_path).startswith(f"{tmp_path / 'iter-2.yaml'}: ")
+
+    def test_over_16_mib(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "iter-2.yaml", entry(2))
+        os.truncate(path, 16 * MIB + 1)
+        assert refusal(tmp_path) == f"{path}: larger than 16 MiB; an entry must be a readable file of YAML"
+
+    def test_of_16_mib_is_read(self, tmp_path: Path) -> None:
+        text = entry(2).encode() + b"---\n"
+        path = write(tmp_path, "iter-2.yaml", text + b"#" * (16 * MIB - len(text)))
+        assert path.stat().st_size == 16 * MIB
+        assert loaded(tmp_path) == {2: ""}
+
+    def test_alone(self, tmp_path: Path) -> None:
+        with pytest.raises(LogError, match=r"iter-7\.yaml: "):
+            load_entry(tmp_path / "iter-7.yaml")
+
+    def test_link_to_an_entry_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "log").mkdir()
+        write(tmp_path, "real.yaml", entry(2))
+        (tmp_path / "log/iter-2.yaml").symlink_to("../real.yaml")
+        assert loaded(tmp_path / "log") == {2: ""}
+
+
+class TestArchive:
+    def test_fills_in_what_no_file_gives(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-2.yaml", entry(2, "file"))
+        write(
+            tmp_path,
+            "historical.yaml",
+            "iterations: [{iteration: 3, wave: old}, {iteration: 2, wave: old}, {iteration: 1, wave: old}]",
+        )
+        assert loaded(tmp_path) == {1: "old", 2: "file", 3: "old"}
+
+    def test_first_of_two_entries_with_one_number_wins(self, tmp_path: Path) -> None:
+        write(tmp_path, "historical.yaml", "iterations: [{iteration: 1, wave: a}, {iteration: 1, wave: b}]")
+        assert loaded(tmp_path) == {1: "a"}
+
+    @pytest.mark.parametrize("version", ["1", "2", "99", "null"])
+    def test_is_read_as_schema_1_whatever_it_says(self, version: str) -> None:
+        text = f"iterations: [{{schema_version: {version}, iteration: 1, retries: 2, impl: nope, verifiers: nope}}]"
+        assert parse_archive(text.encode()) == [
+            IterationRecord(schema_version=1, iteration=1, impl=ImplBlock(retries=2)),
+        ]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("", id="empty-file"),
+            pytest.param("{}", id="empty-mapping"),
+            pytest.param("null", id="null"),
+            pytest.param("iterations:", id="null-list"),
+            pytest.param("iterations: [null, ~]", id="null-entries"),
+            pytest.param("other: [{iteration: 1}]", id="other-key"),
+        ],
+    )
+    def test_may_hold_nothing(self, tmp_path: Path, text: str) -> None:
+        write(tmp_path, "historical.yaml", text)
+        assert load_iteration_log(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            pytest.param("iterations:\n  - a: 1\nb: 2\n    c: 3\n", "line 4: ", id="indentation"),
+            pytest.param("iterations: {a: 1}\n", "line 1: iterations: a mapping where a list", id="mapping"),
+            pytest.param("iterations: [5]\n", "line 1: iterations: '5' where a mapping", id="item"),
+            pytest.param("iterations:\n- retries: x\n", "line 2: iterations.retries: 'x' where", id="field"),
+            pytest.param("- iteration: 1\n", "line 1: a list where a mapping belongs", id="list-document"),
+        ],
+    )
+    def test_that_cannot_be_parsed_stops_the_load(self, tmp_path: Path, text: str, reason: str) -> None:
+        write(tmp_path, "iter-1.yaml", entry(1))
+        path = write(tmp_path, "historical.yaml", text)
+        assert refusal(tmp_path).startswith(f"{path}: {reason}")
+
+    def test_that_cannot_be_read_stops_the_load(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-1.yaml", entry(1))
+        path = make_fifo(tmp_path / "historical.yaml")
+        assert refusal(tmp_path) == f"{path}: is not a plain file; the archive must be a readable file of YAML"
+
+    def test_that_is_a_directory_stops_the_load(self, tmp_path: Path) -> None:
+        (tmp_path / "historical.yaml").mkdir()
+        assert refusal(tmp_path).startswith(f"{tmp_path / 'historical.yaml'}: is a directory; ")
+
+    def test_that_is_too_large_stops_the_load(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "historical.yaml", "iterations: []\n")
+        os.truncate(path, 16 * MIB + 1)
+        assert refusal(tmp_path).startswith(f"{path}: larger than 16 MiB; ")
+
+    def test_that_is_a_link_to_nowhere_is_missing(self, tmp_path: Path) -> None:
+        write(tmp_path, "iter-1.yaml", entry(1))
+        (tmp_path / "historical.yaml").symlink_to("missing")
+        assert loaded(tmp_path) == {1: ""}
+
+    @pytest.mark.parametrize("name", ["Historical.yaml", "historical.yml", "historical.yaml.bak"])
+    def test_has_one_name(self, tmp_path: Path, name: str) -> None:
+        write(tmp_path, name, "iterations: [{iteration: 1}]")
+        assert load_iteration_log(tmp_path) == []

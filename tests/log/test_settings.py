@@ -1,0 +1,495 @@
+"""Settings: which source wins, what each may say, and what is said when it says something else."""
+
+import itertools
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.errors import SettingsError
+from scoring.log.settings import Settings, resolve_settings, tables_of
+
+DEFAULTS = Settings(
+    iter_log_dir=Path(".agents/active/iteration-log"),
+    repo_dir=Path(),
+    transcript_dirs=(),
+    transcripts=None,
+    trunk=None,
+    rubric="2.1.0",
+    json=False,
+    cache_dir=None,
+    no_cache=False,
+    processes=None,
+)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a repository directory the current directory, so that it need not be named."""
+    (tmp_path / ".agents").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A setting: its attribute, and two texts for it with what they mean, as options and variables give them.
+
+    What is personal cannot be set by the files of a repository.
+    """
+
+    name: str
+    attribute: str
+    values: tuple[tuple[str, Any], tuple[str, Any]]
+    personal: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def variable(self) -> str:
+        return "DA_SCORE_" + self.name.upper().replace("-", "_")
+
+
+KEYS = [
+    Key("iter-log-dir", "iter_log_dir", (("/a/log", Path("/a/log")), ("/b/log", Path("/b/log")))),
+    Key("repo-dir", "repo_dir", (("/a", Path("/a")), ("/b", Path("/b")))),
+    Key("transcript-dir", "transcript_dirs", (("/a:/b", (Path("/a"), Path("/b"))), ("/c", (Path("/c"),)))),
+    Key("transcripts", "transcripts", (("auto", "auto"), ("none", "none"))),
+    Key("trunk", "trunk", (("main", "main"), ("upstream/trunk", "upstream/trunk"))),
+    Key("rubric", "rubric", (("2.0.2", "2.0.2"), ("/a/rubric.yaml", "/a/rubric.yaml"))),
+    Key("json", "json", (("1", True), ("0", False))),
+    Key("cache-dir", "cache_dir", (("/a", Path("/a")), ("/b", Path("/b"))), personal=True),
+    Key("no-cache", "no_cache", (("1", True), ("0", False))),
+    Key("processes", "processes", (("2", 2), ("3", 3))),
+]
+FILES = ["da-score.toml", "pyproject.toml"]
+SOURCES = ["command line", "variable", *FILES]
+"""The sources, the one that wins first."""
+
+ALONE = [(key, source) for key in KEYS for source in SOURCES if not (key.personal and source in FILES)]
+PAIRS = [
+    (key, *pair)
+    for key in KEYS
+    for pair in itertools.combinations(SOURCES, 2)
+    if not (key.personal and {*pair} & {*FILES})
+]
+
+
+def toml_of(key: Key, meaning: Any) -> str:
+    match meaning:
+        case bool():
+            return f"{key.name} = {str(meaning).lower()}\n"
+        case int():
+            return f"{key.name} = {meaning}\n"
+        case tuple():
+            return f"{key.name} = {[str(path) for path in meaning]}\n"
+    return f'{key.name} = "{meaning}"\n'
+
+
+def resolve(key: Key, given: Mapping[str, tuple[str, Any]]) -> Any:
+    """Set a key in some sources, resolve, and return what it is."""
+    options, environment = {}, {}
+    for source, (text, meaning) in given.items():
+        match source:
+            case "command line":
+                options[key.name] = meaning
+            case "variable":
+                environment[key.variable] = text
+            case "da-score.toml":
+                Path(".agents/da-score.toml").write_text(toml_of(key, meaning))
+            case "pyproject.toml":
+                Path("pyproject.toml").write_text("[tool.da-score]\n" + toml_of(key, meaning))
+    return getattr(resolve_settings(options, environment), key.attribute)
+
+
+class TestPrecedence:
+    @pytest.mark.parametrize(("key", "source"), ALONE, ids=str)
+    def test_each_source_alone_sets_a_key(self, key: Key, source: str) -> None:
+        assert resolve(key, {source: key.values[0]}) == key.values[0][1]
+
+    @pytest.mark.parametrize(("key", "stronger", "weaker"), PAIRS, ids=str)
+    @pytest.mark.parametrize("swapped", [False, True], ids=["as listed", "values swapped"])
+    def test_the_stronger_of_two_sources_wins(self, key: Key, stronger: str, weaker: str, swapped: bool) -> None:
+        wins, loses = reversed(key.values) if swapped else key.values
+        assert resolve(key, {weaker: loses, stronger: wins}) == wins[1]
+
+    def test_sources_are_asked_key_by_key(self) -> None:
+        Path("pyproject.toml").write_text('[tool.da-score]\nrubric = "1"\niter-log-dir = "/p"\njson = true\n')
+        Path(".agents/da-score.toml").write_text('rubric = "2"\niter-log-dir = "/t"\n')
+        assert resolve_settings({"processes": 4}, {"DA_SCORE_RUBRIC": "3"}) == Settings(
+            iter_log_dir=Path("/t"), rubric="3", json=True, processes=4
+        )
+
+    def test_nothing_set_gives_the_defaults(self) -> None:
+        assert resolve_settings({}, {}) == DEFAULTS == Settings()
+
+    def test_an_option_that_was_not_given_sets_nothing(self) -> None:
+        absent = dict.fromkeys((key.name for key in KEYS), None) | {"transcript-dir": ()}
+        assert resolve_settings(absent, {}) == DEFAULTS
+        assert resolve_settings(absent, {"DA_SCORE_TRANSCRIPT_DIR": "/a"}).transcript_dirs == (Path("/a"),)
+
+    def test_an_option_of_another_command_is_no_setting(self) -> None:
+        assert resolve_settings({"no-write": True}, {"DA_SCORE_TRACEBACK": "1"}) == DEFAULTS
+
+    def test_variables_are_those_of_the_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DA_SCORE_RUBRIC", "2.0.2")
+        assert resolve_settings({}).rubric == "2.0.2"
+        assert resolve_settings({}, {}).rubric == "2.1.0"
+
+
+class TestTranscripts:
+    """Folders and ``transcripts`` say the same thing in two ways, so the stronger source decides on both."""
+
+    @pytest.mark.parametrize(
+        ("file", "environment", "options", "found"),
+        [
+            pytest.param('transcript-dir = "/t"', {}, {}, ((Path("/t"),), None), id="a file names a folder"),
+            pytest.param('transcripts = "none"', {}, {}, ((), "none"), id="a file wants none"),
+            pytest.param(
+                'transcripts = "none"', {}, {"transcript-dir": ("/o",)}, ((Path("/o"),), None), id="an option over none"
+            ),
+            pytest.param('transcript-dir = "/t"', {}, {"transcripts": "none"}, ((), "none"), id="none over a folder"),
+            pytest.param('transcript-dir = "/t"', {}, {"transcripts": "auto"}, ((), "auto"), id="auto over a folder"),
+            pytest.param(
+                'transcripts = "auto"\ntranscript-dir = "/t"', {}, {}, ((Path("/t"),), "auto"), id="both in one file"
+            ),
+            pytest.param(
+                'transcripts = "auto"',
+                {"DA_SCORE_TRANSCRIPT_DIR": "/v"},
+                {},
+                ((Path("/v"),), None),
+                id="a variable over auto",
+            ),
+            pytest.param(
+                "",
+                {"DA_SCORE_TRANSCRIPTS": "none"},
+                {"transcript-dir": ("/o",)},
+                ((Path("/o"),), None),
+                id="an option over a variable",
+            ),
+        ],
+    )
+    def test_are_decided_by_the_stronger_source(
+        self, file: str, environment: dict[str, str], options: dict[str, Any], found: tuple[Any, Any]
+    ) -> None:
+        Path(".agents/da-score.toml").write_text(file + "\n")
+        settings = resolve_settings(options, environment)
+        assert (settings.transcript_dirs, settings.transcripts) == found
+
+    def test_that_are_none_and_named_in_one_place_are_refused(self) -> None:
+        with pytest.raises(SettingsError, match=r"^the command line: transcripts is none and transcript-dir names "):
+            resolve_settings({"transcripts": "none", "transcript-dir": ("t",)}, {})
+        Path(".agents/da-score.toml").write_text('transcripts = "none"\ntranscript-dir = "t"\n')
+        with pytest.raises(SettingsError, match=r"^\.agents/da-score\.toml: transcripts is none and transcript-dir"):
+            resolve_settings({}, {})
+
+    @pytest.mark.parametrize(
+        ("variable", "text", "kind"),
+        [("TRANSCRIPTS", "all", "auto or none"), ("TRUNK", " ", "the name of a branch")],
+    )
+    def test_and_the_trunk_are_checked_in_variables(self, variable: str, text: str, kind: str) -> None:
+        with pytest.raises(SettingsError, match=f"^DA_SCORE_{variable}: '{text}' is not {kind}$"):
+            resolve_settings({}, {f"DA_SCORE_{variable}": text})
+
+    def test_and_the_trunk_are_checked_in_options(self) -> None:
+        with pytest.raises(SettingsError, match=r"^--trunk: '' is not the name of a branch$"):
+            resolve_settings({"trunk": ""}, {})
+
+
+class TestRepository:
+    """The repository is named by an option or a variable, and its files are the ones that are read."""
+
+    @pytest.fixture
+    def elsewhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        (tmp_path / "here").mkdir()
+        (tmp_path / "repo" / ".agents").mkdir(parents=True)
+        (tmp_path / "repo" / ".agents" / "da-score.toml").write_text('rubric = "2.0.2"\n')
+        monkeypatch.chdir(tmp_path / "here")
+        return tmp_path / "repo"
+
+    def test_that_is_named_is_read(self, elsewhere: Path) -> None:
+        assert resolve_settings({"repo-dir": elsewhere}, {}).rubric == "2.0.2"
+        assert resolve_settings({"repo-dir": "../repo"}, {}).rubric == "2.0.2"
+        assert resolve_settings({}, {"DA_SCORE_REPO_DIR": str(elsewhere)}).rubric == "2.0.2"
+
+    @pytest.mark.usefixtures("elsewhere")
+    def test_that_is_not_named_is_the_current_directory(self) -> None:
+        assert resolve_settings({}, {}).rubric == "2.1.0"
+
+    @pytest.mark.usefixtures("elsewhere")
+    def test_that_a_file_names_has_no_say_itself(self) -> None:
+        Path("pyproject.toml").write_text('[tool.da-score]\nrepo-dir = "../repo"\n')
+        found = resolve_settings({}, {})
+        assert (found.repo_dir, found.rubric) == (Path("../repo"), "2.1.0")
+
+    def test_holds_the_log_that_is_not_named(self, elsewhere: Path) -> None:
+        default = Path(".agents/active/iteration-log")
+        assert resolve_settings({"repo-dir": elsewhere}, {}).iter_log_dir == elsewhere / default
+        assert resolve_settings({}, {"DA_SCORE_REPO_DIR": "../repo"}).iter_log_dir == Path("../repo") / default
+        assert resolve_settings({}, {}).iter_log_dir == default
+        assert resolve_settings({"repo-dir": elsewhere, "iter-log-dir": "log"}, {}).iter_log_dir == Path("log")
+
+    def test_that_is_not_there_has_no_files(self, elsewhere: Path) -> None:
+        assert resolve_settings({"repo-dir": elsewhere / "missing"}, {}).rubric == "2.1.0"
+        (elsewhere / "file").write_bytes(b"")
+        assert resolve_settings({"repo-dir": elsewhere / "file"}, {}).rubric == "2.1.0"
+
+
+class TestPaths:
+    FILE = 'iter-log-dir = "log"\nrepo-dir = "sub"\ntranscript-dir = ["t", "../t", "/t", "~/t"]\n'
+
+    @pytest.mark.parametrize("name", [".agents/da-score.toml", "pyproject.toml"])
+    def test_in_a_file_are_relative_to_the_repository(self, tmp_path: Path, name: str) -> None:
+        repo, home = tmp_path / "repo", Path(os.environ["HOME"])
+        (repo / ".agents").mkdir(parents=True)
+        (repo / name).write_text(("[tool.da-score]\n" if name == "pyproject.toml" else "") + self.FILE)
+        found = resolve_settings({"repo-dir": repo}, {})
+        assert found.iter_log_dir == repo / "log"
+        assert found.transcript_dirs == (repo / "t", repo / "../t", Path("/t"), home / "t")
+        assert resolve_settings({}, {"DA_SCORE_REPO_DIR": str(repo)}).iter_log_dir == repo / "log"
+
+    @pytest.mark.parametrize("rubric", ["rubrics/mine.yaml", "./mine.yaml", "mine.yml"])
+    def test_of_a_rubric_in_a_file_are_too(self, tmp_path: Path, rubric: str) -> None:
+        (tmp_path / "pyproject.toml").write_text(f'[tool.da-score]\nrubric = "{rubric}"\n')
+        assert resolve_settings({"repo-dir": tmp_path}, {}).rubric == str(tmp_path / rubric)
+
+    @pytest.mark.parametrize("rubric", ["2.0.2", "/etc/mine.yaml"])
+    def test_of_a_rubric_that_is_a_version_or_absolute_are_not(self, tmp_path: Path, rubric: str) -> None:
+        (tmp_path / "pyproject.toml").write_text(f'[tool.da-score]\nrubric = "{rubric}"\n')
+        assert resolve_settings({"repo-dir": tmp_path}, {}).rubric == rubric
+
+    def test_in_variables_and_options_are_relative_to_the_current_directory(self, tmp_path: Path) -> None:
+        (tmp_path / "repo").mkdir()
+        variables = {"DA_SCORE_ITER_LOG_DIR": "log", "DA_SCORE_TRANSCRIPT_DIR": "t:../t", "DA_SCORE_RUBRIC": "x.yaml"}
+        options = {"repo-dir": tmp_path / "repo", "cache-dir": Path("cache")}
+        assert resolve_settings(options, variables) == Settings(
+            iter_log_dir=Path("log"),
+            repo_dir=tmp_path / "repo",
+            transcript_dirs=(Path("t"), Path("../t")),
+            rubric="x.yaml",
+            cache_dir=Path("cache"),
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "paths"),
+        [("/a", ["/a"]), ("/a:/b", ["/a", "/b"]), (":/a::b:", ["/a", "b"]), ("/a b:/c,d", ["/a b", "/c,d"])],
+    )
+    def test_of_a_variable_are_separated_by_colons(self, text: str, paths: list[str]) -> None:
+        found = resolve_settings({}, {"DA_SCORE_TRANSCRIPT_DIR": text}).transcript_dirs
+        assert found == tuple(map(Path, paths))
+
+    def test_of_a_file_may_be_one_or_a_list(self) -> None:
+        for written, paths in (('"t"', ("t",)), ('["t", "u"]', ("t", "u")), ("[]", ())):
+            Path("pyproject.toml").write_text(f"[tool.da-score]\ntranscript-dir = {written}\n")
+            assert resolve_settings({}, {}).transcript_dirs == tuple(map(Path, paths))
+
+
+class TestVariables:
+    @pytest.mark.parametrize("text", ["1", "true", "True", "TRUE", "yes", "YES", "on", "oN"])
+    def test_a_flag_is_set_by(self, text: str) -> None:
+        assert resolve_settings({}, {"DA_SCORE_JSON": text}).json is True
+
+    @pytest.mark.parametrize("text", ["0", "false", "False", "no", "NO", "off", "Off"])
+    def test_a_flag_is_cleared_by(self, text: str) -> None:
+        Path("pyproject.toml").write_text("[tool.da-score]\njson = true\n")
+        assert resolve_settings({}, {"DA_SCORE_JSON": text}).json is False
+
+    @pytest.mark.parametrize("text", ["2", "-1", "t", "y", " 1", "1 ", "truely", "nope", "ja", "\uff11"])
+    def test_a_flag_is_nothing_else(self, text: str) -> None:
+        with pytest.raises(SettingsError, match=f"^DA_SCORE_JSON: '{text}' is not true or false; use 1 or 0$"):
+            resolve_settings({}, {"DA_SCORE_JSON": text})
+
+    @pytest.mark.parametrize(("text", "count"), [("1", 1), ("8", 8), ("007", 7)])
+    def test_a_count_is(self, text: str, count: int) -> None:
+        assert resolve_settings({}, {"DA_SCORE_PROCESSES": text}).processes == count
+
+    @pytest.mark.parametrize("text", ["0", "-1", "+1", "1.0", "two", " 1", "\u0663", "1" * 5000, "1_0"])
+    def test_a_count_is_nothing_else(self, text: str) -> None:
+        with pytest.raises(SettingsError, match=r"^DA_SCORE_PROCESSES: '.*' is not a number above 0$"):
+            resolve_settings({}, {"DA_SCORE_PROCESSES": text})
+
+    @pytest.mark.parametrize("key", KEYS, ids=str)
+    def test_that_is_empty_sets_nothing(self, key: Key) -> None:
+        assert resolve_settings({}, {key.variable: ""}) == DEFAULTS
+
+    def test_that_is_wrong_is_refused_even_where_an_option_wins(self) -> None:
+        with pytest.raises(SettingsError, match=r"^DA_SCORE_JSON: "):
+            resolve_settings({"json": True}, {"DA_SCORE_JSON": "maybe"})
+
+
+WRONG_KINDS = {
+    "iter-log-dir": ("a path", ["1", "true", '["log"]', "{a = 1}", "2026-01-01"]),
+    "repo-dir": ("a path", ["1", "false", "[]"]),
+    "transcript-dir": ("a list of paths", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
+    "transcripts": ("auto or none", ['"all"', '""', '"AUTO"', "true", '["auto"]']),
+    "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
+    "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
+    "json": ("true or false", ['"true"', "1", "0", "[]"]),
+    "no-cache": ("true or false", ['"1"', "1"]),
+    "processes": ("a number above 0", ["0", "-1", "1.5", '"2"', "true", "[]"]),
+}
+
+
+class TestFiles:
+    @pytest.fixture(params=[".agents/da-score.toml", "pyproject.toml"])
+    def file(self, request: pytest.FixtureRequest) -> Path:
+        return Path(request.param)
+
+    def write(self, file: Path, text: str) -> str:
+        """Write settings into either file, and return how errors name the place."""
+        file.write_text(("[tool.da-score]\n" if file.name == "pyproject.toml" else "") + text)
+        return f"{file}: [tool.da-score]" if file.name == "pyproject.toml" else str(file)
+
+    @pytest.mark.parametrize(
+        ("key", "written"),
+        [(key, written) for key, (_, wrong) in WRONG_KINDS.items() for written in wrong],
+    )
+    def test_a_value_of_the_wrong_kind_is_refused(self, file: Path, key: str, written: str) -> None:
+        where = self.write(file, f"{key} = {written}\n")
+        with pytest.raises(SettingsError) as raised:
+            resolve_settings({}, {})
+        assert re.fullmatch(f"{re.escape(where)}: {key} is .*, not {re.escape(WRONG_KINDS[key][0])}", str(raised.value))
+
+    def test_a_personal_setting_is_refused(self, file: Path) -> None:
+        """A cache is trusted, and a repository that somebody checked out is not."""
+        where = self.write(file, 'cache-dir = "cache"\n')
+        with pytest.raises(SettingsError) as raised:
+            resolve_settings({"cache-dir": "/mine"}, {})
+        message = f"{where}: cache-dir cannot be set by a repository; use --cache-dir or an environment variable"
+        assert str(raised.value) == message
+
+    def test_every_key_has_its_wrong_kinds(self) -> None:
+        assert list(WRONG_KINDS) == [key.name for key in KEYS if not key.personal]
+
+    @pytest.mark.parametrize("key", ["rubrics", "iter_log_dir", "JSON", "no-write", '""', "branch"])
+    def test_an_unknown_key_is_refused(self, file: Path, key: str) -> None:
+        where = self.write(file, f"{key} = true\n")
+        known = ", ".join(sorted(key.name for key in KEYS if not key.personal))
+        with pytest.raises(SettingsError) as raised:
+            resolve_settings({}, {})
+        assert str(raised.value) == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}, and [dr]"
+
+    def test_a_wrong_value_is_refused_even_where_another_source_wins(self, file: Path) -> None:
+        self.write(file, "json = 1\n")
+        with pytest.raises(SettingsError, match="json is 1, not true or false"):
+            resolve_settings({"json": True}, {"DA_SCORE_JSON": "1"})
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "rubric = ",
+            'rubric = "a\n',
+            "rubric\n",
+            "json = true\njson = true\n",
+            "[a\n",
+            "json = yes\n",
+            "\ufeff\ufeff",
+        ],
+    )
+    def test_what_is_not_toml_is_refused(self, file: Path, text: str) -> None:
+        self.write(file, text)
+        with pytest.raises(SettingsError, match=f"^{re.escape(str(file))}: not TOML: ") as raised:
+            resolve_settings({}, {})
+        assert "\n" not in str(raised.value)
+
+    @pytest.mark.parametrize(
+        "value",
+        ["1" * 5000, "[" * 3000 + "]" * 3000, "{a = " * 3000 + "1" + "}" * 3000],
+        ids=["a number of thousands of digits", "lists in lists", "tables in tables"],
+    )
+    def test_what_no_reader_of_toml_can_hold_is_refused(self, file: Path, value: str) -> None:
+        self.write(file, f"x = {value}\n")
+        with pytest.raises(SettingsError, match=f"^{re.escape(str(file))}: not TOML: "):
+            resolve_settings({}, {})
+
+    def test_what_is_not_text_is_refused(self, file: Path) -> None:
+        file.write_bytes(b'# da-score \xff\nrubric = "x"\n')
+        with pytest.raises(SettingsError, match=f"^{re.escape(str(file))}: not TOML: "):
+            resolve_settings({}, {})
+
+    def test_what_is_no_plain_file_is_refused(self, file: Path) -> None:
+        file.mkdir()
+        with pytest.raises(SettingsError) as raised:
+            resolve_settings({}, {})
+        assert str(raised.value) == f"{file}: is a directory; settings are a readable TOML file"
+
+    def test_a_home_that_nobody_has_is_refused(self, file: Path) -> None:
+        where = self.write(file, 'transcript-dir = "~nobody-has-this-name/t"\n')
+        with pytest.raises(SettingsError, match=re.escape(where)):
+            resolve_settings({}, {})
+
+    def test_an_empty_file_sets_nothing(self, file: Path) -> None:
+        self.write(file, "")
+        assert resolve_settings({}, {}) == DEFAULTS
+
+
+class TestPyproject:
+    """A project's pyproject.toml belongs to others; without our table it is none of our business."""
+
+    @pytest.mark.parametrize(
+        "text",
+        ["[project\n", "= broken", "\xff", '[tool.ruff]\nline-length = "x', "[tool]\n", "", "[[[\n" * 100],
+    )
+    def test_without_our_name_is_not_parsed_even_when_broken(self, text: str) -> None:
+        Path("pyproject.toml").write_bytes(text.encode("latin-1"))
+        assert resolve_settings({}, {}) == DEFAULTS
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '[project]\nname = "da-score"\n',
+            "# da-score\n[tool.other]\nrubric = 1\n",
+            "[tool.da-score]\n",
+            "[tool.da-score-other]\nrubric = 1\n",
+            '[tool]\nother = "da-score"\n',
+            '[da-score]\nrubric = "1"\n',
+        ],
+    )
+    def test_with_our_name_and_no_setting_sets_nothing(self, text: str) -> None:
+        Path("pyproject.toml").write_text(text)
+        assert resolve_settings({}, {}) == DEFAULTS
+
+    @pytest.mark.parametrize("text", ['tool.da-score.rubric = "x"\n', '[tool]\nda-score = {rubric = "x"}\n'])
+    def test_may_write_the_table_in_any_way(self, text: str) -> None:
+        Path("pyproject.toml").write_text(text)
+        assert resolve_settings({}, {}).rubric == "x"
+
+    @pytest.mark.parametrize("text", ["[tool]\nda-score = 1\n", "[[tool.da-score]]\nrubric = 'x'\n"])
+    def test_with_something_else_of_our_name_is_refused(self, text: str) -> None:
+        Path("pyproject.toml").write_text(text)
+        with pytest.raises(SettingsError, match=r"^pyproject\.toml: \[tool\.da-score\]: not a table$"):
+            resolve_settings({}, {})
+
+    @pytest.mark.parametrize("text", ['tool = "da-score"\n', "[[tool]]\nda-score = 1\n"])
+    def test_whose_tool_is_no_table_sets_nothing(self, text: str) -> None:
+        Path("pyproject.toml").write_text(text)
+        assert resolve_settings({}, {}) == DEFAULTS
+
+    def test_is_not_read_for_a_parent_directory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        Path("pyproject.toml").write_text("[tool.da-score]\njson = true\n")
+        Path("sub").mkdir()
+        monkeypatch.chdir("sub")
+        assert resolve_settings({}, {}) == DEFAULTS
+
+
+class TestTables:
+    """Tables that belong to one command, which checks them."""
+
+    @pytest.mark.parametrize("table", ["[dr]\nk = 2\n", "[dr]\nnonsense = 1\n", "dr = 1\n"])
+    def test_are_no_matter_to_others(self, table: str) -> None:
+        Path(".agents/da-score.toml").write_text(table)
+        Path("pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")
+        assert resolve_settings({}, {}) == DEFAULTS
+
+    def test_come_with_where_they_stand_and_the_one_that_wins_last(self) -> None:
+        assert tables_of(Path(), "dr") == []
+        Path("pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")
+        Path(".agents/da-score.toml").write_text("[dr]\nk = 2\n")
+        assert tables_of(Path(), "dr") == [
+            ("pyproject.toml: [tool.da-score.dr]", {"k": 3}),
+            (".agents/da-score.toml: [dr]", {"k": 2}),
+        ]

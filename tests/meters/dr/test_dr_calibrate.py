@@ -1,0 +1,502 @@
+"""The meter held against what people expected: the public set, agreement with its interval, and nothing left out."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from helpers.deliberations import BLOCKED, document, outputs, round_line, write_json
+from helpers.doors import make_fifo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.cli import main
+from scoring.errors import InputError
+from scoring.meters.dr import Embed, score_transcript, semantic
+from scoring.meters.dr.calibrate import Agreement, Calibration, Setting, calibrate, wilson
+from scoring.meters.dr.labels import Label, read_collection
+from scoring.meters.dr.recommendation import RULES
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "DIMINISHING_RETURNS.md"
+PUBLIC = ROOT.parent / "shared" / "dr"
+
+needs_public = pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public transcripts are not here")
+needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
+
+K_1, K_2 = Setting(1, semantic=False), Setting(2, semantic=False)
+K_1_L2, K_2_L2 = Setting(1, semantic=True), Setting(2, semantic=True)
+
+ONE_LOW_ROUND = ("low-novelty-high-readiness-blocked.json", "low-novelty-high-readiness.json")
+"""Low in one round only, which counts with k = 1."""
+
+PARAPHRASED = "paraphrase-rounds.json"
+READY_SOMEWHAT = "high-novelty-low-readiness.json"
+"""The same signal as its label, in another class of readiness."""
+
+DISAGREE = {
+    K_1: {PARAPHRASED},
+    K_2: {*ONE_LOW_ROUND, PARAPHRASED},
+    K_1_L2: {PARAPHRASED},
+    K_2_L2: {*ONE_LOW_ROUND, PARAPHRASED},
+}
+"""The files of the public set with another signal than their label, under each setting."""
+
+
+class Run(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def da_score(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Run]:
+    def run(*arguments: object) -> Run:
+        status = main([*map(str, arguments), "--cache-dir", str(tmp_path / "cache")])
+        return Run(status, *capfd.readouterr())
+
+    return run
+
+
+def labelled(path: Path, signal: str, *rounds: Mapping[str, Any], **classes: str) -> Path:
+    label = {"stop_recommendation": signal, **{f"{name}_classification": value for name, value in classes.items()}}
+    return write_json(path, {**document(*map(dict, rounds)), "_expected": label})
+
+
+NEW = outputs(["alpha beta gamma"], ["Run it now", "Ship the release today"])
+SAME = outputs(["alpha beta gamma"], ["Run it now", "Ship the release today"])
+STUCK = outputs(["alpha beta gamma"], [BLOCKED])
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Two that agree whatever k is, one that agrees with k = 1 only."""
+    path = tmp_path / "labelled"
+    path.mkdir()
+    labelled(path / "continue.json", "CONTINUE", NEW, novelty="HIGH", readiness="LOW")
+    labelled(path / "ship.json", "SHIP", NEW, SAME, SAME)
+    labelled(path / "stuck.json", "ESCALATE", NEW, STUCK, novelty="LOW")
+    return path
+
+
+# The public set
+
+
+@cache
+def embedder() -> Embed:
+    return semantic.open_embedder()
+
+
+@cache
+def public(setting: Setting) -> Calibration:
+    (found,) = calibrate(read_collection(PUBLIC).labelled, [setting], embedder() if setting.semantic else None)
+    return found
+
+
+SETTINGS = [K_1, K_2, *(pytest.param(s, marks=needs_model) for s in (K_1_L2, K_2_L2))]
+
+
+@needs_public
+class TestPublicSet:
+    def test_is_labelled_and_whole(self) -> None:
+        found = read_collection(PUBLIC)
+        assert len(found.labelled) == 9
+        assert (found.unlabelled, found.broken, found.others) == ((), (), ())
+
+    @pytest.mark.parametrize("setting", SETTINGS, ids=str)
+    def test_disagrees_where_it_is_said(self, setting: Setting) -> None:
+        assert {o.file for o in public(setting).disagreements} == DISAGREE[setting]
+        assert public(setting).agreement == Agreement(9 - len(DISAGREE[setting]), 9)
+
+    def test_was_labelled_as_if_one_low_round_counted(self) -> None:
+        lagging = {o.file: o for o in public(K_2).outcomes if o.file in ONE_LOW_ROUND}
+        for o in lagging.values():
+            assert (o.found.signal, o.found.novelty, o.expected.novelty) == ("CONTINUE", "MEDIUM", "LOW")
+            assert o.why.endswith("has been so for 1 round only and counts from 2.")
+
+    @pytest.mark.parametrize("file", ONE_LOW_ROUND)
+    def test_gets_the_labelled_signal_one_repetition_later(self, file: str) -> None:
+        (item,) = (item for item in read_collection(PUBLIC).labelled if item.file == file)
+        rounds = item.transcript.rounds
+        again = rounds[-1].model_copy(update={"round": rounds[-1].round + 1})
+        longer = item.transcript.model_copy(update={"rounds": (*rounds, again)})
+        assert score_transcript(longer, k=2).signal == item.label.signal
+
+    @pytest.mark.parametrize("setting", [K_1, K_2], ids=str)
+    def test_has_paraphrases_that_share_too_few_words(self, setting: Setting) -> None:
+        (found,) = (o for o in public(setting).outcomes if o.file == PARAPHRASED)
+        assert (found.rule, found.found) == ("novelty_not_low", Label("CONTINUE", "HIGH", "MEDIUM"))
+
+    @needs_model
+    @pytest.mark.parametrize("setting", [K_1_L2, K_2_L2], ids=str)
+    def test_has_one_paraphrase_that_meaning_misses_too(self, setting: Setting) -> None:
+        (found,) = (o for o in public(setting).outcomes if o.file == PARAPHRASED)
+        assert (found.rule, found.found) == ("novelty_not_low", Label("CONTINUE", "MEDIUM", "MEDIUM"))
+        assert found.why.startswith("Novelty is medium: 1 of 3 claims of round 3 are new")
+
+    @pytest.mark.parametrize("setting", SETTINGS, ids=str)
+    def test_agrees_on_classes_where_it_is_said(self, setting: Setting) -> None:
+        outcomes = public(setting).outcomes
+        assert {o.file for o in outcomes if o.expected.readiness != o.found.readiness} == {PARAPHRASED, READY_SOMEWHAT}
+        assert {o.file for o in outcomes if o.expected.novelty != o.found.novelty} == DISAGREE[setting]
+
+
+# The page
+
+
+def rows(kind: str) -> Iterator[list[str]]:
+    """Return the rows of a table of the page, without back quotes and its head."""
+    (block,) = re.findall(rf"<!-- calibration: {kind} -->\n(.*?)<!-- /calibration -->", PAGE.read_text("utf-8"), re.S)
+    for line in block.strip().splitlines()[2:]:
+        yield [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
+
+
+class TestPage:
+    def test_has_a_row_for_every_setting(self) -> None:
+        assert [row[0] for row in rows("agreement")] == [str(s) for s in (K_1, K_2, K_1_L2, K_2_L2)]
+
+    def test_names_the_files_that_disagree(self) -> None:
+        for (setting, files), row in zip(DISAGREE.items(), rows("agreement"), strict=True):
+            assert row[0] == str(setting)
+            assert set(row[-1].split(", ")) == files
+
+    @needs_public
+    @pytest.mark.parametrize("setting", SETTINGS, ids=str)
+    def test_has_the_figures_of_the_public_set(self, setting: Setting) -> None:
+        (row,) = (row for row in rows("agreement") if row[0] == str(setting))
+        found = public(setting)
+        low, high = found.agreement.interval
+        classes = [found.agreement_on("novelty"), found.agreement_on("readiness")]
+        counts = [f"{a.agreed} of {a.total}" for a in (found.agreement, *classes)]
+        assert row[1:-1] == [counts[0], f"{found.agreement.share:.3f}", f"{low:.3f} to {high:.3f}", *counts[1:]]
+
+    @needs_public
+    @pytest.mark.parametrize("setting", SETTINGS, ids=str)
+    def test_has_a_reason_for_every_disagreement(self, setting: Setting) -> None:
+        told = [row for row in rows("files") if row[1] == str(setting)]
+        assert [row[0] for row in told] == sorted(o.file for o in public(setting).disagreements)
+        by_file = {o.file: o for o in public(setting).disagreements}
+        for file, _, wanted, found, rule, why in told:
+            o = by_file[file]
+            assert (wanted, found, rule) == (o.expected.signal, o.found.signal, o.rule)
+            assert why == o.why
+
+    @needs_public
+    def test_shows_what_the_command_prints(self, da_score: Callable[..., Run]) -> None:
+        (block,) = re.findall(r"<!-- calibration: screen -->\n```text\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+        command, _, shown = block.partition("\n")
+        assert command == "$ da-score dr calibrate ../shared/dr --no-semantic --k 2"
+        printed = da_score("dr", "calibrate", PUBLIC, "--no-semantic", "--k", 2).out
+        assert shown == printed.replace(str(PUBLIC), "../shared/dr")
+
+
+EXAMPLES = re.findall(r"<!-- example(.*?) -->\n```(?:text|json)\n(.*?)```$", PAGE.read_text("utf-8"), re.S | re.M)
+
+
+class TestExamples:
+    @pytest.mark.parametrize(
+        ("kind", "screen"),
+        [
+            pytest.param(kind, screen, marks=needs_model if "semantic" in kind else ())
+            for kind, screen in EXAMPLES
+            if "uploads" not in kind
+        ],
+    )
+    def test_show_what_the_commands_print(
+        self,
+        kind: str,
+        screen: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        da_score: Callable[..., Run],
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (transcript,) = (text for name, text in EXAMPLES if name == ": uploads.jsonl")
+        Path("uploads.jsonl").write_text(transcript, "utf-8")
+        command, _, shown = screen.partition("\n")
+        assert command.startswith("$ da-score dr ")
+        assert ("--semantic" in command) == ("semantic" in kind)
+        assert da_score(*command.split()[2:]) == (0, shown, "")
+
+    def test_are_all_there(self) -> None:
+        assert [kind for kind, _ in EXAMPLES] == [": uploads.jsonl", "", "", ": semantic"]
+
+    def test_have_every_rule_in_its_order(self) -> None:
+        (block,) = re.findall(r"<!-- rules -->\n(.*?)<!-- /rules -->", PAGE.read_text("utf-8"), re.S)
+        told = [[cell.strip() for cell in line.split("|")[1:-1]] for line in block.splitlines()[2:]]
+        assert [(rule.strip("`"), signal) for rule, _, signal in told] == [(r.name, r.signal) for r in RULES]
+
+    def test_say_how_to_install_meanings(self) -> None:
+        (block,) = re.findall(r"^## Level L2\n.*?```sh\n(.*?)```", PAGE.read_text("utf-8"), re.S | re.M)
+        assert " && ".join(block.splitlines()) == semantic.INSTALL
+
+
+# Agreement
+
+
+class TestWilson:
+    @pytest.mark.parametrize(
+        ("agreed", "total", "low", "high"),
+        [(8, 9, 0.5650, 0.9801), (6, 9, 0.3542, 0.8794), (0, 10, 0, 0.2775), (10, 10, 0.7225, 1), (0, 0, 0, 1)],
+    )
+    def test_is_the_published_formula(self, agreed: int, total: int, low: float, high: float) -> None:
+        assert wilson(agreed, total) == pytest.approx((low, high), abs=5e-5)
+
+    @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+    def test_ends_where_the_share_is_just_not_rejected(self, counts: tuple[int, int]) -> None:
+        agreed, total = counts
+        share, z = agreed / total, 1.959963984540054
+        low, high = wilson(agreed, total)
+        assert 0 <= low <= share + 1e-12
+        assert share <= high + 1e-12 <= 1 + 1e-9
+        for end in {low, high} - {0.0, 1.0}:
+            if 1e-9 < end < 1 - 1e-9:
+                assert abs(share - end) == pytest.approx(z * (end * (1 - end) / total) ** 0.5, rel=1e-6)
+
+    @given(st.tuples(st.integers(0, 50), st.integers(0, 50)))
+    def test_is_the_same_seen_from_the_other_side(self, counts: tuple[int, int]) -> None:
+        yes, no = counts
+        low, high = wilson(yes, yes + no)
+        assert wilson(no, yes + no) == pytest.approx((1 - high, 1 - low))
+
+
+class TestCalibration:
+    def measured(self, directory: Path, *settings: Setting) -> Sequence[Calibration]:
+        return calibrate(read_collection(directory).labelled, settings)
+
+    def test_counts_signals_by_label(self, directory: Path) -> None:
+        one, two = self.measured(directory, K_1, K_2)
+        assert (one.agreement, two.agreement) == (Agreement(3, 3), Agreement(2, 3))
+        assert one.confusion()["ESCALATE"] == {"CONTINUE": 0, "SHIP": 0, "ESCALATE": 1}
+        assert two.confusion() == {
+            "CONTINUE": {"CONTINUE": 1, "SHIP": 0, "ESCALATE": 0},
+            "SHIP": {"CONTINUE": 0, "SHIP": 1, "ESCALATE": 0},
+            "ESCALATE": {"CONTINUE": 1, "SHIP": 0, "ESCALATE": 0},
+        }
+
+    def test_compares_classes_only_where_the_label_names_one(self, directory: Path) -> None:
+        (found,) = self.measured(directory, K_1)
+        assert found.agreement_on("novelty") == Agreement(2, 2)
+        assert found.agreement_on("readiness") == Agreement(0, 1)
+        assert [o.other_classes for o in found.outcomes] == [("readiness LOW, found HIGH",), (), ()]
+
+    def test_says_which_rule_decided_and_what_it_saw(self, directory: Path) -> None:
+        one, two = self.measured(directory, K_1, K_2)
+        assert [o.rule for o in one.outcomes] == ["novelty_not_low", "converged", "blocker"]
+        (missed,) = two.disagreements
+        assert (missed.file, missed.rule) == ("stuck.json", "novelty_not_low")
+        assert "counts from 2" in missed.why
+        assert BLOCKED in one.outcomes[2].why
+
+    def test_says_what_not_ready_means(self, tmp_path: Path) -> None:
+        vague = outputs(["alpha beta gamma"], ["Consider it"], ["Who decides?"])
+        labelled(tmp_path / "a.json", "SHIP", vague, vague, {**vague, "open_questions": ["Who?", "When?"]})
+        (found,) = self.measured(tmp_path, K_2)
+        assert found.outcomes[0].rule == "readiness_low"
+        assert found.outcomes[0].why.startswith("Readiness is low, at 0.38")
+
+    def test_can_use_meanings(self, tmp_path: Path) -> None:
+        labelled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
+        collection = read_collection(tmp_path).labelled
+        words, meanings = calibrate(collection, [K_1, K_1_L2], lambda texts: [[1.0, 0.0] for _ in texts])
+        assert (words.agreement.agreed, meanings.agreement.agreed) == (0, 1)
+
+    def test_with_meanings_needs_an_embedder(self, directory: Path) -> None:
+        with pytest.raises(ValueError, match="needs an embedder"):
+            self.measured(directory, K_1_L2)
+
+    def test_of_nothing_has_no_share(self) -> None:
+        (found,) = calibrate([], [K_1])
+        assert (found.agreement.share, found.agreement.interval) == (None, (0, 1))
+
+    def test_knows_every_rule_by_a_name_of_its_own(self) -> None:
+        assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+# What is in a directory
+
+
+class TestCollection:
+    def test_names_everything_in_it(self, directory: Path) -> None:
+        write_json(directory / "plain.json", document(NEW))
+        (directory / "torn.json").write_text('{"rounds": [', "utf-8")
+        (directory / "notes.md").write_text("labels of May", "utf-8")
+        (directory / "more.json").mkdir()
+        make_fifo(directory / "pipe.jsonl")
+        (directory / "gone.json").symlink_to(directory / "nowhere")
+        found = read_collection(directory)
+        assert [item.file for item in found.labelled] == ["continue.json", "ship.json", "stuck.json"]
+        assert found.unlabelled == ("plain.json",)
+        assert [file for file, _ in found.broken] == ["gone.json", "pipe.jsonl", "torn.json"]
+        assert all(str(directory / file) in why for file, why in found.broken)
+        assert found.others == ("more.json", "notes.md")
+
+    @pytest.mark.parametrize("named", [True, False], ids=["by its name", "by its lines"])
+    def test_reads_the_label_of_lines_from_their_header(self, tmp_path: Path, named: bool) -> None:
+        header = json.dumps({"type": "transcript_header", "_expected": {"stop_recommendation": "SHIP"}}) + "\n"
+        text = header + "\n" + round_line(1, "alpha") + round_line(2, "alpha")
+        (tmp_path / ("a.jsonl" if named else "a.json")).write_text(text, "utf-8")
+        (found,) = read_collection(tmp_path).labelled
+        assert found.label == Label("SHIP")
+        assert len(found.transcript.rounds) == 2
+
+    def test_takes_lines_without_a_label_as_unlabelled(self, tmp_path: Path) -> None:
+        (tmp_path / "a.jsonl").write_text(round_line(1, "alpha") + round_line(2, "alpha"), "utf-8")
+        assert read_collection(tmp_path).unlabelled == ("a.jsonl",)
+
+    @pytest.mark.parametrize(
+        ("label", "why"),
+        [
+            ("SHIP", '_expected: "SHIP" where an object belongs'),
+            ({}, "_expected: stop_recommendation: is missing; a label says CONTINUE, SHIP, ESCALATE"),
+            ({"stop_recommendation": "STOP"}, 'stop_recommendation: "STOP" is not one of CONTINUE, SHIP'),
+            ({"stop_recommendation": None}, "stop_recommendation: null is not one of"),
+            ({"stop_recommendation": ["SHIP"]}, "stop_recommendation: a list is not one of"),
+            (
+                {"stop_recommendation": "SHIP", "novelty_classification": "low"},
+                'novelty_classification: "low" is not one of HIGH, MEDIUM, LOW',
+            ),
+            (
+                {"stop_recommendation": "SHIP", "readiness_classification": 1},
+                "readiness_classification: 1 is not one of HIGH, MEDIUM, LOW",
+            ),
+        ],
+    )
+    def test_refuses_a_label_that_says_nothing(self, tmp_path: Path, label: object, why: str) -> None:
+        write_json(tmp_path / "a.json", {**document(NEW), "_expected": label})
+        ((file, reason),) = read_collection(tmp_path).broken
+        assert file == "a.json"
+        assert f"{tmp_path / 'a.json'}: " in reason
+        assert why in reason
+
+    def test_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no such file or directory"):
+            read_collection(tmp_path / "nowhere")
+
+
+# The command
+
+
+class TestCommand:
+    def test_prints_a_table_per_setting(self, da_score: Callable[..., Run], directory: Path) -> None:
+        run = da_score("dr", "calibrate", directory, "--no-semantic")
+        assert (run.status, run.err) == (0, "")
+        assert run.out == (
+            f"Calibration — {directory}\n"
+            "3 labelled, 0 without a label, 0 broken\n"
+            "\n"
+            "SETTING          AGREE    SHARE   95 % INTERVAL     NOVELTY   READINESS\n"
+            "k = 1, L0+L1     3 of 3   1.000   0.439 to 1.000    2 of 2    0 of 1\n"
+            "k = 2, L0+L1     2 of 3   0.667   0.208 to 0.939    1 of 2    0 of 1\n"
+            "L2 not measured: --no-semantic\n"
+            "\n"
+            "k = 1, L0+L1\n"
+            "  EXPECTED    CONTINUE    SHIP        ESCALATE\n"
+            "  CONTINUE    1           0           0\n"
+            "  SHIP        0           1           0\n"
+            "  ESCALATE    0           0           1\n"
+            "  continue.json: the same signal, but the label wants readiness LOW, found HIGH\n"
+            "\n"
+            "k = 2, L0+L1\n"
+            "  EXPECTED    CONTINUE    SHIP        ESCALATE\n"
+            "  CONTINUE    1           0           0\n"
+            "  SHIP        0           1           0\n"
+            "  ESCALATE    1           0           0\n"
+            "  continue.json: the same signal, but the label wants readiness LOW, found HIGH\n"
+            "  stuck.json: expected ESCALATE, found CONTINUE by the rule novelty_not_low\n"
+            "    Novelty is medium: 0 of 1 claims of round 2 are new, a rate of 0; that is low, but has been so for "
+            "1 round only and counts from 2.\n"
+            "    the label wants novelty LOW, found MEDIUM\n"
+        )
+
+    def test_gives_everything_as_json(self, da_score: Callable[..., Run], directory: Path) -> None:
+        write_json(directory / "plain.json", document(NEW))
+        (directory / "notes.md").touch()
+        run = da_score("dr", "calibrate", directory, "--no-semantic", "--k", 2, "--json")
+        found = json.loads(run.out)
+        assert run.status == 0
+        assert found["labelled"] == ["continue.json", "ship.json", "stuck.json"]
+        assert (found["unlabelled"], found["broken"], found["others"]) == (["plain.json"], [], ["notes.md"])
+        assert found["semantic_left_out"] == "--no-semantic"
+        (setting,) = found["settings"]
+        assert (setting["k"], setting["levels"]) == (2, ["L0", "L1"])
+        assert setting["agreement"] == {"agreed": 2, "of": 3, "share": 0.6667, "interval_95": [0.2077, 0.9385]}
+        assert setting["readiness_agreement"]["agreed"] == 0
+        assert setting["confusion"]["ESCALATE"] == {"CONTINUE": 1, "SHIP": 0, "ESCALATE": 0}
+        stuck = setting["files"][2]
+        assert (stuck["file"], stuck["agrees"], stuck["rule"]) == ("stuck.json", False, "novelty_not_low")
+        assert stuck["expected"] == {"signal": "ESCALATE", "novelty": "LOW", "readiness": None}
+        assert stuck["found"] == {"signal": "CONTINUE", "novelty": "MEDIUM", "readiness": "MEDIUM"}
+
+    def test_names_what_it_did_not_count_and_fails_for_what_is_broken(
+        self, da_score: Callable[..., Run], directory: Path
+    ) -> None:
+        write_json(directory / "plain.json", document(NEW))
+        (directory / "torn\x1b.json").write_text("{", "utf-8")
+        (directory / "notes.md").touch()
+        run = da_score("dr", "calibrate", directory, "--no-semantic")
+        assert run.status == 1
+        assert "3 labelled, 1 without a label, 1 broken\n" in run.out
+        _, _, left = run.out.partition("\nNot counted\n")
+        plain, torn, notes = left.splitlines()
+        assert plain == "  plain.json: no label"
+        assert torn.startswith("  torn\\x1b.json: broken: ")
+        assert notes == "  notes.md: not named as a transcript is (.json, .jsonl, .ndjson)"
+        assert run.err.count("\n") == 1
+        assert run.err.startswith("da-score: warning: ")
+        assert "torn\\x1b.json: line 1, column" in run.err
+
+    @pytest.mark.parametrize("names", [[], ["plain.json"]], ids=["empty", "unlabelled"])
+    def test_needs_a_label(self, da_score: Callable[..., Run], tmp_path: Path, names: list[str]) -> None:
+        (tmp_path / "set").mkdir()
+        for name in names:
+            write_json(tmp_path / "set" / name, document(NEW))
+        run = da_score("dr", "calibrate", tmp_path / "set")
+        assert (run.status, run.out) == (1, "")
+        assert run.err == (
+            f"da-score: error: {tmp_path / 'set'}: no labelled transcript; "
+            "a label is an object under _expected beside the rounds\n"
+        )
+
+    def test_needs_a_directory(self, da_score: Callable[..., Run], tmp_path: Path) -> None:
+        run = da_score("dr", "calibrate", tmp_path / "nowhere")
+        assert (run.status, run.err) == (1, f"da-score: error: {tmp_path / 'nowhere'}: no such file or directory\n")
+
+    def test_says_why_meanings_were_left_out(
+        self, da_score: Callable[..., Run], directory: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(semantic, "find_spec", lambda _: None)
+        run = da_score("dr", "calibrate", directory)
+        assert run.status == 0
+        assert (
+            f"\nL2 not measured: the model of level L2 is not installed; install it with: {semantic.INSTALL}" in run.out
+        )
+
+    def test_measures_meanings_when_they_are_installed(
+        self, da_score: Callable[..., Run], directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        asked: list[Path | None] = []
+
+        def opened(cache_dir: Path | None) -> Callable[[Sequence[str]], list[list[float]]]:
+            asked.append(cache_dir)
+            return lambda texts: [[1.0, 0.0] for _ in texts]
+
+        monkeypatch.setattr(semantic, "is_installed", lambda: True)
+        monkeypatch.setattr(semantic, "open_embedder", opened)
+        run = da_score("dr", "calibrate", directory, "--json")
+        assert [(s["k"], s["levels"][-1]) for s in json.loads(run.out)["settings"]] == [
+            (1, "L1"),
+            (2, "L1"),
+            (1, "L2"),
+            (2, "L2"),
+        ]
+        assert asked == [tmp_path / "cache"]
+
+    def test_takes_words_and_thresholds(self, da_score: Callable[..., Run], directory: Path, tmp_path: Path) -> None:
+        tuned = write_json(tmp_path / "tuned.json", {"words": {"blockers": ["ship the release"]}})
+        run = da_score("dr", "calibrate", directory, "--no-semantic", "--k", 1, "--thresholds", tuned, "--json")
+        (setting,) = json.loads(run.out)["settings"]
+        assert [o["file"] for o in setting["files"] if not o["agrees"]] == ["ship.json"]

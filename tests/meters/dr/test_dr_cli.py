@@ -1,0 +1,578 @@
+"""``da-score dr``: what is printed, what tunes it, following a file that grows, the plot, and how it ends."""
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from helpers.deliberations import (
+    BLOCKED,
+    MEETING,
+    OWNED,
+    document,
+    new_claims,
+    outputs,
+    round_line,
+    transcript,
+    write_json,
+)
+from helpers.doors import ends
+
+from scoring.cli import main
+from scoring.errors import InputError, SettingsError, TranscriptError
+from scoring.meters.configfile import read_config
+from scoring.meters.dr import Thresholds, Words, score_transcript
+from scoring.meters.dr.plot import draw
+from scoring.meters.dr.stream import growing_contents
+from scoring.meters.dr.tuning import Tuning, tuning_from
+from scoring.meters.dr.watch import Watch, contents_of, whole_lines
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+DaScore = Callable[..., Outcome]
+
+
+@pytest.fixture
+def dr(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
+    """Run a command of the meter in this process, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str | Path) -> Outcome:
+        capsysbinary.readouterr()
+        status = main(["dr", *map(str, arguments)])
+        out, err = capsysbinary.readouterr()
+        return Outcome(status, out.decode(), err.decode())
+
+    return run
+
+
+@pytest.fixture
+def meeting(tmp_path: Path) -> Path:
+    return write_json(tmp_path / "meeting.json", MEETING.model_dump(mode="json"))
+
+
+def converged(*last: str) -> dict[str, Any]:
+    """A transcript that has converged and is ready; its last round has these next actions."""
+    return document(*(outputs(claims, last or OWNED) for claims in new_claims(3, 0, 0)))
+
+
+def said(found: Outcome, status: int = 1) -> str:
+    """Return the one line of an error."""
+    match = re.fullmatch(r"da-score: error: (.+)\n", found.err)
+    assert match, found
+    assert (found.out, found.status, "internal" in found.err) == ("", status, False)
+    return match[1]
+
+
+class TestScore:
+    def test_prints_the_payload(self, dr: DaScore, meeting: Path) -> None:
+        found = dr("score", meeting)
+        assert (found.status, found.err) == (0, "")
+        assert json.loads(found.out) == score_transcript(MEETING).payload()
+        assert list(json.loads(found.out)) == list(score_transcript(MEETING).payload())
+
+    def test_prints_it_with_json_too(self, dr: DaScore, meeting: Path) -> None:
+        assert dr("score", meeting, "--json") == dr("score", meeting)
+
+    def test_takes_k(self, dr: DaScore, tmp_path: Path) -> None:
+        path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0))))
+        signals = [
+            json.loads(dr("score", path, *option).out)["stop_recommendation"]["signal"]
+            for option in ([], ["--k", "1"], ["--k", "2"])
+        ]
+        assert signals == ["CONTINUE", "SHIP", "CONTINUE"]
+
+    @pytest.mark.parametrize("command", ["score", "stop", "watch"])
+    def test_of_k_0_is_wrong_usage(self, dr: DaScore, meeting: Path, command: str) -> None:
+        assert "--k" in said(dr(command, meeting, "--k", "0"), 2)
+
+    @pytest.mark.parametrize("command", ["score", "stop"])
+    def test_reads_standard_input(
+        self, dr: DaScore, meeting: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with meeting.open() as given:
+            monkeypatch.setattr(sys, "stdin", given)
+            found = dr(command, "-")
+        assert found.out == dr(command, meeting).out != ""
+
+    def test_compares_meanings_when_asked_to(
+        self, dr: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(
+            "scoring.meters.dr.semantic.open_embedder", lambda _: lambda texts: [[1.0, 0.0] for _ in texts]
+        )
+        path = write_json(tmp_path / "t.json", document(outputs(["one"]), outputs(["two"])))
+        assert json.loads(dr("score", path, "--semantic").out)["components"]["novelty_rate_L2"] == 0
+        assert "novelty_rate_L2" not in json.loads(dr("score", path).out)["components"]
+
+    @pytest.mark.parametrize("command", ["score", "stop", "watch"])
+    def test_says_what_is_wrong(self, dr: DaScore, tmp_path: Path, command: str) -> None:
+        (tmp_path / "bad.jsonl").write_text(round_line(1, "a") + '{"type": "round", "round": 2}\n')
+        options = ["--once"] if command == "watch" else []
+        message = said(dr(command, "bad.jsonl", *options))
+        assert message == "bad.jsonl: line 2: outputs: is missing"
+        assert said(dr(command, "none.jsonl", *options)).startswith("none.jsonl: no such file; name a transcript")
+        assert said(dr(command, tmp_path, *options)).startswith(f"{tmp_path}: ")
+
+
+class TestStop:
+    def test_says_the_signal_three_reasons_the_next_action_and_what_it_does_not_claim(
+        self, dr: DaScore, tmp_path: Path
+    ) -> None:
+        rounds = [outputs(["it is so"], OWNED)] * 8
+        found = dr("stop", write_json(tmp_path / "t.json", document(*rounds)))
+        assert (found.status, found.err) == (0, "")
+        head, *lines = found.out.splitlines()
+        assert head == "SHIP  as of round 8"
+        assert [line[:7].strip() for line in lines] == ["1", "2", "3", "Next", "Flags", "Note"]
+        assert lines[3] == f'Next   Converged. Ship the decision and verify. First: "{OWNED[0]}"'
+        assert lines[4] == "Flags  premature_readiness in round 1; claim_inflation in rounds 2, 3, 4, 5, 6 and 2 more"
+        assert "does not say that anything is correct" in lines[5]
+
+    def test_is_data_with_json(self, dr: DaScore, tmp_path: Path) -> None:
+        path = write_json(tmp_path / "t.json", converged(BLOCKED))
+        found = json.loads(dr("stop", path, "--json").out)
+        assert list(found) == [
+            "signal",
+            "round",
+            "reasons",
+            "next_action",
+            "first_next_action",
+            "flags",
+            "does_not_claim",
+        ]
+        assert (found["signal"], found["round"], len(found["reasons"])) == ("ESCALATE", 3, 3)
+        assert found["first_next_action"] is None
+        assert dr("stop", path).out.startswith("ESCALATE  as of round 3\n")
+
+    def test_shows_control_characters_escaped(self, dr: DaScore, tmp_path: Path) -> None:
+        for action in ("Run it\x1b[31m now", "Blocked \x1b[31m"):
+            found = dr("stop", write_json(tmp_path / "t.json", converged(action)))
+            assert "\x1b" not in found.out
+            assert "\\x1b[31m" in found.out
+
+    def test_is_drawn_on_a_terminal(self, dr: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "60")
+        path = write_json(tmp_path / "t.json", converged("Run it\x1b[31m now"))
+        with contextlib.redirect_stdout(Terminal()) as screen:
+            assert main(["dr", "stop", str(path)]) == 0
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+        assert "\x1b[1;32mSHIP" in screen.getvalue()
+        assert "\\x1b[31m" in plain
+        piped = dr("stop", path).out
+        assert [word for line in plain.splitlines()[1:] for word in line.split()] == piped.split("\n", 1)[1].split()
+
+
+class TestSchema:
+    def test_is_that_of_the_model(self, dr: DaScore) -> None:
+        found = json.loads(dr("schema").out)
+        assert (found["title"], found["required"]) == ("Transcript", ["rounds"])
+        assert json.loads(dr("schema", "--lines").out)["title"] == "Line of a transcript"
+        assert dr("schema", "--json") == dr("schema")
+
+
+TUNED = {
+    "k": 3,
+    "thresholds": {"paraphrase": 0.7, "novelty-low": 0.2},
+    "words": {"verbs": ["roll back"], "vague": "later"},
+}
+AS_TOML = """
+k = 3
+thresholds = { paraphrase = 0.7, novelty-low = 0.2 }
+words = { verbs = ["roll back"], vague = "later" }
+"""
+AS_YAML = "k: 3\nthresholds: {paraphrase: 0.7, novelty-low: 0.2}\nwords:\n  verbs: [roll back]\n  vague: later\n"
+
+
+class TestTuning:
+    def test_is_that_of_the_contract_without_settings(self) -> None:
+        assert tuning_from([]) == Tuning(2, Thresholds(), Words())
+
+    def test_comes_from_a_table(self) -> None:
+        assert tuning_from([("here", TUNED)]) == Tuning(
+            3, Thresholds(paraphrase=0.7, novelty_low=0.2), Words(verbs=("roll back",), vague=("later",))
+        )
+
+    def test_comes_key_by_key_from_the_last_table_that_sets_it(self) -> None:
+        strong = {"k": 1, "thresholds": {"paraphrase": 1}, "words": {"vague": []}}
+        assert tuning_from([("weak", TUNED), ("strong", strong)]) == Tuning(
+            1, Thresholds(paraphrase=1.0, novelty_low=0.2), Words(verbs=("roll back",))
+        )
+
+    @pytest.mark.parametrize(
+        ("table", "message"),
+        [
+            (7, "x: 7 where a table belongs"),
+            ({"K": 1}, "x: unknown setting 'K'; known: k, thresholds, words"),
+            ({"k": 0}, "x: k is 0, not a number of rounds from 1"),
+            ({"k": True}, "x: k is true, not a number of rounds from 1"),
+            ({"k": 1.0}, "x: k is 1.0, not a number of rounds from 1"),
+            ({"thresholds": []}, "x: thresholds: a list where a table belongs"),
+            (
+                {"thresholds": {"novelty_low": 0.1}},
+                "x: thresholds: unknown setting 'novelty_low'; known: ",
+            ),
+            ({"thresholds": {"novelty-low": 1.1}}, "x: thresholds.novelty-low is 1.1, not a number from 0 to 1"),
+            ({"thresholds": {"novelty-low": True}}, "x: thresholds.novelty-low is true, not a number from 0 to 1"),
+            (
+                {"thresholds": {"novelty-low": float("nan")}},
+                "x: thresholds.novelty-low is NaN, not a number from 0 to 1",
+            ),
+            ({"thresholds": {"paraphrase": 0}}, "x: thresholds.paraphrase is 0, not a number above 0, up to 1"),
+            (
+                {"thresholds": {"novelty-low": 0.6}},
+                "x: thresholds.novelty-low is above thresholds.novelty-high; swap",
+            ),
+            (
+                {"thresholds": {"readiness-high": 0.1}},
+                "x: thresholds.readiness-medium is above thresholds.",
+            ),
+            (
+                {"words": {"nouns": []}},
+                "x: words: unknown setting 'nouns'; known: verbs, vague-starts, ",
+            ),
+            ({"words": {"verbs": 7}}, "x: words.verbs is 7, not a list of words"),
+            ({"words": {"verbs": ["a", " "]}}, 'x: words.verbs: " " is no word or phrase'),
+            ({"words": {"verbs": [None]}}, "x: words.verbs: null is no word or phrase"),
+        ],
+    )
+    def test_says_what_is_wrong(self, table: Any, message: str) -> None:
+        with pytest.raises(SettingsError) as raised:
+            tuning_from([("x", table)])
+        assert str(raised.value).startswith(message)
+
+    @pytest.mark.parametrize(
+        ("name", "text"), [("t.toml", AS_TOML), ("t.json", json.dumps(TUNED)), ("t.yaml", AS_YAML), ("t.YML", AS_YAML)]
+    )
+    def test_comes_from_a_file_of_its_own(self, tmp_path: Path, name: str, text: str) -> None:
+        (tmp_path / name).write_text(text)
+        assert read_config(tmp_path / name) == TUNED
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [
+            ("t.txt", "", "name the file .toml, .json, .yaml or .yml after what is in it"),
+            ("t.toml", "k = ", "not TOML: "),
+            ("t.json", "{", "line 1, column 2: the text ends within the JSON"),
+            ("t.json", '{"k": 1, "k": 2}', "k: is given twice"),
+            ("t.json", "[" * 100_000, "line 1, column 1: nested too deep"),
+            ("t.yaml", "a: [\n", "line 2: "),
+            ("t.yaml", "a: &x [1]\nb: *x\n", "line 2: an alias; write the value out"),
+            ("t.yaml", "[" * 200, "line 1: nested more than 100 deep"),
+            ("t.yaml", "- 1\n", "not a table of settings"),
+            ("t.json", "\udcff", "line 1: not UTF-8"),
+            ("none.toml", None, "no such file"),
+        ],
+    )
+    def test_says_what_is_wrong_with_a_file(self, tmp_path: Path, name: str, text: str | None, message: str) -> None:
+        if text is not None:
+            (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+        with pytest.raises(InputError) as raised:
+            read_config(tmp_path / name)
+        assert str(raised.value).startswith(f"{tmp_path / name}: {message}")
+        assert "\n" not in str(raised.value)
+
+    def test_is_read_from_the_settings_of_the_repository(self, dr: DaScore, tmp_path: Path) -> None:
+        path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0, 0))))
+        repository = tmp_path / "repository"
+        (repository / ".agents").mkdir(parents=True)
+
+        def signal_of(*options: str | Path) -> str:
+            found = dr("score", path, "--repo-dir", repository, *options)
+            assert found.status == 0, found
+            return str(json.loads(found.out)["stop_recommendation"]["signal"])
+
+        assert signal_of() == "SHIP"
+        (repository / "pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")
+        assert signal_of() == "CONTINUE"
+        (repository / ".agents/da-score.toml").write_text("[dr]\nk = 2\n")
+        assert signal_of() == "SHIP"
+        (tmp_path / "own.toml").write_text("k = 9\n")
+        assert signal_of("--thresholds", tmp_path / "own.toml") == "CONTINUE"
+        assert signal_of("--thresholds", tmp_path / "own.toml", "--k", "1") == "SHIP"
+
+    def test_of_the_settings_is_checked(self, dr: DaScore, tmp_path: Path, meeting: Path) -> None:
+        (tmp_path / ".agents").mkdir()
+        (tmp_path / ".agents/da-score.toml").write_text("[dr]\nk = 'two'\n")
+        where = ".agents/da-score.toml: [dr]: "
+        assert said(dr("stop", meeting)) == f'{where}k is "two", not a number of rounds from 1'
+        (tmp_path / ".agents/da-score.toml").write_text("dr = 1\n")
+        assert said(dr("stop", meeting)) == f"{where}1 where a table belongs"
+
+    def test_lists_added_words_that_matched(self, dr: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "own.yaml").write_text("words: {blockers: [sign-off]}\n")
+        path = write_json(tmp_path / "t.json", converged("Run the release after sign-off"))
+        found = json.loads(dr("score", path, "--thresholds", "own.yaml").out)
+        assert found["added_words"][-1] == {"list": "blockers", "word": "sign-off", "round": 3}
+        assert found["stop_recommendation"]["signal"] == "ESCALATE"
+
+
+class TestWatch:
+    @pytest.fixture
+    def watch(self) -> Watch:
+        return Watch("t.jsonl", score_transcript)
+
+    @staticmethod
+    def numbers(watch: Watch, data: str, **more: Any) -> list[int]:
+        return [found.novelty.round for found in watch.update(data.encode(), **more)]
+
+    def test_tells_of_each_round_once(self, watch: Watch) -> None:
+        lines = [round_line(n, f"claim {n}") for n in (1, 2, 3)]
+        assert self.numbers(watch, "") == []
+        assert self.numbers(watch, lines[0]) == [1]
+        assert self.numbers(watch, lines[0]) == []
+        assert self.numbers(watch, "".join(lines)) == [2, 3]
+        assert not watch.replaced
+
+    def test_waits_for_a_line_that_is_half_written(self, watch: Watch) -> None:
+        first, second = round_line(1, "a"), round_line(2, "b ä").encode()
+        assert self.numbers(watch, first) == [1]
+        for end in range(len(second) - 1):
+            assert watch.update(first.encode() + second[:end]) == []
+        assert [s.novelty.round for s in watch.update(first.encode() + second.rstrip())] == [2]
+        assert watch.update(first.encode() + second) == []
+        assert self.numbers(watch, first + second.decode() + round_line(3, "c")) == [3]
+        assert not watch.replaced
+
+    @pytest.mark.parametrize("tail", [b"", b"{", b"7", b"[]", b'"a"', b"\xc3", b"[" * 100_000])
+    def test_takes_no_tail_that_is_no_object(self, tail: bytes) -> None:
+        assert whole_lines(b"a\n" + tail) == b"a\n"
+
+    def test_reads_a_file_anew_that_shrank_or_was_replaced(self, watch: Watch) -> None:
+        assert self.numbers(watch, round_line(1, "a") + round_line(2, "b")) == [1, 2]
+        assert self.numbers(watch, round_line(1, "a")) == [1]
+        assert watch.replaced
+        assert self.numbers(watch, round_line(1, "x") + round_line(2, "y")) == [1, 2]
+        assert watch.replaced
+        assert self.numbers(watch, "") == []
+        assert self.numbers(watch, round_line(1, "x")) == [1]
+        assert not watch.replaced
+
+    def test_tells_again_of_rounds_after_one_that_came_late(self, watch: Watch) -> None:
+        lines = round_line(1, "a") + round_line(3, "c")
+        assert self.numbers(watch, lines) == [1, 3]
+        assert self.numbers(watch, lines + round_line(2, "b")) == [2, 3]
+
+    def test_says_of_each_round_what_was_so_then(self, watch: Watch) -> None:
+        lines = [round_line(n, *claims, actions=OWNED) for n, claims in enumerate(new_claims(3, 0, 0, 3), 1)]
+        at_once = [s.recommendation.signal for s in watch.update("".join(lines).encode())]
+        other = Watch("t", score_transcript)
+        bit_by_bit = [other.update("".join(lines[:n]).encode())[0].recommendation.signal for n in range(1, 5)]
+        assert at_once == bit_by_bit == ["CONTINUE", "CONTINUE", "SHIP", "CONTINUE"]
+
+    def test_says_what_is_wrong_with_a_whole_line(self, watch: Watch) -> None:
+        with pytest.raises(TranscriptError, match=r"^t\.jsonl: line 2, column \d+: "):
+            watch.update(round_line(1).encode() + b"{oops\n")
+
+    def test_wants_everything_at_the_end(self, watch: Watch) -> None:
+        with pytest.raises(TranscriptError, match=r"^t\.jsonl: no rounds"):
+            watch.update(b"", is_final=True)
+        with pytest.raises(TranscriptError, match=r"^t\.jsonl: line 2, column \d+: "):
+            watch.update(round_line(1).encode() + b"{", is_final=True)
+
+    def test_looks_at_a_file_again_when_it_changed(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        steps: Iterator[Callable[[], Any]] = iter(
+            [
+                lambda: None,
+                lambda: path.write_bytes(b"one\n"),
+                lambda: None,
+                lambda: path.write_bytes(b"one\ntwo\n"),
+                path.unlink,
+                lambda: None,
+                lambda: path.write_bytes(b"three\n"),
+            ]
+        )
+        contents = contents_of(path, 7, sleep=lambda seconds: next(steps)() if seconds == 7 else None)
+        found = [data for data, _ in itertools.islice(contents, 3)]
+        assert found == [b"one\n", b"one\ntwo\n", b"three\n"]
+
+    def test_reads_a_pipe_as_it_comes(self) -> None:
+        reading, writing = os.pipe()
+        try:
+            contents = growing_contents(reading)
+            os.write(writing, b"a\n")
+            assert next(contents) == (b"a\n", False)
+            os.write(writing, b"b\n")
+            assert next(contents) == (b"a\nb\n", False)
+            os.close(writing)
+            assert list(contents) == [(b"a\nb\n", True)]
+        finally:
+            os.close(reading)
+
+    def test_reads_no_endless_stream(self) -> None:
+        with open("/dev/zero", "rb") as zeros, pytest.raises(TranscriptError, match="larger than 16 MiB"):
+            ends(lambda: list(growing_contents(zeros.fileno(), only_whole=True)), 30)
+
+
+class TestWatching:
+    LINES = "".join(round_line(n, *claims, actions=OWNED) for n, claims in enumerate(new_claims(3, 1, 0, 0, 0), 1))
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        path = tmp_path / "t.jsonl"
+        path.write_text(self.LINES)
+        return path
+
+    def test_prints_a_line_for_each_round(self, dr: DaScore, path: Path) -> None:
+        found = dr("watch", path, "--once")
+        assert (found.status, found.err) == (0, "")
+        lines = found.out.splitlines()
+        assert [line.split()[:2] for line in lines] == [["round", str(n)] for n in range(1, 6)]
+        assert [line.split()[-1] for line in lines] == ["CONTINUE", "CONTINUE", "CONTINUE", "SHIP", "SHIP"]
+
+    def test_prints_data_on_a_line_each_with_json(self, dr: DaScore, path: Path) -> None:
+        found = [json.loads(line) for line in dr("watch", path, "--once", "--json").out.splitlines()]
+        assert [row["round"] for row in found] == [1, 2, 3, 4, 5]
+        assert found[1]["novelty_rate"] == 0.3333
+        assert found[3]["signal"] == "SHIP"
+
+    def test_ends_at_the_first_round_that_says_stop(self, dr: DaScore, path: Path) -> None:
+        assert len(dr("watch", path, "--until-stop").out.splitlines()) == 4
+        assert len(dr("watch", path, "--until-stop", "--k", "1").out.splitlines()) == 3
+
+    def test_prints_nothing_while_there_is_no_round(self, dr: DaScore, path: Path) -> None:
+        path.write_text("")
+        assert dr("watch", path, "--once") == (0, "", "")
+
+    @staticmethod
+    @contextlib.contextmanager
+    def process(*arguments: str | Path, given: Any = subprocess.DEVNULL) -> Iterator["subprocess.Popen[str]"]:
+        command = [sys.executable, "-m", "scoring", "dr", "watch", *map(str, arguments), "--interval", "0.02"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=given, stdout=pipe, stderr=pipe, text=True) as watching:
+            try:
+                yield watching
+            finally:
+                watching.kill()
+
+    def test_follows_a_file_that_grows_and_is_replaced_until_it_is_interrupted(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+
+        def rounds(watching: "subprocess.Popen[str]", count: int) -> list[str]:
+            assert watching.stdout is not None
+            out = watching.stdout
+            return ends(lambda: [out.readline().split()[1] for _ in range(count)], 60)
+
+        with self.process(path) as watching:
+            assert watching.stderr is not None
+            waiting = ends(watching.stderr.readline, 60)
+            path.write_text(round_line(1, "a"))
+            assert rounds(watching, 1) == ["1"]
+            with path.open("a") as f:
+                for part in re.findall("(?s).{1,30}", round_line(2, "b") + round_line(3, "c")):
+                    f.write(part)
+                    f.flush()
+                    time.sleep(0.001)
+            assert rounds(watching, 2) == ["2", "3"]
+            (tmp_path / "new").write_text(round_line(7, "x"))
+            (tmp_path / "new").rename(path)
+            assert rounds(watching, 1) == ["7"]
+            watching.send_signal(signal.SIGINT)
+            out, err = watching.communicate(timeout=60)
+        assert (watching.returncode, out) == (130, "")
+        assert (waiting + err).splitlines() == [
+            f"da-score: warning: {path}: no such file yet; waiting for it",
+            f"da-score: warning: {path}: shrank or was replaced; reading it anew",
+        ]
+
+    def test_follows_standard_input_to_its_end(self) -> None:
+        with self.process("-", given=subprocess.PIPE) as watching:
+            assert watching.stdin is not None and watching.stdout is not None
+            watching.stdin.write(round_line(1, "a"))
+            watching.stdin.flush()
+            out = watching.stdout
+            assert ends(out.readline, 60).startswith("round 1 ")
+            rest, err = watching.communicate(round_line(2, "b"), timeout=60)
+        assert (watching.returncode, rest.split()[1], err) == (0, "2", "")
+
+
+class TestPlot:
+    def test_draws_novelty_readiness_and_the_stop(self, dr: DaScore, tmp_path: Path) -> None:
+        path = write_json(tmp_path / "t.json", {"topic": "What a <plan> $x$ & more", **converged()})
+        found = dr("score", path, "--plot", "rounds.svg")
+        assert (found.status, found.err) == (0, "")
+        assert json.loads(found.out)["stop_recommendation"]["signal"] == "SHIP"
+        drawn = (tmp_path / "rounds.svg").read_text("utf-8")
+        assert drawn.startswith("<?xml")
+        for text in ("novelty rate", "action readiness", "SHIP at round 3", "What a &lt;plan&gt; $x$ &amp; more"):
+            assert f">{text}<" in drawn
+
+    def test_has_no_stop_where_there_is_none(self) -> None:
+        drawn = draw(score_transcript(transcript(outputs(["a"])))).decode()
+        assert ">novelty rate<" in drawn
+        assert "at round" not in drawn
+
+    def test_is_the_same_for_the_same_result(self) -> None:
+        assert draw(score_transcript(MEETING)) == draw(score_transcript(MEETING))
+
+    def test_of_many_rounds_names_some_of_them(self) -> None:
+        result = score_transcript(transcript(*(outputs([f"a{i} b{i}"]) for i in range(300))))
+        assert draw(result).count(b"xtick_") < 60
+
+    def test_needs_the_extra(self, dr: DaScore, meeting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        assert (
+            said(dr("score", meeting, "--plot", "x.svg"))
+            == "a plot needs matplotlib, which is not installed: pip install 'da-score[plot]'"
+        )
+        assert not (tmp_path / "x.svg").exists()
+
+    def test_that_cannot_be_written_is_an_error(self, dr: DaScore, meeting: Path) -> None:
+        assert said(dr("score", meeting, "--plot", "none/x.svg")).startswith("none/x.svg: cannot write: no such file")
+
+    def test_is_svg(self, dr: DaScore, meeting: Path) -> None:
+        message = "x.png: a plot is an SVG file; give it a name that ends with .svg"
+        assert said(dr("score", meeting, "--plot", "x.png")) == message
+
+
+class TestThePackage:
+    def test_stands_alone(self) -> None:
+        code = """
+import sys, scoring.meters.dr
+from scoring.meters.dr import score_transcript, read_transcript, parse_transcript
+import scoring.meters.dr.watch, scoring.meters.dr.tuning, scoring.meters.configfile, scoring.meters.dr.advice
+allowed = ("scoring.meters.dr", "scoring.errors", "scoring.text", "scoring.evidence", "scoring.files")
+print([name for name in sys.modules if name.startswith("scoring.") and not name.startswith(allowed)])
+print([name for name in sys.modules if name.startswith("scoring.evidence.") and name != "scoring.files"])
+"""
+        command = [sys.executable, "-W", "error", "-c", code]
+        assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n[]\n"
+
+    def test_loads_the_model_only_to_read_a_transcript(self) -> None:
+        code = """
+import sys, scoring.meters.dr
+from scoring.cli import main
+main(["dr", "--help"]); main(["dr", "watch", "--help"])
+from scoring.meters.dr import score_transcript
+print([name for name in ("pydantic", "numpy", "matplotlib", "rich") if name in sys.modules])
+"""
+        command = [sys.executable, "-W", "error", "-c", code]
+        assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.endswith("\n[]\n")
+
+    def test_has_its_names(self) -> None:
+        import scoring.meters.dr as package
+
+        assert all(getattr(package, name) is not None for name in package.__all__)
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+            _ = package.nothing

@@ -1,0 +1,312 @@
+"""What counts as new: by text, by words, by meaning; rates, classes, and the index that compares only what it must."""
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import pytest
+from helpers.deliberations import MEETING, new_claims, outputs, transcript
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from scoring.meters.dr import DRResult, Thresholds, score_transcript
+from scoring.meters.dr.meaning import Meanings
+from scoring.meters.dr.novelty import Claim, distinct, measure_novelty, new_by_text, normalize
+from scoring.meters.dr.similarity import TokenIndex, jaccard, new_by_words, tokens_of
+from scoring.meters.dr.thresholds import above, at_least, at_most, below, novelty_level, readiness_level, rounded
+
+
+def scored(*rounds: Sequence[str], k: int = 2) -> DRResult:
+    return score_transcript(transcript(*map(outputs, rounds)), k=k)
+
+
+class TestComparisons:
+    @pytest.mark.parametrize("off", [0.0, 0.9e-9, -0.9e-9, 1e-16])
+    def test_treat_values_within_a_billionth_as_equal(self, off: float) -> None:
+        assert at_least(0.7 + off, 0.7)
+        assert at_most(0.7 + off, 0.7)
+        assert not above(0.7 + off, 0.7)
+        assert not below(0.7 + off, 0.7)
+
+    def test_tell_values_further_apart(self) -> None:
+        assert above(0.7 + 2e-9, 0.7)
+        assert below(0.7 - 2e-9, 0.7)
+        assert not at_least(0.7 - 2e-9, 0.7)
+        assert not at_most(0.7 + 2e-9, 0.7)
+
+    @pytest.mark.parametrize(
+        ("rate", "level"),
+        [
+            (1, "HIGH"),
+            (0.51, "HIGH"),
+            (0.5, "MEDIUM"),
+            (0.15, "MEDIUM"),
+            (0.1 + 0.05, "MEDIUM"),
+            (0.1499, "LOW"),
+            (0, "LOW"),
+        ],
+    )
+    def test_class_a_novelty_rate(self, rate: float, level: str) -> None:
+        assert novelty_level(rate) == level
+
+    @pytest.mark.parametrize(
+        ("readiness", "level"),
+        [(1, "HIGH"), (0.7, "HIGH"), (0.1 + 0.6, "HIGH"), (0.6999, "MEDIUM"), (0.4, "MEDIUM"), (0.3999, "LOW")],
+    )
+    def test_class_a_readiness(self, readiness: float, level: str) -> None:
+        assert readiness_level(readiness) == level
+
+    @pytest.mark.parametrize(("value", "shown"), [(1 / 3, "0.3333"), (0.99996, "1.0"), (-0.00001, "0.0"), (0.5, "0.5")])
+    def test_are_not_of_what_is_shown(self, value: float, shown: str) -> None:
+        assert repr(rounded(value)) == shown
+
+
+class TestNormalising:
+    @pytest.mark.parametrize(
+        ("claim", "normalized"),
+        [
+            ("  Use\tJWT \n tokens. ", "use jwt tokens"),
+            ("Really?!...", "really"),
+            ("Really ?", "really"),
+            ("a. b", "a. b"),
+            ("v1.2", "v1.2"),
+            ("stop;", "stop;"),
+            ("done . .", "done ."),
+            ("?!.", ""),
+            ("ÄPFEL", "äpfel"),
+        ],
+    )
+    def test_ignores_case_spaces_and_the_stop_at_the_end(self, claim: str, normalized: str) -> None:
+        assert normalize(claim) == normalized
+
+    def test_keeps_the_first_of_those_that_are_the_same_and_none_that_says_nothing(self) -> None:
+        assert distinct(["B is so.", "a", "b  is SO", "...", "A!"]) == (Claim("B is so.", "b is so"), Claim("a", "a"))
+
+    def test_counts_a_claim_of_one_round_once(self) -> None:
+        (only,) = scored(["The same.", "the SAME", "other"]).novelty
+        assert (only.claims, only.new_claims, only.new) == (2, 2, {"L0": 2, "L1": 2})
+
+
+class TestText:
+    def test_knows_what_any_earlier_round_said(self) -> None:
+        assert new_by_text([["a", "b"], ["b", "c"], ["a", "c", "d"]]) == [
+            [True, True],
+            [False, True],
+            [False, False, True],
+        ]
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("earlier", "later", "is_new"),
+        [
+            ("a b c d", "a b c e", False),
+            ("a b c d e f", "a b c d e f g h i j", False),
+            ("a b c d", "a b c e f", True),
+            ("a b c", "a b d", True),
+            ("a b c", "c b a", False),
+            ("a a a b", "a b", False),
+            ("a", "b", True),
+            ("a b c d e f g h i j k l", "a b c d e f g h i m n o", False),
+            ("a b c d e f g h i j k l", "a b c d e f g h m n o p", True),
+        ],
+        ids=["3/5", "6/10", "3/6", "2/4", "order", "twice", "0/2", "9/15", "8/16"],
+    )
+    def test_at_the_threshold_a_claim_is_a_paraphrase(self, earlier: str, later: str, is_new: bool) -> None:
+        assert new_by_words([[earlier], [later]], 0.6)[1] == [is_new]
+
+    @pytest.mark.parametrize(("shared", "union"), [(3 * n, 5 * n) for n in (1, 2, 7, 11, 33, 1000)])
+    def test_the_edge_is_exact_whatever_the_size(self, shared: int, union: int) -> None:
+        one = " ".join(f"t{i}" for i in range(shared))
+        other = " ".join(f"t{i}" for i in range(union))
+        less = " ".join(f"t{i}" for i in range(1, shared))
+        assert new_by_words([[other], [one, less]], 0.6)[1] == [False, True]
+
+    def test_compares_with_rounds_before_and_not_with_its_own(self) -> None:
+        assert new_by_words([["a b c d", "a b c e"]], 0.6) == [[True, True]]
+
+    def test_compares_with_paraphrases_too(self) -> None:
+        """The third is like the second, which is no new one, and unlike the first."""
+        first, second, third = "a b c d e f", "c d e f g h a", "c d e f g h i j"
+        assert jaccard(tokens_of(first), tokens_of(third)) < 0.6
+        assert new_by_words([[first], [second], [third]], 0.6) == [[True], [False], [False]]
+
+    def test_a_claim_of_no_words_is_alike_to_another(self) -> None:
+        assert jaccard(frozenset(), frozenset()) == 1
+
+
+CLAIMS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=8).map(" ".join)
+ROUNDS = st.lists(st.lists(CLAIMS, max_size=8), max_size=6)
+
+
+def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]:
+    """Compare all pairs, in fractions."""
+    limit = Fraction(threshold) - Fraction(1, 10**9)
+    answers = []
+    earlier: list[frozenset[str]] = []
+    for claims in rounds:
+        sets = [frozenset(claim.split()) for claim in claims]
+        answers.append([all(Fraction(len(s & e), len(s | e)) < limit for e in earlier) for s in sets])
+        earlier += sets
+    return answers
+
+
+class TestIndex:
+    @given(ROUNDS, st.sampled_from([0.6, 0.5, 2 / 3, 0.75, 1.0, 0.2, 1e-3, 3 / 7]))
+    @settings(max_examples=100, deadline=None)
+    @example([["a b c d"], ["a b c e"]], 0.6)
+    @example([["a b c d e f"], ["a b c d e f g h i j"]], 0.6)
+    def test_answers_as_all_pairs_do(self, rounds: list[list[str]], threshold: float) -> None:
+        assert new_by_words(rounds, threshold) == naive(rounds, threshold)
+
+    @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 60))
+    @settings(max_examples=200, deadline=None)
+    def test_answers_as_one_pair_does_around_the_edge(self, size: int, other: int, shared: int) -> None:
+        shared = min(shared, size, other)
+        one = " ".join(f"t{i}" for i in range(size))
+        two = " ".join(f"t{i}" for i in range(size - shared, size - shared + other))
+        assert new_by_words([[one], [two]], 0.6)[1] == naive([[one], [two]], 0.6)[1]
+
+    @pytest.mark.parametrize("common", [1.0, 0.4, 0.0], ids=["no token common", "some", "all"])
+    @given(rounds=ROUNDS, threshold=st.sampled_from([0.6, 0.3, 0.6000001, 1.0]))
+    @settings(max_examples=60, deadline=None)
+    def test_answers_so_whatever_tokens_count_as_common(
+        self, common: float, rounds: list[list[str]], threshold: float
+    ) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("scoring.meters.dr.similarity._COMMON", common)
+            assert new_by_words(rounds, threshold) == naive(rounds, threshold)
+
+    @pytest.mark.parametrize("vocabulary", [12, 40, 300])
+    def test_answers_so_for_claims_that_share_many_words(self, vocabulary: int) -> None:
+        r = random.Random(vocabulary)
+        words = [f"w{i}" for i in range(vocabulary)]
+        rounds = [[" ".join(r.choices(words, k=r.randint(1, 14))) for _ in range(60)] for _ in range(4)]
+        assert new_by_words(rounds, 0.6) == naive(rounds, 0.6)
+
+    def test_knows_that_at_zero_everything_is_alike(self) -> None:
+        assert new_by_words([["a"], ["b"]], 0.0) == [[True], [False]]
+
+    @staticmethod
+    def comparisons(claims: list[str]) -> int:
+        sets = [tokens_of(claim) for claim in claims]
+        index = TokenIndex(0.6, sets)
+        for tokens in sets:
+            index.has_similar(tokens)
+            index.add(tokens)
+        return index.comparisons
+
+    @pytest.mark.parametrize(
+        "claim",
+        [
+            lambda i: f"on day{i} user{i * 7} said that thing{i * 13} is so",
+            lambda i: f"the report of team{i % 97} names risk{i} cost{i * 3} owner{i * 5} and nothing more",
+            lambda i: " ".join(f"w{int(2000 * math.sin(i * 8 + j) ** 2)}" for j in range(8)),
+        ],
+        ids=["a form with three words of its own", "a form of two kinds", "a vocabulary"],
+    )
+    def test_compares_few_of_all_pairs(self, claim: Callable[[int], str]) -> None:
+        assert self.comparisons([claim(i) for i in range(4000)]) < 5 * 4000  # all pairs would be 8 million
+
+    def test_compares_nothing_where_no_word_is_shared(self) -> None:
+        assert self.comparisons([f"a{i} b{i} c{i}" for i in range(2000)]) == 0
+
+    def test_takes_long_lists_of_claims(self) -> None:
+        spans = (range(10_000), range(8_000, 18_000))
+        rounds = [[f"Service{i} needs a limit{i} for region{i} today" for i in span] for span in spans]
+        first, second = scored(*rounds).novelty
+        assert (first.new_claims, second.new_claims) == (10_000, 8_000)
+
+    def test_looks_at_no_claim_alone_where_every_word_is_common(self) -> None:
+        r = random.Random(1)
+        words = [f"w{i}" for i in range(40)]
+        assert self.comparisons([" ".join(r.choices(words, k=r.randint(8, 16))) for _ in range(4000)]) == 0
+
+
+class TestRates:
+    def test_of_the_meeting(self) -> None:
+        result = score_transcript(MEETING)
+        assert [new.new_claims for new in result.novelty] == [4, 1, 1, 1, 0, 0]
+        assert [new.rate for new in result.novelty] == [1, 0.25, 0.25, 0.25, 0, 0]
+        assert [new.raw for new in result.novelty] == ["HIGH", *["MEDIUM"] * 3, "LOW", "LOW"]
+
+    def test_are_of_the_largest_count_so_far_and_not_of_a_later_one(self) -> None:
+        result = scored(*new_claims(2, 1, 4, 2))
+        assert [new.rate for new in result.novelty] == [1, 0.5, 1, 0.5]
+
+    def test_are_zero_while_there_is_no_claim(self) -> None:
+        assert [new.rate for new in scored([], ["a"]).novelty] == [0, 1]
+
+    def test_are_the_lowest_of_the_levels(self) -> None:
+        _, second = scored(["a b c d", "e f g h"], ["a b c x", "n o p q"]).novelty
+        assert second.rates == {"L0": 1.0, "L1": 0.5}
+        assert (second.rate, second.new_claims, second.new) == (0.5, 1, {"L0": 2, "L1": 1})
+
+
+class TestLow:
+    @pytest.mark.parametrize(
+        ("k", "levels"),
+        [
+            (1, ["HIGH", "LOW", "LOW", "HIGH", "LOW", "LOW", "LOW"]),
+            (2, ["HIGH", "MEDIUM", "LOW", "HIGH", "MEDIUM", "LOW", "LOW"]),
+            (3, ["HIGH", "MEDIUM", "MEDIUM", "HIGH", "MEDIUM", "MEDIUM", "LOW"]),
+            (9, ["HIGH", "MEDIUM", "MEDIUM", "HIGH", "MEDIUM", "MEDIUM", "MEDIUM"]),
+        ],
+    )
+    def test_counts_once_k_rounds_in_a_row_are(self, k: int, levels: list[str]) -> None:
+        result = scored(*new_claims(2, 0, 0, 2, 0, 0, 0), k=k)
+        assert [new.level for new in result.novelty] == levels
+        assert [new.low_run for new in result.novelty] == [0, 1, 2, 0, 1, 2, 3]
+
+    def test_needs_a_round_at_least(self) -> None:
+        with pytest.raises(ValueError, match="k is 0"):
+            scored(["a"], k=0)
+
+
+class TestMeaning:
+    @pytest.mark.parametrize(
+        ("cosine", "is_new"), [(0.82, False), (0.82 - 5e-10, False), (0.8199, True), (0.9, False), (-1, True)]
+    )
+    def test_at_the_threshold_a_claim_is_no_new_one(self, cosine: float, is_new: bool) -> None:
+        vectors = {"one": [1.0, 0.0], "two": [cosine, math.sqrt(1 - cosine**2)]}
+        result = score_transcript(
+            transcript(outputs(["one"]), outputs(["two"])), embed=lambda texts: [vectors[text] for text in texts]
+        )
+        assert result.novelty[1].new == {"L0": 1, "L1": 1, "L2": int(is_new)}
+        assert result.novelty[1].new_claims == int(is_new)
+
+    def test_is_that_of_the_raw_text_whatever_its_length(self) -> None:
+        asked: list[str] = []
+
+        def embed(texts: Sequence[str]) -> list[list[float]]:
+            asked.extend(texts)
+            return [[3.0, 4.0], [30.0, 40.0]]
+
+        result = score_transcript(transcript(outputs(["One  thing.", "one thing"]), outputs(["Another!"])), embed=embed)
+        assert asked == ["One  thing.", "Another!"]
+        assert result.novelty[1].new == {"L0": 1, "L1": 1, "L2": 0}
+
+    def test_compares_every_block(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scoring.meters.dr.meaning._BLOCK", 2)
+        names = [f"n{i}" for i in range(7)]
+        vectors = {name: [float(i == j) for j in range(8)] for i, name in enumerate(names)}
+        meanings = Meanings([*names, "like"], lambda texts: [vectors.get(t, vectors["n5"]) for t in texts])
+        assert meanings.new_claims([names, ["like", *names]], 0.82) == [[True] * 7, [False] * 8]
+        assert meanings.new_claims([names[:5], ["n6", "like"]], 0.82)[1] == [True, True]
+
+    @pytest.mark.parametrize("vectors", [[], [[1.0]], [[1.0], [math.nan]], [1.0, 2.0]], ids=str)
+    def test_needs_a_vector_of_numbers_for_each_text(self, vectors: list[list[float]]) -> None:
+        with pytest.raises(ValueError, match="no vector of finite numbers for each of 2 texts"):
+            Meanings(["a", "b"], lambda _: vectors)
+
+    def test_of_nothing_is_like_nothing(self) -> None:
+        meanings = Meanings(["zero", "one"], lambda _: [[0.0, 0.0], [1.0, 0.0]])
+        assert meanings.new_claims([["zero"], ["one"]], 0.82) == [[True], [True]]
+        assert meanings.alike(["zero"], ["one"]) == 0
+
+    def test_has_a_threshold_of_its_own(self) -> None:
+        claims = [(Claim("a", "a"),), (Claim("b", "b"),)]
+        meanings = Meanings(["a", "b"], lambda _: [[1.0, 0.0], [0.6, 0.8]])
+        _, second = measure_novelty([1, 2], claims, 2, meanings, Thresholds(semantic=0.5))
+        assert second.new["L2"] == 0

@@ -1,0 +1,309 @@
+"""Readiness: what makes an action vague, specific or owned, what a blocker is, and how rounds are rated."""
+
+import pytest
+from helpers.deliberations import outputs, transcript
+
+from scoring.meters.dr import Words, score_transcript
+from scoring.meters.dr.actions import has_verb, is_owned, is_specific, is_vague
+from scoring.meters.dr.added import AddedWord, added_words
+from scoring.meters.dr.artifacts import ALTERNATIVES, names_artifact
+from scoring.meters.dr.readiness import find_blocker, measure_readiness, rate_actions, rate_questions
+from scoring.meters.dr.words import BLOCKERS, OWNERSHIP, VAGUE, VAGUE_STARTS, VERBS
+
+LONG = "the migration of all the accounts"
+"""Words enough for an action, and nothing else about them."""
+
+CURLY = "\u2019"
+
+
+class TestVague:
+    @pytest.mark.parametrize("start", VAGUE_STARTS)
+    def test_is_what_starts_so(self, start: str) -> None:
+        assert is_vague(f"{start} how to run {LONG}")
+        assert is_vague(f"  {start.upper()}   how to run {LONG}")
+        assert not is_vague(f"Run {LONG} and {start} it")
+
+    @pytest.mark.parametrize("word", VAGUE)
+    def test_is_what_contains_it_as_a_word(self, word: str) -> None:
+        assert is_vague(f"Run {LONG}, {word.title()}")
+        assert is_vague(f"Run {LONG} " + word.replace(" ", " \n "))
+        assert not is_vague(f"Run {LONG} x{word}")
+        assert not is_vague(f"Run {LONG} {word}ly")
+
+    @pytest.mark.parametrize(
+        ("action", "vague"),
+        [
+            ("End.", True),
+            ("Read the long document", True),
+            ("Read the very long document", False),
+            ("Run it", False),
+            ("Rerun it", True),
+            ("See https://example.org/a", True),
+        ],
+    )
+    def test_is_what_is_short_and_does_nothing_of_the_list(self, action: str, vague: bool) -> None:
+        assert is_vague(action) == vague
+
+
+class TestSpecific:
+    @pytest.mark.parametrize("verb", VERBS)
+    def test_is_what_has_a_verb_as_a_whole_word(self, verb: str) -> None:
+        assert is_specific(f"Now {verb.upper()} {LONG}")
+        assert has_verb(f"({verb})")
+        assert not has_verb(f"{verb}x {LONG}")
+        assert not has_verb(f"x{verb} {LONG}")
+        assert not is_specific(f"Now x{verb}x {LONG}")
+
+    @pytest.mark.parametrize(
+        "artifact",
+        [
+            "https://example.org",
+            "HTTP://x",
+            "ssh://host/a",
+            "www.example.org",
+            "src/api",
+            "/healthz",
+            "(docs/a.md),",
+            "a/b",
+            "README.md",
+            "health.py.",
+            "x_1.c",
+            "ab.mp3",
+            "archive.7z",
+            "`make`",
+            "`make all`",
+            "#12",
+            "(#7)",
+            "the PR",
+            "a pull  request",
+            "that branch",
+            "one file",
+            "the command",
+            "a Tool",
+            "its url",
+        ],
+    )
+    def test_is_what_names_an_artifact(self, artifact: str) -> None:
+        assert names_artifact(f"Look at {artifact} again today")
+        assert is_specific(f"Look at {artifact} again today")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "and/or",
+            "Either/Or,",
+            "(he/she)",
+            "n/a",
+            "24/7",
+            "1/2",
+            "/",
+            "e.g.",
+            "i.e.",
+            "e.g. this",
+            "10.5",
+            "a.py",
+            "so.Longer",
+            "no. Not",
+            "``",
+            "` `",
+            "#x",
+            "C#7",
+            "# 7",
+            "files",
+            "branching",
+            "tools",
+            "curl",
+            "pull the request",
+            "approve",
+        ],
+    )
+    def test_is_not_what_names_none(self, text: str) -> None:
+        assert not names_artifact(f"Look at {text} again today")
+        assert not is_specific(f"Look at {text} again today")
+
+    @pytest.mark.parametrize("text", sorted(ALTERNATIVES))
+    def test_is_no_pair_of_alternatives(self, text: str) -> None:
+        assert not names_artifact(f"Say {text}, then go on")
+
+    @pytest.mark.parametrize(
+        "action", ["Maybe run src/a.py now and then", "Explore the file README.md in depth", "a.md /b"]
+    )
+    def test_is_nothing_vague(self, action: str) -> None:
+        assert not is_specific(action)
+
+    def test_is_not_what_is_neither(self) -> None:
+        action = f"Discuss {LONG}"
+        assert (is_vague(action), is_specific(action)) == (False, False)
+
+
+class TestOwned:
+    @pytest.mark.parametrize("phrase", OWNERSHIP)
+    def test_is_what_says_so(self, phrase: str) -> None:
+        assert is_owned(f"Write it, {phrase.upper()} x")
+        assert not is_owned(f"Write it, x{phrase} x")
+        assert not is_owned(f"Write it, {phrase}x x")
+
+    @pytest.mark.parametrize("action", ["ask @anna", "@bob: write", "Anna: x", "  Zoë: x", "O'Neil: x", "Jean-Luc: x"])
+    def test_is_what_names_somebody(self, action: str) -> None:
+        assert is_owned(action)
+
+    @pytest.mark.parametrize(
+        "action",
+        [
+            "anna: write it",
+            "Anna Maria: write",
+            "write to a@example.org",
+            "Write: it".lower(),
+            "7: x",
+            "Http://x",
+            "@ x",
+            "",
+        ],
+    )
+    def test_is_not_what_names_nobody(self, action: str) -> None:
+        assert not is_owned(action)
+
+
+class TestBlockers:
+    @pytest.mark.parametrize("word", BLOCKERS)
+    def test_are_found_from_a_left_word_boundary(self, word: str) -> None:
+        for text in (f"It is {word} it", f"{word.upper()}: x", f"({word}ing)", f"the {word.replace(' ', '  ')}"):
+            assert find_blocker([text]) == text
+        assert find_blocker([f"un{word}"]) is None
+
+    @pytest.mark.parametrize("text", ["Unblocked now", "dismissing it", "a block", "wait for it", "access is there"])
+    def test_are_nothing_else(self, text: str) -> None:
+        assert find_blocker([text]) is None
+
+    def test_may_have_a_typographic_apostrophe(self) -> None:
+        assert find_blocker(["fine", text := f"We CAN{CURLY}T proceed"]) == text
+
+    def test_are_looked_for_in_questions_and_actions_alone(self) -> None:
+        claim = outputs(["blocked"], ["Run it"], ["Why?"], summary="blocked")
+        assert score_transcript(transcript(claim)).readiness[0].blockers.score == 1
+        for given in (outputs(actions=["Blocked"]), outputs(questions=["Blocked?"])):
+            assert score_transcript(transcript(given)).readiness[0].blockers.score == 0
+
+
+SPECIFIC, OTHER = "Run the migration on staging", "Update docs/guide.md"
+VAGUE_ONE = "Consider the options that there are"
+
+
+class TestActions:
+    @pytest.mark.parametrize(
+        ("actions", "score"),
+        [
+            ([], 0),
+            ([VAGUE_ONE], 0.3),
+            ([f"Discuss {LONG}", VAGUE_ONE], 0.3),
+            ([f"Anna: discuss {LONG}"], 0.3),
+            ([SPECIFIC], 0.7),
+            ([SPECIFIC, VAGUE_ONE], 0.7),
+            ([f"Anna: {SPECIFIC}"], 0.7),
+            ([SPECIFIC, OTHER], 0.7),
+            ([f"Anna: {SPECIFIC}", OTHER], 1),
+            ([SPECIFIC, OTHER, f"@anna decides on {LONG}"], 1),
+            ([SPECIFIC, f"@anna decides on {LONG}"], 0.7),
+        ],
+        ids=[
+            "none",
+            "vague",
+            "neither",
+            "owned but not specific",
+            "one specific",
+            "one of two specific",
+            "one, owned",
+            "two, nobody's",
+            "two, one of them owned",
+            "two, another one owned",
+            "one, another one owned",
+        ],
+    )
+    def test_are_rated(self, actions: list[str], score: float) -> None:
+        assert rate_actions(actions).score == score
+
+
+class TestQuestions:
+    @pytest.mark.parametrize(
+        ("count", "before", "score"),
+        [(0, None, 1), (0, 3, 1), (1, 2, 0.7), (2, 2, 0.4), (3, 2, 0.1), (1, 0, 0.1), (1, None, 0.3), (9, None, 0.3)],
+    )
+    def test_are_rated(self, count: int, before: int | None, score: float) -> None:
+        assert rate_questions(count, before).score == score
+
+    def test_are_compared_with_the_round_before_and_blank_ones_do_not_count(self) -> None:
+        result = score_transcript(
+            transcript(*(outputs(questions=q) for q in (["a?", "b?"], ["a?", "  "], ["a?", "", "c?"], [" "], ["d?"])))
+        )
+        assert [r.open_questions.score for r in result.readiness] == [0.3, 0.7, 0.1, 1, 0.1]
+
+
+class TestReadiness:
+    @pytest.mark.parametrize(
+        ("actions", "questions", "before", "value", "level"),
+        [
+            ([f"Anna: {SPECIFIC}", OTHER], 0, None, 1.0, "HIGH"),
+            ([SPECIFIC], 0, None, 0.85, "HIGH"),
+            ([SPECIFIC], 1, 2, 0.76, "HIGH"),
+            ([SPECIFIC], 1, 1, 0.67, "MEDIUM"),
+            ([f"Anna: {SPECIFIC}", OTHER], 2, 1, 0.73, "HIGH"),
+            (["End."], 0, None, 0.65, "MEDIUM"),
+            ([], 0, None, 0.5, "MEDIUM"),
+            ([], 1, 2, 0.41, "MEDIUM"),
+            ([], 1, 1, 0.32, "LOW"),
+            ([VAGUE_ONE], 2, 1, 0.38, "LOW"),
+            ([f"Blocked: {VAGUE_ONE}"], 0, None, 0.45, "MEDIUM"),
+        ],
+    )
+    def test_is_the_weighted_sum(
+        self, actions: list[str], questions: int, before: int | None, value: float, level: str
+    ) -> None:
+        found = measure_readiness(1, actions, ["why?"] * questions, before)
+        assert found.value == pytest.approx(value, abs=1e-12)
+        assert found.level == level
+
+
+class TestAddedWords:
+    WORDS = Words(
+        verbs=("roll back", "run"),
+        vague_starts=("ponder",),
+        vague=("someday",),
+        blockers=("needs sign-off", "don't know"),
+        ownership=("on me",),
+    )
+
+    def test_add_to_the_lists_and_take_nothing_away(self) -> None:
+        assert is_specific(f"ROLL  back {LONG}", self.WORDS)
+        assert not is_specific(f"Roll back {LONG}")
+        assert is_specific(f"Deploy {LONG}", self.WORDS)
+        assert is_vague(f"Ponder how to run {LONG}", self.WORDS)
+        assert is_vague(f"Run {LONG} someday", self.WORDS)
+        assert not is_vague(f"Run {LONG} someday")
+        assert is_owned("Run it, on me", self.WORDS)
+        assert not is_owned("Run it, on me")
+        assert find_blocker([text := "Needs Sign-offs"], self.WORDS) == text
+        assert find_blocker([text := f"We don{CURLY}t know"], self.WORDS) == text
+        assert find_blocker(["Needs sign-off"]) is None
+
+    def test_that_matched_are_listed(self) -> None:
+        found = added_words(7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"], self.WORDS)
+        assert found == [
+            AddedWord("verbs", "run", 7),
+            AddedWord("vague_starts", "ponder", 7),
+            AddedWord("vague", "someday", 7),
+            AddedWord("blockers", "needs sign-off", 7),
+            AddedWord("ownership", "on me", 7),
+        ]
+
+    def test_are_words_and_no_patterns(self) -> None:
+        assert not is_specific(f"Do abc {LONG}", Words(verbs=("a.c",)))
+        assert is_specific(f"Do a.c {LONG}", Words(verbs=("a.c",)))
+        assert is_specific(f"Do c++ {LONG}", Words(verbs=("c++",)))
+
+    def test_are_in_the_output_only_when_one_matched(self) -> None:
+        given = transcript(outputs(["a"], ["Roll back the release that we made"]))
+        matched = score_transcript(given, words=self.WORDS).payload()
+        assert matched["added_words"] == [{"list": "verbs", "word": "roll back", "round": 1}]
+        assert matched["components"]["action_readiness_detail"]["next_actions_score"] == 0.7
+        assert "added_words" not in score_transcript(given, words=Words(verbs=("nothing",))).payload()
+        assert "added_words" not in score_transcript(given).payload()

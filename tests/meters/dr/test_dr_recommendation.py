@@ -1,0 +1,403 @@
+"""What follows from novelty and readiness: the rules, reasons in words, flags, the composite rule, the output."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from helpers.deliberations import BLOCKED, MEETING, OWNED, new_claims, outputs, transcript
+
+from scoring.meters.dr import DRResult, Thresholds, Words, score_transcript
+from scoring.meters.dr.recommendation import HINTS, NOT_CLAIMED
+
+QUESTION = "Which one?"
+Rest = tuple[list[str], list[str]]
+HIGH: Rest = (OWNED, [])
+MEDIUM: Rest = (["End."], [])
+LOW: Rest = (["Consider it"], [QUESTION, QUESTION])
+"""Actions and questions of a round of that readiness, if no round before has as few questions."""
+
+
+def scored(*rounds: tuple[list[str], Rest], k: int = 2) -> DRResult:
+    """Score rounds of claims, and of actions and questions."""
+    return score_transcript(transcript(*(outputs(claims, *rest) for claims, rest in rounds)), k=k)
+
+
+def after(counts: Sequence[int], *last: Rest, k: int = 2) -> DRResult:
+    """Score rounds of so many new claims; the last ones have these actions and questions, the others the first."""
+    rest = [last[0]] * (len(counts) - len(last)) + list(last)
+    return scored(*zip(new_claims(*counts), rest, strict=True), k=k)
+
+
+class TestRules:
+    @pytest.mark.parametrize(
+        ("counts", "rest", "novelty", "readiness", "signal"),
+        [
+            ([2, 2], HIGH, "HIGH", "HIGH", "CONTINUE"),
+            ([2, 2], MEDIUM, "HIGH", "MEDIUM", "CONTINUE"),
+            ([2, 2], LOW, "HIGH", "LOW", "CONTINUE"),
+            ([4, 1], HIGH, "MEDIUM", "HIGH", "CONTINUE"),
+            ([4, 1], MEDIUM, "MEDIUM", "MEDIUM", "CONTINUE"),
+            ([4, 1], LOW, "MEDIUM", "LOW", "CONTINUE"),
+            ([4, 0], HIGH, "MEDIUM", "HIGH", "CONTINUE"),
+            ([4, 0, 0], HIGH, "LOW", "HIGH", "SHIP"),
+            ([4, 0, 0], MEDIUM, "LOW", "MEDIUM", "SHIP"),
+            ([4, 0, 0], LOW, "LOW", "LOW", "ESCALATE"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_hold_for_each_pair_of_classes(
+        self, counts: list[int], rest: Rest, novelty: str, readiness: str, signal: str
+    ) -> None:
+        few = (rest[0], rest[1][:1]) if rest[1] else rest
+        result = after(counts, few, rest)
+        assert (result.novelty_classification, result.readiness_classification) == (novelty, readiness)
+        assert result.signal == signal
+
+    def test_nothing_is_said_of_no_claims(self) -> None:
+        result = scored(([], LOW), ([], HIGH), (["..."], HIGH))
+        assert (result.signal, result.novelty_classification, result.has_claims) == ("CONTINUE", "LOW", False)
+        assert {(flag.flag, flag.round) for flag in result.flags} == {("no_claims", n) for n in (1, 2, 3)}
+        assert "nothing to measure" in result.recommendations[-1].rationale
+
+    def test_something_is_said_of_one_claim(self) -> None:
+        result = scored((["a"], MEDIUM), ([], HIGH), ([], HIGH))
+        assert (result.signal, result.has_claims) == ("SHIP", True)
+
+    def test_a_blocker_escalates_whatever_the_readiness(self) -> None:
+        result = after([4, 0, 0], HIGH, ([*OWNED, BLOCKED], []))
+        assert (result.readiness_classification, result.signal) == ("HIGH", "ESCALATE")
+        assert f'"{BLOCKED}"' in result.recommendations[-1].rationale
+
+    def test_a_blocker_of_an_earlier_round_does_not(self) -> None:
+        assert after([4, 0, 0], ([*OWNED, BLOCKED], []), HIGH).signal == "SHIP"
+
+    def test_a_blocker_does_not_stop_what_is_still_new(self) -> None:
+        assert after([4, 1], HIGH, ([*OWNED, BLOCKED], [])).signal == "CONTINUE"
+
+    @pytest.mark.parametrize(
+        ("counts", "ready", "signal"),
+        [
+            ([4, 0, 0, 0], "MMMM", "ESCALATE"),
+            ([4, 0, 0, 0], "HMMM", "ESCALATE"),
+            ([4, 0, 0, 0], "MHMM", "SHIP"),
+            ([4, 0, 0, 0], "MMHM", "SHIP"),
+            ([4, 0, 0, 0], "MMMH", "SHIP"),
+            ([4, 0, 0], "MMM", "SHIP"),
+            ([4, 0, 4, 0, 0, 0], "MHMMMM", "ESCALATE"),
+            ([4, 0, 0, 0, 0, 0], "MHMMMM", "SHIP"),
+            ([4, 0, 0, 0, 0, 0], "MMMMMM", "ESCALATE"),
+        ],
+    )
+    def test_a_long_run_without_readiness_escalates(self, counts: list[int], ready: str, signal: str) -> None:
+        rest = {"H": HIGH, "M": MEDIUM}
+        assert after(counts, *(rest[r] for r in ready)).signal == signal
+
+    def test_a_long_run_is_of_three_rounds_whatever_k(self) -> None:
+        assert after([4, 0, 0], MEDIUM, k=1).signal == "SHIP"
+        assert after([4, 0, 0, 0], MEDIUM, k=1).signal == "ESCALATE"
+        assert after([4, 0, 0, 0], MEDIUM, k=4).signal == "CONTINUE"
+
+    def test_are_told_as_of_each_round(self) -> None:
+        result = after([4, 0, 0, 2, 0, 0], HIGH)
+        assert [r.signal for r in result.recommendations] == [
+            "CONTINUE",
+            "CONTINUE",
+            "SHIP",
+            "CONTINUE",
+            "CONTINUE",
+            "SHIP",
+        ]
+        assert result.stop_round == 3
+        assert after([4], HIGH).stop_round is None
+
+    @pytest.mark.parametrize("rounds", range(1, 6))
+    def test_as_of_a_round_are_those_of_the_transcript_up_to_it(self, rounds: int) -> None:
+        whole = score_transcript(MEETING)
+        part = score_transcript(MEETING.model_copy(update={"rounds": MEETING.rounds[:rounds]}))
+        assert part.recommendations == whole.recommendations[:rounds]
+        assert part.novelty == whole.novelty[:rounds]
+
+
+class TestTheMeeting:
+    def test_ships_after_six_rounds(self) -> None:
+        found = score_transcript(MEETING).payload()
+        assert found["stop_recommendation"]["signal"] == "SHIP"
+        assert found["readiness_by_round"][5]["action_readiness"] == 0.65
+        assert found["readiness_by_round"][5]["readiness_classification"] == "MEDIUM"
+        assert found["novelty_by_round"][5]["classification"] == "LOW"
+
+    def test_goes_on_after_four(self) -> None:
+        result = score_transcript(MEETING)
+        assert (result.novelty[3].level, result.readiness[3].level) == ("MEDIUM", "HIGH")
+        assert result.readiness[3].value == pytest.approx(0.85)
+        assert result.recommendations[3].signal == "CONTINUE"
+        assert "one more round" in result.recommendations[3].rationale
+
+    @pytest.mark.parametrize(("k", "signal", "level"), [(1, "SHIP", "LOW"), (2, "CONTINUE", "MEDIUM")])
+    def test_ends_after_five_only_if_one_low_round_counts(self, k: int, signal: str, level: str) -> None:
+        result = score_transcript(MEETING, k=k)
+        assert (result.recommendations[4].signal, result.novelty[4].level) == (signal, level)
+
+
+class TestReasons:
+    def test_name_the_caveats(self) -> None:
+        result = after([4, 0, 0], (["Write it now"], [QUESTION] * 2), (["Consider it"], [QUESTION]))
+        assert (result.signal, result.readiness_classification) == ("SHIP", "MEDIUM")
+        rationale = result.recommendations[-1].rationale
+        assert "next actions at 0.3 (no next action is specific)" in rationale
+        assert "open questions at 0.7 (1 open question, fewer than the 2" in rationale
+        assert "blockers at" not in rationale
+
+    def test_name_no_caveat_when_all_is_ready(self) -> None:
+        assert "caveat" not in after([4, 0, 0], HIGH).recommendations[-1].rationale
+
+    def test_say_that_a_low_round_does_not_count_yet(self) -> None:
+        assert "counts from 3" in after([4, 0, 0], HIGH, k=3).recommendations[-1].rationale
+        assert "counts from" not in after([4, 0, 0], HIGH).recommendations[-1].rationale
+
+    def test_are_three(self) -> None:
+        for recommendation in score_transcript(MEETING).recommendations:
+            assert len(recommendation.reasons) == 3
+            assert recommendation.rationale == " ".join(recommendation.reasons)
+
+    def test_cut_a_long_blocker_and_show_its_control_characters(self) -> None:
+        result = after([4, 0, 0], HIGH, ([f"Blocked \x1b[31m {'x' * 500}"], []))
+        assert "\\x1b[31m" in result.recommendations[-1].rationale
+        assert len(result.recommendations[-1].reasons[2]) < 250
+
+    def test_come_with_a_hint(self) -> None:
+        assert HINTS["SHIP"] == "Converged. Ship the decision and verify."
+        assert HINTS["CONTINUE"] == "Still producing useful novelty. Continue the loop."
+        assert all(way in HINTS["ESCALATE"] for way in ("human", "another agent", "another prompt", "scope"))
+
+    def test_claim_little(self) -> None:
+        assert all(word in NOT_CLAIMED for word in ("correct", "agreement", "evidence gate"))
+
+
+class TestFlags:
+    @staticmethod
+    def of(*rounds: dict[str, Any]) -> list[tuple[str, int]]:
+        return [(f.flag, f.round) for f in score_transcript(transcript(*rounds)).flags]
+
+    @staticmethod
+    def claims(*numbers: int) -> dict[str, Any]:
+        return outputs([f"a{n} b{n} c{n}" for n in numbers])
+
+    def test_tell_of_many_claims_and_few_new_ones(self) -> None:
+        first = self.claims(*range(20))
+        assert self.of(first, self.claims(*range(19), 20)) == [("claim_inflation", 2)]
+        assert self.of(first, self.claims(*range(18), 20, 21)) == []
+        assert self.of(first, self.claims(*range(18))) == []
+
+    def test_tell_of_many_more_claims_of_low_novelty(self) -> None:
+        before = (self.claims(*range(20)), *(self.claims(0, 1) for _ in range(8)))
+        flagged = self.of(*before, self.claims(0, *range(5, 11), 30))
+        assert ("claim_inflation", 10) in flagged
+        assert score_transcript(transcript(*before, self.claims(0, *range(5, 11), 30))).novelty[-1].new_claims == 1
+        assert ("claim_inflation", 10) not in self.of(*before, self.claims(0, *range(5, 9), 30))
+
+    def test_tell_of_no_inflation_when_much_is_new(self) -> None:
+        assert self.of(self.claims(0), self.claims(*range(10))) == []
+
+    @pytest.mark.parametrize(
+        ("before", "now", "claims", "dropped"),
+        [
+            (2, 0, ["new one here"], True),
+            (2, 0, ["a"], False),
+            (2, 1, ["new one here"], False),
+            (0, 0, ["new one"], False),
+        ],
+    )
+    def test_tell_of_questions_that_are_gone(self, before: int, now: int, claims: list[str], dropped: bool) -> None:
+        flags = self.of(outputs(["a"], questions=[QUESTION] * before), outputs(claims, questions=[QUESTION] * now))
+        assert (("questions_dropped", 2) in flags) == dropped
+
+    @pytest.mark.parametrize(
+        ("counts", "rest", "premature"), [([2, 2], HIGH, True), ([2, 2], MEDIUM, False), ([4, 1], HIGH, False)]
+    )
+    def test_tell_of_readiness_while_much_is_new(self, counts: list[int], rest: Rest, premature: bool) -> None:
+        flags = after(counts, MEDIUM, rest).flags
+        assert (("premature_readiness", 2) in [(f.flag, f.round) for f in flags]) == premature
+
+    def test_tell_of_a_round_without_claims(self) -> None:
+        assert self.of(self.claims(1), self.claims(), self.claims(2)) == [("no_claims", 2)]
+
+    def test_say_why(self) -> None:
+        for flag in score_transcript(transcript(self.claims(1), self.claims(1), self.claims())).flags:
+            assert flag.reason
+
+
+VECTORS: dict[str, list[float]] = {
+    "east": [1, 0],
+    "e": [2, 0],
+    "north": [0, 1],
+    "ne": [1, 1],
+    "near": [0.82, 0.5723635],
+}
+
+
+def embed(texts: Sequence[str]) -> list[list[float]]:
+    return [VECTORS[text] for text in texts]
+
+
+class TestSimilarity:
+    def test_is_that_of_the_last_two_summaries(self) -> None:
+        rounds = [outputs(["e"], summary=s) for s in ("north", "east", "ne")]
+        found = score_transcript(transcript(*rounds), embed=embed).payload()["components"]
+        assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (0.7071, "summaries")
+
+    @pytest.mark.parametrize("summary", [None, "", "  "])
+    def test_is_that_of_the_claims_when_one_has_no_summary(self, summary: str | None) -> None:
+        rounds = transcript(outputs(["east", "north"], summary="east"), outputs(["e"], summary=summary))
+        found = score_transcript(rounds, embed=embed).payload()["components"]
+        assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (0.7071, "claims")
+
+    @pytest.mark.parametrize("rounds", [[outputs(["e"])], [outputs(["e"]), outputs()]], ids=["one round", "no claims"])
+    def test_is_unknown_when_there_is_nothing_to_compare(self, rounds: list[dict[str, Any]]) -> None:
+        found = score_transcript(transcript(*rounds), embed=embed).payload()
+        assert found["components"]["semantic_similarity"] is None
+        assert "semantic_similarity_of" not in found["components"]
+        assert found["composite"]["stability_high"] is None
+        assert (found["composite"]["rounds_held"], found["composite"]["stop"]) == (0, False)
+
+
+class TestComposite:
+    @staticmethod
+    def of(*summaries: str, k: int = 2, last: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+        rounds = [outputs(["east"], summary=s) for s in summaries[:-1]]
+        given = transcript(*rounds, outputs(["east"], last, summary=summaries[-1]))
+        found: dict[str, Any] = score_transcript(given, k=k, embed=embed, **more).payload()["composite"]
+        return found
+
+    def test_stops_after_k_rounds_that_are_low_stable_and_free(self) -> None:
+        assert self.of("east", "e", "east") == {
+            "novelty_low": True,
+            "stability_high": True,
+            "not_blocked": True,
+            "rounds_held": 2,
+            "stop": True,
+        }
+
+    @pytest.mark.parametrize(
+        ("found", "held"),
+        [
+            (lambda self: self.of("east", "e", "east", k=3), 2),
+            (lambda self: self.of("east", "north", "north"), 1),
+            (lambda self: self.of("east", "e", "north"), 0),
+            (lambda self: self.of("east", "e", "east", last=[BLOCKED]), 0),
+        ],
+        ids=["too few", "one was unstable", "unstable", "blocked"],
+    )
+    def test_does_not_stop_otherwise(self, found: Any, held: int) -> None:
+        result = found(self)
+        assert (result["rounds_held"], result["stop"]) == (held, False)
+
+    def test_is_stable_at_the_threshold(self) -> None:
+        assert self.of("east", "near")["stability_high"] is True
+        assert self.of("east", "near", thresholds=Thresholds(stability=0.8201))["stability_high"] is False
+
+    def test_is_unknown_without_meanings_and_changes_no_signal(self) -> None:
+        found = score_transcript(MEETING).payload()
+        assert found["composite"] == {
+            "novelty_low": True,
+            "stability_high": None,
+            "not_blocked": True,
+            "rounds_held": None,
+            "stop": None,
+        }
+        assert found["stop_recommendation"]["signal"] == "SHIP"
+        assert self.of("east", "north", "east")["stop"] is False
+
+
+class TestPayload:
+    def test_has_the_shape_of_the_contract(self) -> None:
+        found = score_transcript(MEETING).payload()
+        assert list(found) == [
+            "score",
+            "components",
+            "novelty_by_round",
+            "readiness_by_round",
+            "stop_recommendation",
+            "composite",
+            "flags",
+            "hint",
+        ]
+        assert list(found["components"]) == [
+            "novelty_rate",
+            "novelty_rate_L0",
+            "novelty_rate_L1",
+            "action_readiness",
+            "action_readiness_detail",
+            "semantic_similarity",
+            "structural_agreement",
+        ]
+        scores = ["next_actions_score", "open_questions_score", "blocker_score"]
+        assert list(found["components"]["action_readiness_detail"]) == scores
+        assert list(found["novelty_by_round"][0]) == [
+            "round",
+            "claims",
+            "new_claims",
+            "new_claims_L0",
+            "new_claims_L1",
+            "novelty_rate",
+            "novelty_rate_L0",
+            "novelty_rate_L1",
+            "classification",
+        ]
+        assert list(found["readiness_by_round"][0]) == [
+            "round",
+            "action_readiness",
+            "readiness_classification",
+            *scores,
+        ]
+        assert list(found["stop_recommendation"]) == [
+            "signal",
+            "novelty_classification",
+            "readiness_classification",
+            "k_consecutive_low_novelty",
+            "rationale",
+        ]
+        assert found["components"]["structural_agreement"] is None
+        assert found["stop_recommendation"]["k_consecutive_low_novelty"] == 2
+        assert (found["score"], found["hint"]) == (1.0, HINTS["SHIP"])
+
+    def test_has_the_level_of_meanings_when_it_is_on(self) -> None:
+        found = score_transcript(transcript(outputs(["east"]), outputs(["north"])), embed=embed).payload()
+        assert list(found["components"])[:4] == [
+            "novelty_rate",
+            "novelty_rate_L0",
+            "novelty_rate_L1",
+            "novelty_rate_L2",
+        ]
+        assert list(found["novelty_by_round"][0])[3:9] == [
+            "new_claims_L0",
+            "new_claims_L1",
+            "new_claims_L2",
+            "novelty_rate",
+            "novelty_rate_L0",
+            "novelty_rate_L1",
+        ]
+
+    def test_is_rounded_and_what_it_says_is_not(self) -> None:
+        found = score_transcript(transcript(*map(outputs, new_claims(3, 1)))).payload()
+        assert (found["score"], found["components"]["novelty_rate"]) == (0.6667, 0.3333)
+
+    def test_of_one_round(self) -> None:
+        result = scored((["a", "b"], HIGH))
+        assert (result.score, result.signal, result.round_count) == (0, "CONTINUE", 1)
+        assert result.novelty_classification == "HIGH"
+
+
+class TestThresholds:
+    def test_move_the_classes(self) -> None:
+        result = score_transcript(
+            MEETING, thresholds=Thresholds(novelty_high=0.2, novelty_low=0.1, readiness_high=0.9, readiness_medium=0.66)
+        )
+        assert [new.level for new in result.novelty[:4]] == ["HIGH"] * 4
+        assert (result.readiness[3].level, result.readiness[5].level) == ("MEDIUM", "LOW")
+        assert result.signal == "ESCALATE"
+
+    def test_and_words_do_not_touch_the_defaults(self) -> None:
+        before = score_transcript(MEETING).payload()
+        score_transcript(MEETING, words=Words(verbs=("end",)), thresholds=Thresholds(paraphrase=0.1))
+        assert score_transcript(MEETING).payload() == before

@@ -1,0 +1,277 @@
+"""The transcript: what is read from JSON and JSONL, and the one line that is said of what cannot be read."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.deliberations import document, outputs, round_line, write_json
+from helpers.doors import ends, make_fifo
+from pydantic import ValidationError
+
+from scoring.errors import InputError, TranscriptError
+from scoring.meters.dr import Round, Transcript, parse_transcript, read_transcript
+from scoring.meters.dr.transcript import line_schema, transcript_schema
+
+HEADER = json.dumps({"type": "transcript_header", "conversation_id": "c1", "topic": "pools", "version": "0.1"}) + "\n"
+
+
+def error_of(text: str, source: str = "t.json") -> str:
+    """Return what is said of a text that is no transcript; it is one line, and names the source."""
+    with pytest.raises(TranscriptError) as raised:
+        parse_transcript(text, source)
+    message = str(raised.value)
+    assert message.startswith(f"{source}: ")
+    assert "\n" not in message
+    assert message.isprintable()
+    return message.removeprefix(f"{source}: ")
+
+
+class TestReading:
+    def test_takes_json(self, tmp_path: Path) -> None:
+        given = {
+            "version": "0.1",
+            "conversation_id": "c1",
+            "topic": "pools",
+            **document({**outputs(["a"], ["b"], ["c"], "d"), "decisions": ["e"], "citations": [{"url": "f"}]}),
+            "_expected": {"signal": "SHIP"},
+        }
+        found = read_transcript(write_json(tmp_path / "t.json", given))
+        assert (found.version, found.conversation_id, found.topic) == ("0.1", "c1", "pools")
+        (only,) = found.rounds
+        assert (only.round, only.outputs.claims, only.outputs.summary) == (1, ("a",), "d")
+        assert (only.outputs.next_actions, only.outputs.open_questions) == (("b",), ("c",))
+        assert only.outputs.decisions == ("e",)
+
+    def test_takes_jsonl(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        path.write_text(
+            HEADER
+            + "\n   \n"
+            + round_line(2, "b")
+            + '{"type": "note", "round": "x"}\n{"else": 1}\r\n'
+            + round_line(1, "a")
+        )
+        found = read_transcript(path)
+        assert (found.conversation_id, found.topic) == ("c1", "pools")
+        assert [(r.round, r.outputs.claims) for r in found.rounds] == [(1, ("a",)), (2, ("b",))]
+
+    @pytest.mark.parametrize("source", ["t.json", "t.jsonl", "t", "standard input"])
+    def test_tells_json_from_jsonl_by_what_is_in_it(self, source: str) -> None:
+        one = document(outputs(["a"]), outputs(["b"]))
+        lines = round_line(1, "a") + round_line(2, "b")
+        texts = (
+            json.dumps(one),
+            json.dumps(one, indent=2),
+            "\ufeff".encode().decode("utf-8-sig") + "\n\n" + json.dumps(one),
+            lines,
+            "\n" + lines,
+            lines.rstrip(),
+            HEADER + lines,
+        )
+        for text in texts:
+            found = parse_transcript(text, source)
+            assert [(r.round, r.outputs.claims) for r in found.rounds] == [(1, ("a",)), (2, ("b",))]
+
+    def test_takes_one_line_of_jsonl(self) -> None:
+        assert parse_transcript(round_line(7, "a"), "t.jsonl").rounds[0].round == 7
+
+    def test_takes_a_byte_order_mark(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.json"
+        path.write_bytes(b"\xef\xbb\xbf" + json.dumps(document(outputs(["ä"]))).encode())
+        assert read_transcript(path).rounds[0].outputs.claims == ("ä",)
+
+    def test_breaks_lines_only_where_json_does(self) -> None:
+        text = '{"type":"round","round":1,"outputs":{"claims":["a\u2028b\x85c"]}}\n' + round_line(2, "d")
+        assert parse_transcript(text, "t.jsonl").rounds[0].outputs.claims == ("a\u2028b\x85c",)
+
+    def test_needs_rounds_and_claims_only(self) -> None:
+        (only,) = parse_transcript('{"rounds": [{"round": 3, "outputs": {"claims": []}}]}', "t").rounds
+        assert (only.outputs.claims, only.outputs.next_actions, only.outputs.open_questions) == ((), (), ())
+
+    @pytest.mark.parametrize("field", ["open_questions", "next_actions", "decisions", "citations", "summary"])
+    def test_takes_null_for_what_need_not_be_there(self, field: str) -> None:
+        text = json.dumps({"rounds": [{"round": 1, "outputs": {"claims": ["a"], field: None}}]})
+        assert parse_transcript(text, "t").rounds[0].outputs.claims == ("a",)
+
+    def test_drops_blank_items(self) -> None:
+        given = document(outputs(["a", "", " \t\n"], ["", "b"], ["  "]))
+        found = parse_transcript(json.dumps(given), "t").rounds[0].outputs
+        assert (found.claims, found.next_actions, found.open_questions) == (("a",), ("b",), ())
+
+    @pytest.mark.parametrize("numbers", [[3, 1, 2], [10, -1, 0], [2**70, 5, 7]])
+    def test_orders_rounds_by_number(self, numbers: list[int]) -> None:
+        rounds = [{"round": n, "outputs": {"claims": [str(n)]}} for n in numbers]
+        lines = "".join(json.dumps({"type": "round", **r}) + "\n" for r in rounds)
+        for text in (json.dumps({"rounds": rounds}), lines):
+            assert [r.round for r in parse_transcript(text, "t").rounds] == sorted(numbers)
+
+
+BAD_ROUNDS: dict[str, tuple[Any, str]] = {
+    "no round": (1, "{at}: 1 where an object with round and outputs belongs"),
+    "no number": ({"outputs": {"claims": []}}, "{at}: round: is missing"),
+    "a text for a number": (
+        {"round": "1", "outputs": {"claims": []}},
+        '{at}: round: "1" where a whole number',
+    ),
+    "a part of a number": ({"round": 1.5, "outputs": {"claims": []}}, "{at}: round: 1.5 where a whole number belongs"),
+    "true for a number": ({"round": True, "outputs": {"claims": []}}, "{at}: round: true where a whole number belongs"),
+    "null for a number": ({"round": None, "outputs": {"claims": []}}, "{at}: round: null where a whole number belongs"),
+    "no outputs": ({"round": 4}, "{named}: outputs: is missing"),
+    "outputs of another kind": ({"round": 4, "outputs": []}, "{named}: outputs: a list where an object belongs"),
+    "no claims": ({"round": 4, "outputs": {}}, "{named}: outputs.claims: is missing"),
+    "claims that are text": (
+        {"round": 4, "outputs": {"claims": "a"}},
+        '{named}: outputs.claims: "a" where a list belongs',
+    ),
+    "claims that are null": ({"round": 4, "outputs": {"claims": None}}, "{named}: outputs.claims: null where a list"),
+    "claims that are an object": ({"round": 4, "outputs": {"claims": {}}}, "{named}: outputs.claims: an object where"),
+    "a claim that is a number": (
+        {"round": 4, "outputs": {"claims": ["a", 5]}},
+        "{named}: outputs.claims[1]: 5 where text belongs",
+    ),
+    "several such": (
+        {"round": 4, "outputs": {"claims": ["a", None, 5, {}]}},
+        "{named}: outputs.claims[1]: null where text belongs (and 2 more)",
+    ),
+    "half a character": (
+        {"round": 4, "outputs": {"claims": ["\ud800"]}},
+        "{named}: outputs.claims[0]: is not text that UTF-8 can hold",
+    ),
+    "a question that is none": (
+        {"round": 4, "outputs": {"claims": [], "open_questions": [["a"]]}},
+        "{named}: outputs.open_questions[0]: a list where text belongs",
+    ),
+    "actions that are none": (
+        {"round": 4, "outputs": {"claims": [], "next_actions": 7}},
+        "{named}: outputs.next_actions: 7 where a list belongs",
+    ),
+    "a summary that is none": (
+        {"round": 4, "outputs": {"claims": [], "summary": ["a"]}},
+        "{named}: outputs.summary: a list where text belongs",
+    ),
+}
+
+
+class TestErrors:
+    @pytest.mark.parametrize(("bad", "said"), BAD_ROUNDS.values(), ids=BAD_ROUNDS)
+    def test_name_the_round_and_the_field(self, bad: Any, said: str) -> None:
+        text = json.dumps({"rounds": [{"round": 9, "outputs": {"claims": []}}, bad]})
+        assert error_of(text).startswith(said.format(at="rounds[1]", named="round 4"))
+
+    @pytest.mark.parametrize(("bad", "said"), BAD_ROUNDS.values(), ids=BAD_ROUNDS)
+    def test_name_the_line_and_the_field(self, bad: Any, said: str) -> None:
+        line = json.dumps({"type": "round", **bad}) if isinstance(bad, dict) else json.dumps(bad)
+        message = error_of(HEADER + "\n" + line + "\n", "t.jsonl")
+        expected = said if isinstance(bad, dict) else "{at}: 1 where an object belongs"
+        assert message.startswith(expected.format(at="line 3", named="line 3"))
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("", "is empty; a transcript has at least one round"),
+            (" \n ", "is empty; a transcript has at least one round"),
+            (
+                '{"rounds": [], "rounds": [{"round": 1, "outputs": {"claims": ["a"]}}]}',
+                "rounds: is given twice",
+            ),
+            (
+                '{"rounds": [{"round": 1, "outputs": {"claims": ["a"], "claims": []}}]}',
+                "round 1: outputs.claims: is given twice",
+            ),
+            ("Here you are:\n{}", "line 1, column 1: text that is no JSON at 'Here you are:'; give the JSON alone"),
+            ('```json\n{"rounds": []}\n```', "line 1, column 1: a code fence around the JSON"),
+            ('{"rounds": [],}', "line 1, column 14: a comma before the closing }"),
+            ('{"rounds": []}', "no rounds; a transcript has at least one"),
+            ("{}", "rounds: is missing; a transcript has a list of rounds"),
+            ('{"rounds": {}}', "rounds: an object where a list of rounds belongs"),
+            ('{"rounds": null}', "rounds: null where a list of rounds belongs"),
+            ("[]", "a list where an object with rounds belongs"),
+            ("7", "7 where an object with rounds belongs"),
+            ('{"rounds": [],\n "x": }', "line 2, column 7: not JSON: expecting value"),
+            ('{"rounds": [', "line 1, column 13: the text ends within the JSON"),
+            ('{"rounds": [NaN]}', "rounds[0]: NaN where an object with round and outputs belongs"),
+            ('{"rounds": [{"round": -Infinity}]}', "rounds[0]: round: is not a finite number"),
+            ("[" * 100_000, "line 1, column 1: nested too deep"),
+            ('{"rounds": ' + "[" * 100_000 + "]" * 100_000 + "}", "line 1, column 1: nested too deep"),
+            ('{"rounds": [{"round": ' + "9" * 5000 + "}]}", "rounds[0]: round: is not a finite number"),
+            ('{"topic": 7, "rounds": [{"round": 1, "outputs": {"claims": []}}]}', "topic: 7 where text belongs"),
+        ],
+    )
+    def test_of_json(self, text: str, said: str) -> None:
+        assert error_of(text).startswith(said)
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            (HEADER, "no rounds; a transcript has at least one"),
+            ('{"type": "note"}\n', "no rounds; a transcript has at least one"),
+            (round_line(1) + "{oops\n" + round_line(2), "line 2, column 2: not JSON: expecting property name"),
+            ("{oops\n" + round_line(2), "line 1, column 2: not JSON: "),
+            (round_line(1) + round_line(2)[:20], "line 2, column "),
+            (round_line(1) + "[1]\n", "line 2: a list where an object belongs"),
+            (round_line(1) + '"a"\n', 'line 2: "a" where an object belongs'),
+            (round_line(1) + '{"type": "round", "round": NaN}\n', "line 2: round: is not a finite number"),
+            (round_line(1) + "[" * 100_000 + "\n", "line 2, column 1: nested too deep"),
+            (
+                round_line(1) + '{"round": 2, "outputs": {}}',
+                'line 2: type: is missing; a line of a round has "type": "round"',
+            ),
+            (
+                '{"type": "transcript_header", "topic": []}\n' + round_line(1),
+                "line 1: topic: a list where text belongs",
+            ),
+            (round_line(3) + HEADER + round_line(3), "line 3: round 3 is given already by line 1; number each once"),
+        ],
+    )
+    def test_of_jsonl(self, text: str, said: str) -> None:
+        assert error_of(text, "t.jsonl").startswith(said)
+
+    def test_of_a_round_that_is_given_twice(self) -> None:
+        text = json.dumps({"rounds": [{"round": n, "outputs": {"claims": []}} for n in (2, 1, 2)]})
+        assert error_of(text) == "rounds[2]: round 2 is given already by rounds[0]; number each once"
+
+    @pytest.mark.parametrize(
+        ("prepare", "said"),
+        [
+            (lambda _: None, "no such file"),
+            (Path.mkdir, "is a directory"),
+            (make_fifo, "is not a plain file"),
+            (lambda path: path.write_bytes(b'{"a":\n"\xff"}'), "line 2: not UTF-8"),
+            (lambda path: path.write_bytes(b" " * ((16 << 20) + 1)), "larger than 16 MiB"),
+        ],
+        ids=["nothing", "directory", "fifo", "bytes", "size"],
+    )
+    def test_of_a_file(self, tmp_path: Path, prepare: Callable[[Path], Any], said: str) -> None:
+        path = tmp_path / "t.json"
+        prepare(path)
+        with pytest.raises(TranscriptError) as raised:
+            ends(lambda: read_transcript(path))
+        assert str(raised.value).startswith(f"{path}: {said}")
+        assert isinstance(raised.value, InputError)
+
+
+class TestModel:
+    def test_orders_rounds_and_refuses_a_number_that_is_given_twice(self) -> None:
+        one, two = (Round(round=n, outputs={"claims": ["a"]}) for n in (1, 2))  # type: ignore[arg-type]
+        assert Transcript(rounds=(two, one)).rounds == (one, two)
+        with pytest.raises(ValidationError, match="round 1 is given twice"):
+            Transcript(rounds=(one, two, one))
+        with pytest.raises(ValidationError, match="at least 1 item"):
+            Transcript(rounds=())
+
+    def test_has_a_schema(self) -> None:
+        schema = transcript_schema()
+        assert schema["required"] == ["rounds"]
+        assert schema["properties"]["rounds"]["minItems"] == 1
+        assert schema["$defs"]["Outputs"]["required"] == ["claims"]
+        assert schema["$defs"]["Outputs"]["properties"]["claims"]["items"] == {"type": "string"}
+        assert schema["$defs"]["Round"]["required"] == ["round", "outputs"]
+        assert schema["$defs"]["Round"]["properties"]["round"]["type"] == "integer"
+        assert "additionalProperties" not in json.dumps(schema)
+
+    def test_has_a_schema_of_lines(self) -> None:
+        schema = line_schema()
+        assert schema["discriminator"]["mapping"].keys() == {"transcript_header", "round"}
+        assert schema["$defs"]["RoundLine"]["required"] == ["round", "outputs", "type"]

@@ -1,0 +1,333 @@
+"""``da-score meeting`` as its users meet it: what it prints where, and how it ends."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.meetings import ALL_NONE, record
+from test_cli import lines_of, process_on_a_terminal
+
+from scoring import score_meeting
+from scoring.meters.meeting.config import preset
+from scoring.meters.meeting.schema import config_schema, record_schema
+from scoring.meters.meeting.simulate import MeetingKnobs, simulate_meeting
+
+ROUNDS = [record(1, levels=ALL_NONE), record(2), record(3)]
+
+
+def write(path: Path, records: Sequence[Any] = ROUNDS) -> Path:
+    path.write_text("".join(json.dumps(item) + "\n" for item in records), "utf-8")
+    return path
+
+
+# Scoring
+
+
+def test_a_meeting_is_a_table_and_its_reasons_in_words(da_score: DaScore, tmp_path: Path) -> None:
+    done = da_score("meeting", write(tmp_path / "rounds.jsonl"))
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == f"Deliberation — {tmp_path}/rounds.jsonl · config default, 3 to 10 rounds"
+    assert " ".join(lines[2].split()) == "ROUND STATUS STRENGTH MAY END E C F N RECENT M SPREAD"
+    assert lines[5].split()[:5] == ["3", "ready_to_decide", "strong", "yes", "1.0000"]
+    assert lines[5].split()[5:] == ["0.8000", "0.8000", "0.1000", "0.1000", "0.8800", "0.0000"]
+    assert [line for line in lines if line.startswith("Round ")] == [
+        "Round 1: continue_targeted",
+        "Round 2: must_continue",
+        "Round 3: ready_to_decide",
+    ]
+    assert "  why        early consensus: convergence 0.8 in round 1" in lines
+    assert "  next focus risks_failure_modes" in lines
+    assert '  to say     We seem to be done: shall we decide on "A" (5 of 5 experts, mean confidence 0.8), ' in done.out
+
+
+def test_a_meeting_is_called_by_its_id(da_score: DaScore, tmp_path: Path) -> None:
+    done = da_score("meeting", write(tmp_path / "r", [record(3, meeting_id="budget\x1b[31m")]))
+    assert done.out.startswith("Deliberation — budget\\x1b[31m · ")
+    assert "\x1b" not in done.out
+
+
+def test_what_is_stated_otherwise_is_shown(da_score: DaScore, tmp_path: Path) -> None:
+    done = da_score("meeting", write(tmp_path / "r", [record(3, exploration__exploration_score=0.46)]))
+    assert "  stated     exploration.exploration_score 0.46, computed 1\n" in done.out
+
+
+@pytest.mark.parametrize(
+    "place", [("--json", "meeting"), ("meeting", "--json"), ("meeting", "score", "--json")], ids=" ".join
+)
+def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore, tmp_path: Path) -> None:
+    found = da_score(*place, write(tmp_path / "r")).json
+    assert found == [verdict.as_dict() for verdict in score_meeting(ROUNDS)]
+    assert list(found[0]) == [
+        *("round_index", "scores", "status", "strength", "ending_allowed", "reasons", "facilitator_prompt"),
+        *("next_round_focus_prompts", "missing_aspects", "pressure", "stated_differences"),
+    ]
+
+
+def test_json_may_be_a_setting(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DA_SCORE_JSON", "1")
+    assert len(da_score("meeting", write(tmp_path / "r")).json) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("da-score meeting s", {"plain,score", "plain,schema", "plain,simulate", "file,s"}),
+        ("da-score meeting rounds.jsonl --pl", {"plain,--plot"}),
+        ("da-score meeting schema ", {"plain,record", "plain,config"}),
+    ],
+)
+def test_shells_complete_commands_files_and_options(words: str, wanted: set[str]) -> None:
+    variables = {"_DA_SCORE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    code = "from scoring.cli import run; run()"
+    environment = os.environ | variables
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert set(done.stdout.split()) == wanted
+
+
+def test_numbers_of_data_have_4_places(da_score: DaScore, tmp_path: Path) -> None:
+    done = da_score("meeting", write(tmp_path / "r", [record(3, points=(1, 2), experts=(("A", 0.123456),))]), "--json")
+    assert max(len(part) for part in re.findall(r"\.(\d+)", done.out)) == 4
+
+
+@pytest.mark.parametrize("name", ["default", "tactical", "strategic"])
+def test_a_preset_can_be_named_before_or_after_the_file(name: str, da_score: DaScore, tmp_path: Path) -> None:
+    path = write(tmp_path / "r")
+    wanted = [verdict.as_dict() for verdict in score_meeting(ROUNDS, name)]
+    assert da_score("meeting", path, "--json", "--config", name).json == wanted
+    assert da_score("meeting", "--config", name, "--json", path).json == wanted
+
+
+def test_a_config_may_be_a_file_whose_unknown_keys_are_warned_of(da_score: DaScore, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text("[round_limits]\nmax_rounds = 3\nmaximum = 4\n", "utf-8")
+    done = da_score("meeting", write(tmp_path / "r"), "--config", own)
+    assert done.err == f"da-score: warning: {own}: round_limits.maximum is no key of a config and is ignored\n"
+    assert (done.status, "(rule round_limit)" in done.out) == (0, True)
+
+
+def test_standard_input_may_hold_the_records(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(ROUNDS).encode())))
+    done = da_score("meeting", "-")
+    assert done.out.startswith("Deliberation — standard input · ")
+
+
+def test_the_exit_status_says_nothing_about_the_meeting(da_score: DaScore, tmp_path: Path) -> None:
+    for given in (record(1, levels=ALL_NONE), record(10, levels=ALL_NONE), record(3)):
+        assert da_score("meeting", write(tmp_path / "r", [given])).status == 0
+
+
+def test_a_file_may_be_called_like_a_command(
+    da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "schema")
+    assert da_score("meeting", "score", "schema").status == 0
+    assert da_score("meeting", "./schema").status == 0
+
+
+def test_a_terminal_shows_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path / "r")
+    status, shown = process_on_a_terminal("meeting", path, columns=160)
+    text = "\n".join(lines_of(shown))
+    assert status == 0
+    assert re.search(r"^ +3  ready_to_decide +strong +yes +1\.0000", text, re.M)
+    assert "Round 1: continue_targeted" in text
+    assert b"\x1b[" in b"".join(shown)
+
+
+@pytest.mark.parametrize("columns", [20, 60])
+def test_a_narrow_terminal_loses_no_word(columns: int, tmp_path: Path) -> None:
+    status, shown = process_on_a_terminal("meeting", write(tmp_path / "r"), columns=columns)
+    lines = lines_of(shown)
+    assert status == 0
+    assert max(map(len, lines)) <= columns
+    assert "risks_failure_modes" in re.sub(r"\s", "", "".join(lines))
+
+
+# Errors
+
+
+def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) -> None:
+    path = write(tmp_path / "r", [record("3"), record(2, focus__core_count=True)])
+    done = da_score("meeting", path)
+    assert (done.status, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        f'da-score: error: {path}: record 1: round_index: "3" where a whole number belongs',
+        f"da-score: error: {path}: round 2: focus.core_count: true where a whole number belongs",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["nowhere"], "nowhere: no such file; name a judge's records, or - for standard input"),
+        (["."], ".: is a directory"),
+        (["r", "--config", "tactcal"], "tactcal: no such config; name one of default, tactical, strategic, or a file"),
+        (["r", "--config", "x.toml"], "x.toml: no such file"),
+        (["r", "--plot", "r.png"], "r.png: a plot is an SVG file; give it a name that ends with .svg"),
+        (["empty"], "empty: is empty; give JSON"),
+        (["simulate", "--config", "nothing"], "nothing: no such config"),
+        (["simulate", "--out", "no/where.json"], "no/where.json: cannot write"),
+        (["simulate", "--out", "."], ".: cannot write"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_done_is_an_error_of_one_line(
+    arguments: list[str], error: str, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "r")
+    (tmp_path / "empty").touch()
+    done = da_score("meeting", *arguments)
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(f"da-score: error: {error}")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["r", "more"], ["r", "--bad"], ["schema"], ["schema", "x"], ["simulate", "--rounds", "0"], ["simulate", "x"]],
+    ids=" ".join,
+)
+def test_wrong_usage_is_one(arguments: list[str], da_score: DaScore) -> None:
+    done = da_score("meeting", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]], ids=" ".join)
+def test_the_help_names_the_options_and_the_commands(arguments: list[str], da_score: DaScore) -> None:
+    done = da_score("meeting", *arguments)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("Usage: da-score meeting [OPTIONS] FILE\n")
+    for word in ("--config", "--plot", "--json", "simulate", "schema"):
+        assert word in done.out
+
+
+# Plots
+
+
+def test_a_plot_is_drawn_beside_the_table(da_score: DaScore, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("Deliberation")
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_a_plot_that_cannot_be_written_is_an_error(da_score: DaScore, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "nowhere" / "a.svg")
+    assert done.status == 1
+    assert "cannot write" in done.err
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(
+    da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
+    assert (done.status, done.out) == (1, "")
+    assert (
+        done.err == "da-score: error: a plot needs matplotlib, which is not installed: pip install 'da-score[plot]'\n"
+    )
+
+
+# Schemas
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [("record", record_schema), ("config", config_schema)])
+def test_a_schema_is_printed(kind: str, wanted: Callable[[], Any], da_score: DaScore) -> None:
+    assert da_score("meeting", "schema", kind).json == wanted()
+
+
+# Simulation
+
+
+def test_a_made_meeting_shows_when_each_preset_ends_it(da_score: DaScore) -> None:
+    done = da_score("meeting", "simulate", "--seed", "7")
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("Made deliberation — seed 7, rounds 10, experts 5, agreement 0.3, ")
+    assert [line.split()[:5] for line in lines[3:6]] == [
+        ["default", "round", "6", "ready_to_decide", "strong"],
+        ["tactical", "round", "6", "ready_to_decide", "normal"],
+        ["strategic", "round", "6", "ready_to_decide", "strong"],
+    ]
+    assert lines[7].startswith("default    ending is allowed and recent novelty is ")
+
+
+def test_a_made_meeting_that_is_too_short_says_so(da_score: DaScore) -> None:
+    done = da_score("meeting", "simulate", "--rounds", "1")
+    assert done.out.count("no round") == 3
+
+
+def test_an_own_config_is_tried_as_well(da_score: DaScore, tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    own.write_text('{"round_limits": {"max_rounds": 3}}', "utf-8")
+    done = da_score("meeting", "simulate", "--config", own, "--json")
+    assert [(e["config"], e["ends_in_round"], e["rule"]) for e in done.json["endings"]][-1] == (
+        str(own),
+        3,
+        "round_limit",
+    )
+    assert re.search(rf"^{own} +round 3 +park_or_abort", da_score("meeting", "simulate", "--config", own).out, re.M)
+
+
+@pytest.mark.parametrize(("name", "lines"), [("made.jsonl", 4), ("made.json", None)])
+def test_the_records_can_be_kept_and_scored(name: str, lines: int | None, da_score: DaScore, tmp_path: Path) -> None:
+    out = tmp_path / name
+    done = da_score("meeting", "simulate", "--seed", "3", "--rounds", "4", "--out", out)
+    assert done.out.endswith(f"Wrote the records to {out}\n")
+    assert lines is None or out.read_text().count("\n") == lines
+    found = da_score("meeting", out, "--json").json
+    assert found == [v.as_dict() for v in score_meeting(simulate_meeting(MeetingKnobs(seed=3, rounds=4)))]
+
+
+def test_data_of_a_made_meeting_has_everything(da_score: DaScore) -> None:
+    found = da_score("meeting", "simulate", "--seed", "7", "--json").json
+    assert list(found) == ["knobs", "endings", "records"]
+    assert found["knobs"]["seed"] == 7
+    assert len(found["records"]) == 10
+    assert found["endings"][0]["statuses"][-1] == found["endings"][0]["status"] == "ready_to_decide"
+    assert [v.status for v in score_meeting(found["records"], preset("default"))][:6] == found["endings"][0]["statuses"]
+    assert da_score("meeting", "--json", "simulate", "--seed", "7").json == found
+
+
+def test_a_terminal_shows_a_made_meeting() -> None:
+    status, shown = process_on_a_terminal("meeting", "simulate", "--seed", "7", columns=160)
+    assert status == 0
+    assert re.search(r"^default +round 6 +ready_to_decide +strong +ready", "\n".join(lines_of(shown)), re.M)
+
+
+# Cost
+
+
+def test_other_commands_do_not_load_the_models() -> None:
+    code = (
+        "import sys\nfrom scoring.cli import main\n"
+        "for arguments in (['--help'], ['meeting', '--help'], ['rubric', 'list']):\n"
+        "    main(arguments)\n"
+        "    print([name for name in ('pydantic', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert re.findall(r"^\[.*\]$", done.stdout, re.M) == ["[]"] * 3
+
+
+def test_the_meter_knows_nothing_of_logs() -> None:
+    code = (
+        "import sys, scoring.meters.meeting.simulate, scoring.meters.meeting.plot\n"
+        "print([name for name in sys.modules if name.split('.')[:2] in "
+        "(['scoring', 'records'], ['scoring', 'signals'], ['scoring', 'score'], ['scoring', 'cli'])])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

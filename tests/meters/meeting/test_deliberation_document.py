@@ -1,0 +1,196 @@
+"""The page on the deliberation meter says what is so: its presets, rules, worked meeting, config and loop."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.meetings import ALL_DEEP, record
+
+from scoring import MeetingError, MeetingVerdict, meeting_config, score_meeting
+from scoring.meters.dr.thresholds import DEFAULT
+from scoring.meters.meeting.config import PRESETS, preset
+from scoring.meters.meeting.differences import MARGIN
+from scoring.meters.meeting.rules import RULES
+from scoring.meters.meeting.scores import CHECKLIST, Scores
+from scoring.meters.yamldata import read_yaml
+
+PAGE = (Path(__file__).parents[3] / "docs" / "DELIBERATION.md").read_text("utf-8")
+
+
+def block(name: str) -> str:
+    found = re.search(rf"<!-- {name} -->(.*?)<!-- /{name} -->", PAGE, re.S)
+    assert found, f"the page has no block {name!r}"
+    return found[1]
+
+
+def table(text: str) -> list[list[str]]:
+    _, _, *lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+    assert found, f"the page has no section {title!r}"
+    return found[1]
+
+
+def code(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.M | re.S)
+    assert isinstance(found, str)
+    return found
+
+
+# Data
+
+
+def test_the_checklist_is_that_of_the_code() -> None:
+    assert tuple(re.findall(r"`(\w+)`", block("checklist"))) == CHECKLIST
+
+
+def test_every_score_has_its_row() -> None:
+    assert [row[0].strip("`") for row in table(section("Scores"))] == list(Scores.__dataclass_fields__)
+
+
+def test_the_margin_and_classes_are_those_of_the_code() -> None:
+    assert f"by more than {MARGIN}," in PAGE
+    assert f"HIGH above {DEFAULT.novelty_high} and LOW below {DEFAULT.novelty_low}" in PAGE
+
+
+def test_every_rule_has_its_row_in_order() -> None:
+    rows = table(section("Rules"))
+    assert [row[1].strip("`") for row in rows] == list(RULES)
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+
+
+def test_the_numbers_of_the_rules_are_those_of_every_preset() -> None:
+    when = {name.strip("`"): text for _, name, text, _ in table(section("Rules"))}
+    for rules in (preset(name).rules for name in PRESETS):
+        early = rules.early_consensus_requires_extra_check
+        assert when["early_consensus"].startswith(
+            f"up to round {early.early_round_cutoff}, C is at least {early.convergence_high}, "
+            f"and E is below {early.exploration_low} "
+        )
+        stalled = rules.stalled_debate_detection
+        assert when["stalled"] == (
+            f"from round {stalled.rounds_before_check}, RECENT is at most {stalled.low_novelty_recent} and C gained "
+            f"less than {stalled.min_delta_convergence_over_2_rounds} over two rounds"
+        )
+        assert when["late_round"].startswith(f"from round {rules.late_rounds.from_round}, ")
+
+
+def test_the_presets_are_those_of_the_data() -> None:
+    def column(name: str) -> list[str]:
+        c = preset(name)
+        t = c.thresholds
+        numbers = (
+            *(c.weights.exploration, c.weights.convergence, c.weights.focus, c.weights.low_novelty),
+            *(c.round_limits.min_rounds, c.round_limits.max_rounds),
+            *(t.exploration.min_to_allow_end, t.exploration.target_good),
+            *(t.convergence.min_to_allow_end, t.convergence.target_good),
+            *(t.focus.min_acceptable, t.focus.target_good),
+            *(t.novelty.novelty_floor_recent, t.composite.min_index_to_recommend_end),
+            *(t.progress.min_delta_convergence_over_2_rounds, t.progress.min_delta_exploration_over_2_rounds),
+        )
+        return [f"{number:g}" for number in numbers]
+
+    assert block("presets").splitlines()[1] == f"| | {' | '.join(PRESETS)} |"
+    stated = [row[1:] for row in table(block("presets"))]
+    assert [list(cells) for cells in zip(*stated, strict=True)] == [column(name) for name in PRESETS]
+
+
+def test_the_example_of_a_config_is_one() -> None:
+    own = meeting_config(read_yaml(code("yaml").encode(), "the page"))
+    assert (own.round_limits.min_rounds, own.round_limits.max_rounds) == (4, 10)
+    assert own.weights == preset("strategic").weights
+    assert own.rules.require_exploration_coverage.required_aspects_deep[-1] == "constraints"
+
+
+# The worked meeting
+
+
+def worked_meeting() -> list[dict[str, Any]]:
+    """Return the records that the page's evidence stands for."""
+    records = []
+    for number, deep, shallow, experts, messages, points in table(block("evidence")):
+        core, context, off_topic = map(int, messages.split())
+        new, repeated = map(int, points.split())
+        votes = [(vote.split()[0], float(vote.split()[1])) for vote in experts.split(", ")]
+        levels = dict.fromkeys(shallow.split(), "shallow") | dict.fromkeys(deep.split(), "deep")
+        records.append(record(int(number), levels, votes, (core, context, off_topic), (new, repeated)))
+    records[4]["user_confirmed"] = False
+    return records
+
+
+def test_the_worked_meeting_gives_the_stated_verdicts() -> None:
+    def row(verdict: MeetingVerdict) -> list[str]:
+        s = verdict.as_dict()["scores"]
+        names = ("exploration", "convergence", "focus", "novelty", "novelty_recent", "completeness")
+        status = f"`{verdict.status}`" + (f", {verdict.strength}" if verdict.strength else "")
+        may_end = "yes" if verdict.ending_allowed else "no"
+        return [str(verdict.round_index), *(f"{s[name]:g}" for name in names), may_end, f"`{verdict.rule}`", status]
+
+    assert table(block("verdicts")) == [row(verdict) for verdict in score_meeting(worked_meeting())]
+
+
+def test_what_is_said_of_the_worked_meeting_is_so() -> None:
+    verdicts = score_meeting(worked_meeting())
+    told = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section("A worked meeting"), re.M | re.S)
+    assert len(told) == len(verdicts)
+    assert all(f"`{prompt}`" in told[1] for prompt in verdicts[1].next_round_focus_prompts)
+    assert "0.6 of them must be" in told[2]
+    assert "0.5 of all aspects are deep, at least 0.6 must be" in verdicts[2].reasons
+    assert verdicts[2].next_round_focus_prompts == ("come back to the decision",)
+    assert [verdict.ending_allowed for verdict in verdicts].index(True) == 3
+    assert [verdict.strength for verdict in verdicts[4:]] == ["normal", None, "strong"]
+
+
+# The loop
+
+
+def answers(*records: dict[str, Any]) -> Any:
+    given = iter(records)
+    return lambda talk: json.dumps(next(given)) if talk else ""
+
+
+def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default") -> tuple[Any, list[Any]]:
+    """Run the page's loop on prepared records; return its outcome and the prompts that each round was given."""
+    names: dict[str, Any] = {}
+    exec(compile(code("python"), "DELIBERATION.md", "exec"), names)
+    asked: list[Any] = []
+
+    def discuss(number: int, prompts: Any) -> str:
+        asked.append((number, tuple(prompts)))
+        return "talk"
+
+    outcome = names["hold_meeting"](discuss, answers(*records), lambda prompt: confirmed and bool(prompt), config)
+    return outcome, asked
+
+
+def test_the_loop_has_fifteen_lines() -> None:
+    assert len([line for line in code("python").splitlines() if line.strip()]) <= 15
+
+
+def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
+    (outcome, verdict), asked = hold(worked_meeting(), confirmed=True)
+    assert (outcome, verdict.round_index, len(asked)) == ("decision", 5, 5)
+    assert asked[0] == (1, ())
+    assert asked[2] == (3, ("risks_failure_modes", "options_alternatives"))
+
+
+def test_the_loop_goes_on_when_the_user_does_not_confirm() -> None:
+    records = [record(number, points=(9, 1) if number < 8 else (0, 30)) for number in range(1, 11)]
+    (outcome, verdict), asked = hold(records, confirmed=False)
+    assert (outcome, verdict.rule, len(asked)) == ("no decision", "round_limit", 10)
+
+
+def test_the_loop_parks_what_cannot_be_decided() -> None:
+    records = [record(number, experts=(("A", 0.5), ("B", 0.5))) for number in range(1, 11)]
+    (outcome, verdict), _ = hold(records, confirmed=True)
+    assert (outcome, verdict.rule, verdict.status) == ("no decision", "stalled", "park_or_abort")
+
+
+def test_the_loop_does_not_take_what_is_no_record() -> None:
+    with pytest.raises(MeetingError, match=r"judge: round 0: round_index: 0 is below 1"):
+        hold([record(0, ALL_DEEP)], confirmed=True)

@@ -1,0 +1,563 @@
+"""The rules of the deliberation meter: each one firing and not, each boundary, and their order."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, CHECKLIST, REQUIRED, config, last, record
+
+from scoring.meters.meeting.config import PRESETS
+from scoring.meters.meeting.meter import score_meeting
+from scoring.meters.meeting.rules import DOUBTS, OBSTACLES, RULES, words
+from scoring.meters.meeting.verdict import MeetingVerdict
+
+EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
+"""How far above a score its threshold may be and still be reached."""
+
+BEYOND = 1e-6
+"""Further than that is not equal."""
+
+HALF = {**ALL_DEEP, "constraints": "shallow", "key_assumptions": "shallow", "stakeholders_impact": "none"}
+"""E is 0.75, and 5 of 8 aspects are deep."""
+
+SPREAD = (("A", 0.8), ("A", 0.8), ("A", 0.8), ("B", 0.8))
+"""C is 0.6."""
+
+E_MIN = "thresholds.exploration.min_to_allow_end"
+E_GOOD = "thresholds.exploration.target_good"
+C_MIN = "thresholds.convergence.min_to_allow_end"
+C_GOOD = "thresholds.convergence.target_good"
+F_MIN = "thresholds.focus.min_acceptable"
+F_GOOD = "thresholds.focus.target_good"
+FLOOR = "thresholds.novelty.novelty_floor_recent"
+MARK = "thresholds.composite.min_index_to_recommend_end"
+COVERAGE = "rules.require_exploration_coverage"
+EARLY = "rules.early_consensus_requires_extra_check"
+STALLED = "rules.stalled_debate_detection"
+LATE = "rules.late_rounds"
+Setting = tuple[str, Any]
+
+
+def decided(verdict: MeetingVerdict) -> tuple[str, str]:
+    return verdict.rule, verdict.status
+
+
+def test_the_rules_are_asked_in_the_order_of_the_contract() -> None:
+    order = ["round_limit", "early_consensus", "must_go_on", "doubted", "ready", "stalled", "late_round", "go_on"]
+    assert list(RULES) == order
+    assert len(OBSTACLES) == 5
+
+
+def test_the_record_that_the_others_differ_from_is_ready() -> None:
+    verdict = last([record()])
+    assert decided(verdict) == ("ready", "ready_to_decide")
+    assert (verdict.strength, verdict.ending_allowed) == ("strong", True)
+
+
+# Whether ending is allowed
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+@pytest.mark.parametrize(
+    ("given", "path", "score", "status"),
+    [
+        pytest.param({"levels": HALF}, E_MIN, 0.75, "must_continue", id="exploration"),
+        pytest.param({"levels": HALF}, f"{COVERAGE}.min_fraction_deep_overall", 0.625, "must_continue", id="coverage"),
+        pytest.param({"experts": SPREAD}, C_MIN, 0.6, "continue_targeted", id="convergence"),
+        pytest.param({"messages": (6, 1, 3)}, F_MIN, 0.65, "continue_targeted", id="focus"),
+    ],
+)
+def test_a_score_that_equals_its_minimum_reaches_it(
+    given: Mapping[str, Any], path: str, score: float, status: str, beyond: float
+) -> None:
+    target = [(path.replace("min_to_allow_end", "target_good").replace("min_acceptable", "target_good"), 0.9)]
+    reached = last([record(**given)], *target, (path, score + beyond))
+    assert reached.ending_allowed
+    missed = last([record(**given)], *target, (path, score + BEYOND))
+    assert (missed.ending_allowed, missed.status) == (False, status)
+    assert len(missed.reasons) == 1
+
+
+@pytest.mark.parametrize(("number", "allowed"), [(2, False), (3, True), (4, True)])
+def test_ending_needs_the_least_number_of_rounds(number: int, allowed: bool) -> None:
+    verdict = last([record(number)])
+    assert verdict.ending_allowed is allowed
+    assert (verdict.status == "must_continue") is not allowed
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_required_aspect_must_be_deep(name: str) -> None:
+    verdict = last([record(levels={**ALL_DEEP, name: "shallow"})])
+    assert (verdict.status, verdict.missing_aspects) == ("must_continue", (name,))
+    assert verdict.reasons == (f"{name} must be deep",)
+
+
+def test_a_required_aspect_that_is_nowhere_listed_is_missing() -> None:
+    verdict = last([record()], (f"{COVERAGE}.required_aspects_deep", ["legal"]))
+    assert (verdict.status, verdict.missing_aspects) == ("continue_targeted", ("legal",))  # early consensus
+    assert last([record(6)], (f"{COVERAGE}.required_aspects_deep", ["legal"])).status == "must_continue"
+
+
+def test_coverage_that_is_switched_off_requires_nothing() -> None:
+    shallow = record(6, levels={**ALL_DEEP, "objectives": "none", "constraints": "none"})
+    assert last([shallow]).status == "must_continue"
+    verdict = last([shallow], (f"{COVERAGE}.enabled", False))
+    assert (verdict.status, verdict.missing_aspects) == ("ready_to_decide", ("objectives", "constraints"))
+
+
+def test_missing_aspects_are_the_required_ones_and_then_those_at_none() -> None:
+    levels = {**ALL_SHALLOW, "options_alternatives": "none", "risks_failure_modes": "none", "legal": "none"}
+    assert last([record(levels=levels)]).missing_aspects == (*REQUIRED, "options_alternatives", "legal")
+
+
+# 1 The last round
+
+
+@pytest.mark.parametrize("number", [10, 11])
+def test_the_last_round_decides_when_ending_is_allowed(number: int) -> None:
+    verdict = last([record(number, points=(9, 1))])
+    assert decided(verdict) == ("round_limit", "ready_to_decide")
+    assert verdict.strength is None
+
+
+def test_the_last_round_parks_with_what_is_missing() -> None:
+    verdict = last([record(10, levels=ALL_SHALLOW, experts=SPREAD[1:], messages=(1, 0, 9))])
+    assert decided(verdict) == ("round_limit", "park_or_abort")
+    assert verdict.reasons == (
+        "round 10 of at most 10",
+        "exploration 0.5 is below its minimum of 0.6",
+        "problem_clarity, objectives, risks_failure_modes must be deep; "
+        "0 of all aspects are deep, at least 0.6 must be",
+        "convergence 0.5333 is below its minimum of 0.6",
+        "focus 0.1 is below its minimum of 0.6",
+    )
+    assert '"no decision"' in verdict.facilitator_prompt
+
+
+def test_the_round_before_the_last_is_not_the_last() -> None:
+    assert last([record(9, points=(9, 1))]).rule == "go_on"
+
+
+def test_the_last_round_comes_before_early_consensus() -> None:
+    limits: list[Setting] = [("round_limits.min_rounds", 1), ("round_limits.max_rounds", 2)]
+    assert decided(last([record(2, levels=ALL_NONE)], *limits)) == ("round_limit", "park_or_abort")
+    assert last([record(1, levels=ALL_NONE)], *limits).rule == "early_consensus"
+
+
+# 2 Early consensus
+
+
+def test_early_consensus_forces_a_focus() -> None:
+    verdict = last([record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})])
+    assert decided(verdict) == ("early_consensus", "continue_targeted")
+    assert verdict.next_round_focus_prompts == ("risks_failure_modes", "options_alternatives", "objectives")
+    assert verdict.reasons == (
+        "early consensus: convergence 0.8 in round 1",
+        "exploration 0.5 is below 0.55",
+        "nothing has been said about objectives",
+    )
+
+
+@pytest.mark.parametrize(("number", "rule"), [(5, "early_consensus"), (6, "must_go_on")])
+def test_early_consensus_is_early_up_to_its_round(number: int, rule: str) -> None:
+    assert last([record(number, levels=ALL_SHALLOW)]).rule == rule
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+def test_convergence_that_equals_the_high_mark_is_early_consensus(beyond: float) -> None:
+    path = f"{EARLY}.convergence_high"
+    assert last([record(levels=ALL_SHALLOW)], (path, 0.8 + beyond)).rule == "early_consensus"
+    assert last([record(levels=ALL_SHALLOW)], (path, 0.8 + BEYOND)).rule == "must_go_on"
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+def test_exploration_that_equals_the_low_mark_is_not_low(beyond: float) -> None:
+    path = f"{EARLY}.exploration_low"
+    assert last([record(levels=ALL_SHALLOW)], (path, 0.5 + beyond)).rule == "must_go_on"
+    assert last([record(levels=ALL_SHALLOW)], (path, 0.5 + BEYOND)).rule == "early_consensus"
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        pytest.param("objectives", "early_consensus", id="a required aspect"),
+        pytest.param("constraints", "ready", id="another one"),
+    ],
+)
+def test_early_consensus_minds_a_required_aspect_at_none(name: str, rule: str) -> None:
+    assert last([record(levels={**ALL_DEEP, name: "none"})]).rule == rule
+
+
+def test_early_consensus_can_be_switched_off() -> None:
+    assert last([record(levels=ALL_SHALLOW)], (f"{EARLY}.enabled", False)).rule == "must_go_on"
+
+
+# 3 Too early to end: see also whether ending is allowed
+
+
+def test_what_must_go_on_says_every_reason() -> None:
+    verdict = last([record(2, levels=ALL_SHALLOW, experts=SPREAD)])
+    assert decided(verdict) == ("must_go_on", "must_continue")
+    assert [reason.split()[0] for reason in verdict.reasons] == ["round", "exploration", "problem_clarity,"]
+    assert "problem_clarity, objectives, risks_failure_modes" in verdict.facilitator_prompt
+
+
+def test_low_convergence_alone_does_not_have_to_go_on() -> None:
+    assert decided(last([record(experts=SPREAD[2:])])) == ("go_on", "continue_targeted")
+
+
+# 4 Ready
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+def test_recent_novelty_that_equals_the_floor_is_low(beyond: float) -> None:
+    assert last([record()], (FLOOR, 0.1 - beyond)).rule == "ready"
+    assert last([record()], (FLOOR, 0.1 - BEYOND)).rule == "go_on"
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+def test_an_index_that_equals_its_mark_is_enough(beyond: float) -> None:
+    given = record(levels=HALF, experts=SPREAD)  # E 0.75, C 0.6, F 0.8, N 0.1
+    index = 0.35 * 0.75 + 0.35 * 0.6 + 0.2 * 0.8 + 0.1 * 0.9
+    verdict = last([given], (MARK, index + beyond))
+    assert (verdict.rule, verdict.strength) == ("ready", "normal")
+    assert last([given], (MARK, index + BEYOND)).rule == "go_on"
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+@pytest.mark.parametrize(("path", "score"), [(E_GOOD, 0.75), (C_GOOD, 0.8)])
+def test_two_scores_that_equal_their_targets_are_strong_and_enough(path: str, score: float, beyond: float) -> None:
+    given = record(levels=HALF)
+    reached = last([given], (path, score + beyond), (MARK, 1.0))
+    assert (reached.rule, reached.strength) == ("ready", "strong")
+    assert last([given], (path, score + BEYOND), (MARK, 1.0)).rule == "go_on"
+    assert last([given], (path, score + BEYOND)).strength == "normal"
+
+
+@pytest.mark.parametrize("number", [3, 4, 6, 9])
+def test_it_is_ready_in_any_round_between_the_limits(number: int) -> None:
+    assert last([record(number)]).rule == "ready"
+
+
+def test_a_decision_that_was_not_confirmed_is_asked_about_once() -> None:
+    doubt = record(3, user_confirmed=False)
+    verdict = last([doubt, record(4)])
+    assert decided(verdict) == ("doubted", "continue_targeted")
+    assert verdict.next_round_focus_prompts == (DOUBTS,) == ("any remaining doubts or risks?",)
+    assert DOUBTS in verdict.facilitator_prompt
+    assert verdict.strength is None
+    assert last([doubt, record(4, user_confirmed=False), record(5)]).rule == "ready", "round 4 was not ready"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(record(3, user_confirmed=True), id="confirmed"),
+        pytest.param(record(3), id="not said"),
+        pytest.param(record(3, user_confirmed=None), id="null"),
+        pytest.param(record(2, user_confirmed=False), id="ending was not allowed"),
+        pytest.param(record(3, points=(9, 1), user_confirmed=False), id="was not ready"),
+    ],
+)
+def test_a_decision_that_was_not_refused_is_not_asked_about(before: Mapping[str, Any]) -> None:
+    assert last([before, record(before["round_index"] + 1, points=(0, 30))]).rule == "ready"
+
+
+def test_a_decision_of_an_earlier_round_than_the_one_before_is_not_asked_about() -> None:
+    assert last([record(3, user_confirmed=False), record(5)]).rule == "ready"
+
+
+def test_what_is_no_longer_ready_is_not_asked_about() -> None:
+    assert last([record(3, user_confirmed=False), record(4, messages=(1, 0, 9))]).rule == "go_on"
+
+
+# 5 Stalled, and late without gain
+
+
+def meeting(first: int, gain: float = 0.0, **fields: Any) -> list[dict[str, Any]]:
+    """Two records two rounds apart; E and C stay, except that C of the later one gains."""
+    earlier = record(first, experts=(("A", 0.7),) * 4, points=(9, 21))
+    later = {"experts": (("A", 0.7 + gain),) * 4, "points": (9, 21), **fields}
+    return [earlier, record(first + 2, **later)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        pytest.param({}, "ready_to_decide", id="ending is allowed"),
+        pytest.param({"messages": (1, 0, 9)}, "park_or_abort", id="ending is not allowed"),
+    ],
+)
+def test_a_stalled_debate_ends(fields: Mapping[str, Any], status: str) -> None:
+    verdict = last(meeting(3, **fields))  # N_recent 0.3 is above the floor and not above what is low for this rule
+    assert decided(verdict) == ("stalled", status)
+    assert verdict.strength is None
+    assert verdict.reasons[0] == "stalled: recent novelty is 0.3 (MEDIUM), at most 0.3"
+    assert verdict.reasons[1] == "convergence moved by 0 over two rounds, below 0.05"
+
+
+@pytest.mark.parametrize(("first", "rule"), [(2, "go_on"), (3, "stalled")])
+def test_a_debate_can_stall_from_a_round_on(first: int, rule: str) -> None:
+    assert last(meeting(first)).rule == rule
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+def test_novelty_that_equals_what_is_low_is_stalled(beyond: float) -> None:
+    path = f"{STALLED}.low_novelty_recent"
+    assert last(meeting(3), (path, 0.3 - beyond)).rule == "stalled"
+    assert last(meeting(3), (path, 0.3 - BEYOND)).rule == "go_on"
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+def test_a_gain_that_equals_the_minimum_of_the_rule_is_not_stalled(beyond: float) -> None:
+    path = f"{STALLED}.min_delta_convergence_over_2_rounds"
+    assert last(meeting(3, gain=0.05), (path, 0.05 + beyond)).rule == "go_on"
+    assert last(meeting(3, gain=0.05), (path, 0.05 + BEYOND)).rule == "stalled"
+
+
+def test_the_minimum_of_the_rule_is_its_own() -> None:
+    progress: Setting = ("thresholds.progress.min_delta_convergence_over_2_rounds", 0.5)
+    assert last(meeting(3, gain=0.06), progress).rule == "go_on"
+
+
+def test_a_debate_that_moves_apart_is_stalled() -> None:
+    assert last(meeting(3, gain=-0.1)).rule == "stalled"
+
+
+def test_without_the_round_two_before_nothing_is_stalled_or_late() -> None:
+    for number in (5, 8, 9):
+        assert last([record(number - 1, points=(9, 21)), record(number, points=(9, 21))]).rule == "go_on"
+    assert last(meeting(6)[1:]).rule == "go_on"
+
+
+def test_stalled_can_be_switched_off() -> None:
+    assert last(meeting(3), (f"{STALLED}.enabled", False)).rule == "go_on"
+
+
+def late(first: int, e_gain: bool = False, c_gain: float = 0.0, **fields: Any) -> list[dict[str, Any]]:
+    """Two records two rounds apart that still say much that is new; E may gain 0.0625."""
+    levels = {**ALL_DEEP, "constraints": "shallow"}
+    earlier = record(first, levels=levels, experts=(("A", 0.7),) * 4, points=(9, 1))
+    later = {"levels": ALL_DEEP if e_gain else levels, "experts": (("A", 0.7 + c_gain),) * 4, "points": (9, 1)}
+    return [earlier, record(first + 2, **{**later, **fields})]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        pytest.param({}, "ready_to_decide", id="ending is allowed"),
+        pytest.param({"messages": (1, 0, 9)}, "park_or_abort", id="ending is not allowed"),
+    ],
+)
+def test_a_late_round_without_gain_ends(fields: Mapping[str, Any], status: str) -> None:
+    verdict = last(late(6, **fields))
+    assert decided(verdict) == ("late_round", status)
+    assert verdict.strength is None
+
+
+@pytest.mark.parametrize(("first", "rule"), [(5, "go_on"), (6, "late_round"), (7, "late_round")])
+def test_rounds_are_late_from_a_round_on(first: int, rule: str) -> None:
+    assert last(late(first)).rule == rule
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+@pytest.mark.parametrize(
+    ("given", "path", "gain"),
+    [
+        pytest.param({"e_gain": True}, "exploration", 0.0625, id="exploration"),
+        pytest.param({"c_gain": 0.1}, "convergence", 0.1, id="convergence"),
+    ],
+)
+def test_a_gain_that_equals_twice_its_minimum_is_enough(
+    given: Mapping[str, Any], path: str, gain: float, beyond: float
+) -> None:
+    minimum = f"thresholds.progress.min_delta_{path}_over_2_rounds"
+    assert last(late(6, **given), (minimum, (gain + beyond) / 2)).rule == "go_on"
+    assert last(late(6, **given), (minimum, (gain + BEYOND) / 2)).rule == "late_round"
+
+
+def test_late_rounds_can_be_switched_off() -> None:
+    assert last(late(6), (f"{LATE}.enabled", False)).rule == "go_on"
+
+
+# 6 Otherwise
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        pytest.param({"experts": SPREAD[2:]}, "convergence 0.4 is below its minimum of 0.6", id="convergence"),
+        pytest.param({"messages": (1, 0, 9)}, "focus 0.1 is below its minimum of 0.6", id="focus"),
+        pytest.param({"points": (9, 1)}, "ending is allowed", id="novelty"),
+    ],
+)
+def test_a_round_that_no_other_rule_decides_goes_on(given: Mapping[str, Any], reason: str) -> None:
+    verdict = last([record(**given)])
+    assert decided(verdict) == ("go_on", "continue_targeted")
+    assert verdict.reasons[0] == reason
+
+
+# Prompts, and focus in any round
+
+
+def test_low_focus_adds_a_reason_and_a_prompt_to_any_round() -> None:
+    drift: dict[str, Any] = {"messages": (1, 0, 9), "focus__focus_drift_notes": "hiring"}
+    for given in (record(1, levels=ALL_NONE, **drift), record(2, **drift), record(3, **drift), record(10, **drift)):
+        verdict = last([given])
+        assert verdict.reasons.count("focus 0.1 is below its minimum of 0.6") == 1
+        assert verdict.next_round_focus_prompts[-1] == "come back to the decision: hiring"
+    assert last([record(messages=(1, 0, 9))]).next_round_focus_prompts == ("come back to the decision",)
+
+
+@pytest.mark.parametrize("beyond", EQUAL)
+def test_focus_that_equals_its_minimum_adds_nothing(beyond: float) -> None:
+    assert last([record()], (F_MIN, 0.8 + beyond), (F_GOOD, 0.9)).next_round_focus_prompts == ()
+    assert len(last([record()], (F_MIN, 0.8 + BEYOND), (F_GOOD, 0.9)).next_round_focus_prompts) == 1
+
+
+def test_prompts_come_in_their_order_and_each_once() -> None:
+    own = ["Look at B.", "objectives", "come back to the decision: hiring", "Look at B."]
+    given = record(
+        1,
+        levels={**ALL_DEEP, "objectives": "none", "risks_failure_modes": "shallow", "constraints": "none"},
+        messages=(1, 0, 9),
+        focus__focus_drift_notes=" hiring\n",
+        stop_continue_recommendation={
+            "status": "continue_targeted",
+            "rationale": [],
+            "next_round_focus_prompts": own,
+        },
+    )
+    assert last([given]).next_round_focus_prompts == (
+        "risks_failure_modes",
+        "options_alternatives",
+        "objectives",
+        "constraints",
+        "come back to the decision: hiring",
+        "Look at B.",
+    )
+
+
+# The presets
+
+
+@pytest.mark.parametrize(
+    ("given", "rules"),
+    [
+        pytest.param(record(2), ("must_go_on", "ready", "must_go_on"), id="tactical may end in round 2"),
+        pytest.param(record(7, points=(9, 1)), ("go_on", "round_limit", "go_on"), id="and must in round 7"),
+        pytest.param(
+            record(levels=HALF, experts=(("A", 0.62),) * 5), ("ready", "go_on", "ready"), id="tactical wants agreement"
+        ),
+        pytest.param(
+            record(levels=HALF, experts=(("A", 0.57),) * 5, points=(0, 9)),
+            ("go_on", "go_on", "ready"),
+            id="strategic wants less",
+        ),
+        pytest.param(record(messages=(13, 0, 7)), ("ready", "go_on", "ready"), id="tactical wants focus"),
+        pytest.param(record(points=(7, 18)), ("go_on", "go_on", "ready"), id="strategic waits less for silence"),
+    ],
+)
+def test_presets_differ(given: Mapping[str, Any], rules: tuple[str, ...]) -> None:
+    assert tuple(last([given], kind=kind).rule for kind in PRESETS) == rules
+
+
+# The meeting as a whole
+
+
+def test_a_record_alone_is_scored_wherever_it_stands() -> None:
+    assert [last([record(number)]).status for number in (1, 2, 3, 5, 8, 9, 10)] == [
+        *["must_continue"] * 2,
+        *["ready_to_decide"] * 5,
+    ]
+
+
+def test_a_verdict_does_not_depend_on_later_rounds() -> None:
+    records = [record(number, levels=ALL_SHALLOW, points=(10 - number, number)) for number in range(1, 10)]
+    whole = score_meeting(records)
+    for count in range(1, len(records) + 1):
+        assert score_meeting(records[:count]) == whole[:count]
+
+
+def test_records_are_sorted_by_round() -> None:
+    records = [record(number, points=(number, 9)) for number in (4, 1, 3)]
+    assert [verdict.round_index for verdict in score_meeting(records)] == [1, 3, 4]
+    assert score_meeting(records) == score_meeting([records[1], records[2], records[0]])
+
+
+def test_pressure_says_what_is_used() -> None:
+    used = {
+        "round_index": 3,
+        "max_rounds": 10,
+        "estimated_cost_this_round": 0.35,
+        "estimated_cost_cumulative": 1.05,
+        "time_elapsed_minutes": 18,
+        "time_budget_minutes": 45,
+    }
+    assert last([record(cost_time=used)]).as_dict()["pressure"] == {
+        "rounds_used": 0.3,
+        "cost_total": 1.05,
+        "time_used": 0.4,
+    }
+    assert last([record(3)], kind="tactical").as_dict()["pressure"] == {
+        "rounds_used": 0.4286,
+        "cost_total": None,
+        "time_used": None,
+    }
+    for budget in (0, 5e-324):
+        assert last([record(cost_time={**used, "time_budget_minutes": budget})]).pressure.time_used is None
+
+
+def test_every_prompt_for_the_facilitator_is_one_sentence() -> None:
+    meetings = [
+        [record(2)],
+        [record(1, levels=ALL_NONE)],
+        [record()],
+        [record(3, user_confirmed=False), record(4)],
+        meeting(3),
+        meeting(3, messages=(1, 0, 9)),
+        late(6),
+        [record(10)],
+        [record(10, levels=ALL_NONE)],
+        [record(points=(9, 1))],
+        [record(experts=SPREAD[2:])],
+        [record(experts=())],
+        [record(messages=(0, 0, 9))],
+        [record(levels={**ALL_DEEP, "constraints": "none"}, points=(9, 1))],
+        [record(2, levels=ALL_DEEP)],
+    ]
+    seen = set()
+    for given in meetings:
+        verdict = last(given)
+        seen.add(verdict.rule)
+        prompt = verdict.facilitator_prompt
+        assert prompt[0].isupper()
+        assert prompt[-1] in ".?"
+        assert "\n" not in prompt
+        assert not any(mark in prompt[:-1].replace("0.", "") for mark in (". ", "? "))
+    assert seen == set(RULES)
+
+
+def test_the_checklist_is_that_of_the_contract() -> None:
+    assert last([record(levels={})]).missing_aspects == (*REQUIRED, *(c for c in CHECKLIST if c not in REQUIRED))
+
+
+def test_config_helper_takes_paths() -> None:
+    assert config((E_GOOD, 0.9)).thresholds.exploration.target_good == 0.9
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (0.6, "0.6"),
+        (1 / 3, "0.3333"),
+        (1.0, "1"),
+        (100.0, "100"),
+        (-0.05, "-0.05"),
+        (1e300, "1e+300"),
+    ],
+)
+def test_numbers_in_words(number: float, text: str) -> None:
+    assert words(number) == text

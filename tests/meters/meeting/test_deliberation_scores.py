@@ -1,0 +1,317 @@
+"""The scores of a round from its own evidence, and where a record states otherwise."""
+
+import math
+from typing import Any
+
+import pytest
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record
+
+from scoring.meters.meeting.meter import score_meeting
+from scoring.meters.meeting.scores import Scores
+from scoring.meters.meeting.verdict import Difference
+
+
+def scores(**given: Any) -> Scores:
+    return last([record(**given)]).scores
+
+
+# Exploration
+
+
+@pytest.mark.parametrize(
+    ("levels", "score"),
+    [
+        pytest.param({}, 0.0, id="nothing listed"),
+        pytest.param(ALL_NONE, 0.0, id="none"),
+        pytest.param(ALL_SHALLOW, 0.5, id="shallow"),
+        pytest.param(ALL_DEEP, 1.0, id="deep"),
+        pytest.param({"objectives": "deep", "constraints": "shallow"}, 1.5 / 8, id="what is not listed is none"),
+        pytest.param({"legal": "deep"}, 1 / 9, id="a further aspect"),
+        pytest.param({**ALL_DEEP, "legal": "none", "tax": "shallow"}, 8.5 / 10, id="two further aspects"),
+    ],
+)
+def test_exploration_is_the_mean_over_the_checklist_and_further_aspects(levels: dict[str, str], score: float) -> None:
+    assert scores(levels=levels).exploration == pytest.approx(score, abs=1e-15)
+
+
+# Convergence
+
+
+@pytest.mark.parametrize(
+    ("experts", "score"),
+    [
+        pytest.param((), 0.0, id="no experts"),
+        pytest.param((("A", 0.5),), 0.5, id="one"),
+        pytest.param((("A", 0.7), ("B", 0.6), ("A", 0.8)), 0.5, id="most experts"),
+        pytest.param((("A", 0.5), ("A", 0.5), ("B", 1.0)), 1 / 3, id="most experts before most confidence"),
+        pytest.param((("A", 0.5), ("B", 0.9)), 0.45, id="as many experts: the surer ones"),
+        pytest.param((("defer decision", 0.9), ("defer decision", 0.9)), 0.9, id="deferring is an option"),
+        pytest.param((("A", 0.0),), 0.0, id="not sure at all"),
+    ],
+)
+def test_convergence_is_support_times_confidence(experts: tuple[tuple[str, float], ...], score: float) -> None:
+    assert scores(experts=experts).convergence == pytest.approx(score, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("experts", "option"),
+    [
+        pytest.param((("B", 0.5), ("A", 0.5)), "B", id="first named"),
+        pytest.param((("B", 0.3), ("A", 0.1 + 0.2)), "B", id="equal within 1e-9"),
+        pytest.param((("B", 0.3), ("A", 0.31)), "A", id="surer"),
+    ],
+)
+def test_the_leading_option_is_the_first_named_of_equals(experts: tuple[tuple[str, float], ...], option: str) -> None:
+    assert f'"{option}" (1 of 2 experts' in last([record(experts=experts)]).facilitator_prompt
+
+
+@pytest.mark.parametrize(
+    ("options", "spread"),
+    [
+        pytest.param("", 0.0, id="no experts"),
+        pytest.param("AAAA", 0.0, id="one option"),
+        pytest.param("AB", 1.0, id="evenly over two"),
+        pytest.param("ABC", 1.0, id="evenly over three"),
+        pytest.param("AAB", -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3)) / math.log(2), id="two to one"),
+    ],
+)
+def test_disagreement_is_the_entropy_of_choices(options: str, spread: float) -> None:
+    found = scores(experts=[(option, 0.5) for option in options]).disagreement
+    assert found == pytest.approx(spread, abs=1e-12)
+    assert 0 <= found <= 1
+
+
+# Focus, novelty and completeness
+
+
+@pytest.mark.parametrize(
+    ("messages", "score"), [((0, 0, 0), 1.0), ((10, 4, 2), 0.75), ((0, 1, 0), 0.5), ((0, 0, 1), 0.0), ((1, 0, 0), 1.0)]
+)
+def test_focus_counts_background_half(messages: tuple[int, int, int], score: float) -> None:
+    assert scores(messages=messages).focus == score
+
+
+@pytest.mark.parametrize(("points", "score"), [((0, 0), 0.0), ((5, 7), 5 / 12), ((3, 0), 1.0), ((0, 3), 0.0)])
+def test_novelty_is_the_share_of_new_points(points: tuple[int, int], score: float) -> None:
+    assert scores(points=points).novelty == score
+
+
+def recent(*records: dict[str, Any]) -> list[float]:
+    return [verdict.scores.novelty_recent for verdict in score_meeting(records)]
+
+
+def test_recent_novelty_is_over_two_rounds() -> None:
+    assert recent(record(1, points=(4, 0)), record(2, points=(1, 5)), record(3, points=(0, 4))) == [1.0, 0.5, 0.1]
+
+
+def test_recent_novelty_without_points_is_0() -> None:
+    assert recent(record(1, points=(0, 0)), record(2, points=(0, 0))) == [0.0, 0.0]
+
+
+def test_recent_novelty_of_the_first_record_is_what_it_states() -> None:
+    stated: dict[str, Any] = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
+    assert recent(record(4, **stated)) == [0.3]
+    assert recent(record(4, points=(1, 1), novelty__novelty_score_recent=None)) == [0.5]
+    assert recent(record(4, points=(1, 1), novelty__novelty_score_recent=0)) == [0.0]
+
+
+def test_recent_novelty_after_a_gap_is_that_of_the_round_whatever_is_stated() -> None:
+    stated: dict[str, Any] = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
+    assert recent(record(1, points=(3, 1)), record(3, **stated)) == [0.75, 0.5]
+    assert recent(record(1, points=(3, 1)), record(2, **stated)) == [0.75, 4 / 6]
+
+
+def test_completeness_is_the_weighted_index() -> None:
+    found = score_meeting([record(levels=ALL_SHALLOW)], config(kind="strategic"))[0].scores
+    assert found.completeness == pytest.approx(0.4 * 0.5 + 0.3 * 0.8 + 0.2 * 0.8 + 0.1 * 0.9, abs=1e-12)
+
+
+def test_every_score_is_within_0_and_1_at_the_ends() -> None:
+    best = scores(experts=(("A", 1.0),) * 3, messages=(1, 0, 0), points=(0, 1))
+    assert best == Scores(1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0)
+    worst = scores(levels=ALL_NONE, experts=(), messages=(0, 0, 1), points=(1, 0))
+    assert worst == Scores(0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
+
+
+def test_output_is_rounded_to_4_places_and_the_verdict_is_not() -> None:
+    verdict = last([record(points=(1, 2))])
+    assert verdict.scores.novelty == 1 / 3
+    assert verdict.as_dict()["scores"]["novelty"] == 0.3333
+
+
+# What is stated otherwise
+
+
+COMPOSITE = {
+    "exploration_score": 1.0,
+    "convergence_score": 0.8,
+    "focus_score": 0.8,
+    "low_novelty_score": 0.9,
+    "weights_used": {"exploration": 0.35, "convergence": 0.35, "focus": 0.2, "low_novelty": 0.1},
+    "meeting_completeness_index": 0.88,
+}
+STATED = {
+    "exploration__exploration_score": 1.0,
+    "convergence__leading_option_support_fraction": 1.0,
+    "convergence__leading_option_avg_confidence": 0.8,
+    "convergence__convergence_score": 0.8,
+    "focus__focus_score": 0.8,
+    "novelty__novelty_score_overall": 0.1,
+    "novelty__novelty_score_recent": 0.1,
+}
+COST = {
+    "round_index": 3,
+    "max_rounds": 10,
+    "estimated_cost_this_round": 0,
+    "estimated_cost_cumulative": 0,
+    "time_elapsed_minutes": 0,
+    "time_budget_minutes": 0,
+}
+SAME: dict[str, Any] = {
+    **STATED,
+    "composite": COMPOSITE,
+    "cost_time": COST,
+    "stop_continue_recommendation": {"status": "ready_to_decide", "rationale": [], "next_round_focus_prompts": []},
+}
+
+
+def differences(**given: Any) -> list[tuple[str, Any, Any]]:
+    found = last([record(2), record(**{**SAME, **given})]).stated_differences
+    return [(d.field, d.stated, d.computed) for d in found]
+
+
+def test_what_is_stated_as_it_is_computed_is_no_difference() -> None:
+    assert differences() == []
+    assert last([record()]).stated_differences == ()
+
+
+@pytest.mark.parametrize("name", [*STATED, *(f"composite.{name}" for name in COMPOSITE if name != "weights_used")])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_number_differs_by_more_than_its_margin(name: str, sign: int) -> None:
+    field = name.partition(".")[2]
+    computed = COMPOSITE[field] if field else STATED[name]
+    assert isinstance(computed, float)
+
+    def given(by: float) -> dict[str, Any]:
+        stated = computed + sign * by
+        return {"composite": {**COMPOSITE, field: stated}} if field else {name: stated}
+
+    assert differences(**given(0.02)) == []
+    assert differences(**given(0.02 + 5e-10)) == []
+    ((found, stated, exact),) = differences(**given(0.021))
+    assert found == (name if field else name.replace("__", "."))
+    assert (stated, exact) == (computed + sign * 0.021, pytest.approx(computed))
+
+
+def test_a_number_that_is_far_from_a_score_is_a_difference_and_no_error() -> None:
+    assert differences(focus__focus_score=80) == [("focus.focus_score", 80.0, 0.8)]
+
+
+def test_experts_that_are_stated_without_any_differ_from_none() -> None:
+    stated: dict[str, Any] = {
+        "convergence__leading_option_support_fraction": 0.5,
+        "convergence__leading_option_avg_confidence": 0.6,
+    }
+    found = {d.field: d.computed for d in last([record(experts=(), **stated)]).stated_differences}
+    assert found == {f"convergence.{name.partition('__')[2]}": 0.0 for name in stated}
+
+
+def test_weights_differ_when_they_are_not_those_of_the_config() -> None:
+    weights = COMPOSITE["weights_used"]
+    assert isinstance(weights, dict)
+    used = {**COMPOSITE, "weights_used": {**weights, "exploration": 0.351, "focus": 0.2 + 5e-10}}
+    assert differences(composite=used) == [("composite.weights_used.exploration", 0.351, 0.35)]
+    assert differences(composite={**COMPOSITE, "weights_used": {}})[0] == (
+        "composite.weights_used.exploration",
+        None,
+        0.35,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "stated", "computed"), [("round_index", 4, 3), ("max_rounds", 9, 10), ("round_index", -1, 3)]
+)
+def test_cost_and_time_may_contradict_the_record_or_the_config(name: str, stated: int, computed: int) -> None:
+    assert differences(cost_time={**COST, name: stated}) == [(f"cost_time.{name}", stated, computed)]
+
+
+def test_a_status_may_differ() -> None:
+    own = {"status": "must_continue", "rationale": [], "next_round_focus_prompts": []}
+    field = "stop_continue_recommendation.status"
+    assert differences(stop_continue_recommendation=own) == [(field, "must_continue", "ready_to_decide")]
+
+
+# The example of three experts and seven aspects
+
+SEVEN: dict[str, Any] = {
+    "meeting_id": "example",
+    "levels": {
+        "problem_clarity": "deep",
+        "objectives": "deep",
+        "options_alternatives": "shallow",
+        "risks_failure_modes": "none",
+        "constraints": "shallow",
+        "stakeholders_impact": "none",
+        "dependencies_unknowns": "shallow",
+    },
+    "experts": (("A", 0.7), ("B", 0.6), ("A", 0.8)),
+    "messages": (10, 4, 2),
+    "points": (5, 7),
+    "exploration__exploration_score": 0.46,
+    "convergence__leading_option_support_fraction": 0.67,
+    "convergence__leading_option_avg_confidence": 0.75,
+    "convergence__convergence_score": 0.5,
+    "focus__focus_score": 0.71,
+    "novelty__novelty_score_overall": 0.42,
+    "novelty__novelty_score_recent": 0.3,
+    "cost_time": {
+        "round_index": 3,
+        "max_rounds": 10,
+        "estimated_cost_this_round": 0.35,
+        "estimated_cost_cumulative": 1.05,
+        "time_elapsed_minutes": 18,
+        "time_budget_minutes": 45,
+    },
+    "composite": {
+        "exploration_score": 0.46,
+        "convergence_score": 0.5,
+        "focus_score": 0.71,
+        "low_novelty_score": 0.7,
+        "weights_used": {"exploration": 0.35, "convergence": 0.35, "focus": 0.2, "low_novelty": 0.1},
+        "meeting_completeness_index": 0.51,
+    },
+    "stop_continue_recommendation": {
+        "status": "continue_targeted",
+        "rationale": ["Risks are not explored."],
+        "next_round_focus_prompts": ["Name the three largest risks.", "Say whom it affects."],
+    },
+}
+
+
+def test_the_example_computes_to_other_numbers_than_it_states() -> None:
+    verdict = last([record(3, **SEVEN)])
+    assert (verdict.scores.exploration, verdict.scores.focus) == (0.4375, 0.75)
+    assert verdict.scores.convergence == pytest.approx(0.5, abs=1e-15)
+    assert verdict.scores.novelty_recent == 0.3
+    assert verdict.scores.completeness == pytest.approx(0.548125, abs=1e-12)
+    assert verdict.stated_differences == (
+        Difference("exploration.exploration_score", 0.46, 0.4375),
+        Difference("focus.focus_score", 0.71, 0.75),
+        Difference("composite.exploration_score", 0.46, 0.4375),
+        Difference("composite.focus_score", 0.71, 0.75),
+        Difference("composite.meeting_completeness_index", 0.51, verdict.scores.completeness),
+        Difference("stop_continue_recommendation.status", "continue_targeted", "must_continue"),
+    )
+
+
+def test_the_example_must_go_on_with_what_it_has_not_touched() -> None:
+    verdict = last([record(3, **SEVEN)])
+    assert (verdict.status, verdict.ending_allowed) == ("must_continue", False)
+    assert verdict.next_round_focus_prompts == (
+        "risks_failure_modes",
+        "key_assumptions",
+        "stakeholders_impact",
+        "Name the three largest risks.",
+        "Say whom it affects.",
+    )
+    assert verdict.as_dict()["pressure"] == {"rounds_used": 0.3, "cost_total": 1.05, "time_used": 0.4}

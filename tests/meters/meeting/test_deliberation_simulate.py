@@ -1,0 +1,148 @@
+"""Made deliberations: the same for the same seed on any machine, and turned by their knobs; and plots of meetings."""
+
+import hashlib
+import importlib.util
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from helpers.meetings import record
+
+from scoring.errors import InputError, MeetingError
+from scoring.meters.figures import check_plot
+from scoring.meters.meeting.config import PRESETS, preset
+from scoring.meters.meeting.meter import score_meeting
+from scoring.meters.meeting.plot import draw_meeting
+from scoring.meters.meeting.simulate import MeetingKnobs, endings, simulate_meeting
+
+
+def dumped(knobs: MeetingKnobs) -> str:
+    return json.dumps([r.model_dump(exclude_unset=True) for r in simulate_meeting(knobs)], sort_keys=True)
+
+
+def ends_in(knobs: MeetingKnobs) -> dict[str, int | None]:
+    found = endings(simulate_meeting(knobs), {name: preset(name) for name in PRESETS})
+    return {ending.config: ending.last.round_index if ending.last else None for ending in found}
+
+
+def test_a_seed_gives_the_same_meeting_everywhere() -> None:
+    assert hashlib.sha256(dumped(MeetingKnobs(seed=7)).encode()).hexdigest() == (
+        "39922cb3d42aadbd7ed48b84a2b0694ef60ea6764947811457291f37940008a8"
+    )
+    assert dumped(MeetingKnobs()) == dumped(MeetingKnobs(seed=0))
+
+
+def test_another_seed_gives_another_meeting() -> None:
+    assert len({dumped(MeetingKnobs(seed=seed)) for seed in range(20)}) == 20
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_made_meeting_is_one_and_ends(seed: int) -> None:
+    records = simulate_meeting(MeetingKnobs(seed=seed, rounds=12, experts=4))
+    assert [r.round_index for r in records] == list(range(1, 13))
+    assert {len(r.convergence.expert_positions) for r in records} == {4}
+    assert {r.meeting_id for r in records} == {f"simulated-{seed}"}
+    for name in PRESETS:
+        (ending,) = endings(records, {name: preset(name)})
+        assert ending.last is not None
+        assert all(not verdict.ends for verdict in ending.verdicts[:-1])
+        assert ending.verdicts == tuple(score_meeting(records, name)[: len(ending.verdicts)])
+
+
+def test_a_meeting_that_is_too_short_does_not_end() -> None:
+    assert ends_in(MeetingKnobs(rounds=1)) == dict.fromkeys(PRESETS)
+    (ending,) = endings(simulate_meeting(MeetingKnobs(rounds=1)), {"default": preset("default")})
+    assert (len(ending.verdicts), ending.last) == (1, None)
+
+
+def mean(knobs: MeetingKnobs, score: str) -> float:
+    """Return a score over rounds and a few seeds."""
+    verdicts = [v for seed in range(8) for v in score_meeting(simulate_meeting(replace(knobs, seed=seed)))]
+    total: float = sum(getattr(v.scores, score) for v in verdicts)
+    return total / len(verdicts)
+
+
+@pytest.mark.parametrize(
+    ("knob", "score", "sign"),
+    [
+        ("agreement", "convergence", 1),
+        ("agreement", "disagreement", -1),
+        ("exploration", "exploration", 1),
+        ("novelty_decay", "novelty", -1),
+        ("drift", "focus", -1),
+    ],
+)
+def test_a_knob_turns_its_score(knob: str, score: str, sign: int) -> None:
+    settings: list[dict[str, Any]] = [{knob: value} for value in (0.0, 0.3, 0.9)]
+    low, middle, high = [sign * mean(MeetingKnobs(**setting), score) for setting in settings]
+    assert low < middle < high
+
+
+def test_knobs_at_their_ends_make_meetings() -> None:
+    for value in (0.0, 1.0):
+        knobs = MeetingKnobs(agreement=value, exploration=value, novelty_decay=value, drift=value, experts=1)
+        assert len(simulate_meeting(knobs)) == 10
+    assert len(simulate_meeting(MeetingKnobs(rounds=100, experts=100))) == 100
+
+
+@pytest.mark.parametrize(
+    ("setting", "fault"),
+    [
+        ({"rounds": 0}, "rounds is 0, not 1 to 100"),
+        ({"experts": 101}, "experts is 101, not 1 to 100"),
+        ({"agreement": 1.1}, "agreement is 1.1, not 0 to 1"),
+        ({"drift": float("nan")}, "drift is nan, not 0 to 1"),
+        ({"seed": -1}, "seed is -1, below 0"),
+    ],
+)
+def test_a_knob_out_of_range_is_an_error(setting: dict[str, Any], fault: str) -> None:
+    with pytest.raises(MeetingError, match=f"^{re.escape(fault)}$"):
+        MeetingKnobs(**setting)
+
+
+# Plots
+
+
+def drawn(records: list[dict[str, Any]]) -> bytes:
+    return draw_meeting(score_meeting(records), preset("default"))
+
+
+def ids_of(svg: bytes) -> dict[str, int]:
+    """Return how often each id stands in a drawing."""
+    ids = [element.get("id", "") for element in ElementTree.fromstring(svg).iter()]
+    return {name: ids.count(name) for name in ids}
+
+
+def test_a_plot_has_every_score_its_threshold_and_the_statuses() -> None:
+    pytest.importorskip("matplotlib")
+    svg = drawn([record(1), record(2), record(5)])
+    ids = ids_of(svg)
+    for score in ("exploration", "convergence", "focus", "novelty_recent", "completeness"):
+        assert ids[score] == 1
+    assert [name for name in ids if name.startswith("threshold-")] == [f"threshold-{n}" for n in ("0.25", "0.6", "0.7")]
+    assert "exploration, convergence, focus: 0.6" in svg.decode()
+    assert ids["must_continue"] == ids["ready_to_decide"] == 1
+    assert "park_or_abort" not in ids
+    assert drawn([record(1), record(2), record(5)]) == svg
+    assert b"<dc:date>" not in svg
+
+
+def test_a_meeting_of_one_round_can_be_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    assert ids_of(drawn([record(3)]))["ready_to_decide"] == 1
+
+
+@pytest.mark.parametrize("name", ["a.png", "a", "svg", "a.svg.txt"])
+def test_a_plot_is_an_svg(name: str) -> None:
+    with pytest.raises(InputError, match=r"ends with \.svg"):
+        check_plot(Path(name))
+
+
+def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"pip install 'da-score\[plot\]'"):
+        check_plot(Path("a.svg"))

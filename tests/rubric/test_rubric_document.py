@@ -1,0 +1,426 @@
+"""The rubric document says what the rubric data says, and its arithmetic holds to the last digit."""
+
+import ast
+import json
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
+from scoring.assemble import assemble_signal_set, extract_iterlog_signals
+from scoring.evidence.transcripts.events import WindowFacts
+from scoring.log.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
+from scoring.log.parse import parse_iteration_record
+from scoring.signals import diminishing_returns, hook_outcomes, landed, objectives, scope, token_efficiency, verifier
+from scoring.signals.findings import GitSignals
+from scoring.signals.values import SignalSet, SignalValue, absent_signal, present_signal
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+ALL_SIGNALS = list(dict.fromkeys(str(spec.id) for v in rubric_versions() for spec in released_rubric(v).signals))
+
+
+def blocks(kind: str) -> dict[str, str]:
+    """Return the text between ``<!-- kind:name … -->`` and ``<!-- /kind -->``, by what follows the kind."""
+    found: list[tuple[str, str]] = re.findall(rf"<!-- {kind}:([^\n]*?) -->\n(.*?)<!-- /{kind} -->", DOCUMENT, re.S)
+    assert len({name for name, _ in found}) == len(found), f"a {kind} block is there twice"
+    return dict(found)
+
+
+def table(text: str) -> list[dict[str, str]]:
+    """Return the rows of the one table in a text, by its header."""
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("|")]
+    header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def headings(level: int, text: str = DOCUMENT) -> list[str]:
+    return re.findall(rf"^{'#' * level} (.+)$", text, re.M)
+
+
+def section(title: str, level: int) -> str:
+    """Return the text under a heading, up to the next one of its level or above."""
+    found = re.search(rf"^{'#' * level} {re.escape(title)}\n(.*?)(?=^#{{1,{level}}} |\Z)", DOCUMENT, re.M | re.S)
+    assert found, f"the document has no section {title!r}"
+    return found[1]
+
+
+def shortest(number: float) -> str:
+    """Write a number as the document does: the fewest digits that read back the same, whole numbers without a point."""
+    return repr(number).removesuffix(".0")
+
+
+# Versions
+
+
+def test_every_released_version_has_its_section_and_no_other_has() -> None:
+    assert sorted(h for h in headings(2) if h.startswith("Rubric ")) == [f"Rubric {v}" for v in rubric_versions()]
+
+
+def test_every_released_version_has_its_line_in_the_changelog_newest_first() -> None:
+    assert headings(3, section("Changelog", 2)) == rubric_versions()[::-1]
+
+
+@pytest.mark.parametrize("version", rubric_versions())
+def test_the_tables_of_a_version_stand_in_its_section(version: str) -> None:
+    assert re.findall(r"<!-- (\w+:\S+) -->", section(f"Rubric {version}", 2)) == [
+        f"weights:{version}",
+        f"bands:{version}",
+    ]
+
+
+def test_no_version_that_is_not_released_has_tables() -> None:
+    assert sorted(blocks("weights")) == sorted(blocks("bands")) == sorted(rubric_versions())
+
+
+def test_the_version_used_when_none_is_named_is_stated() -> None:
+    assert f"The version used when none is named is **{RUBRIC_VERSION}**." in DOCUMENT
+
+
+def test_every_link_inside_the_document_leads_to_a_heading() -> None:
+    anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for n in (2, 3) for title in headings(n)}
+    links = re.findall(r"\]\(#([^)]*)\)", DOCUMENT)
+    assert links
+    assert set(links) <= anchors
+
+
+# Weights and bands
+
+
+@pytest.mark.parametrize("version", rubric_versions())
+def test_a_weight_table_says_what_the_data_says(version: str) -> None:
+    assert table(blocks("weights")[version]) == [
+        {
+            "id": spec.id,
+            "label": spec.label,
+            "weight": f"{spec.weight:.2f}" if round(spec.weight, 2) == spec.weight else shortest(spec.weight),
+            "two-way": "yes" if spec.two_way else "no",
+            "description": spec.description,
+        }
+        for spec in released_rubric(version).signals
+    ]
+
+
+@pytest.mark.parametrize("version", rubric_versions())
+def test_a_band_table_says_what_the_data_says(version: str) -> None:
+    stated = [(row["band"], float(row["from"])) for row in table(blocks("bands")[version])]
+    assert stated == [(band.name, band.min) for band in released_rubric(version).bands]
+
+
+def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None:
+    assert set(headings(3, section("The signals", 2))) == set(ALL_SIGNALS)
+    described = [name for name in headings(3, section("The signals", 2)) if default_rubric().signal(name)]
+    assert described == [spec.id for spec in default_rubric().signals]
+
+
+@pytest.mark.parametrize("name", ALL_SIGNALS)
+def test_a_signal_section_covers_source_mapping_absence_and_weight(name: str) -> None:
+    leads = re.findall(r"^\*\*(Source|Mapping|Absent|Weight)\b", section(name, 3), re.M)
+    assert leads == ["Source", "Mapping", "Absent", "Weight"]
+
+
+@pytest.mark.parametrize("name", ALL_SIGNALS)
+def test_a_signal_section_gives_the_weight_of_every_version_that_has_the_signal(name: str) -> None:
+    lead = re.search(r"^\*\*Weight: (.+?)\.\*\*", section(name, 3), re.M)
+    assert lead
+    stated = {version: float(weight) for weight, version in re.findall(r"([\d.]+) \(([\d.]+)\)", lead[1])}
+    specs = {version: released_rubric(version).signal(name) for version in rubric_versions()}
+    assert stated == {version: spec.weight for version, spec in specs.items() if spec}
+
+
+# Mappings: the words of the document go through the code
+
+
+def _review_decision(word: str, _log_dir: Path) -> SignalValue:
+    return landed.claim(IterationRecord(review=ReviewBlock(overall_decision=word)))
+
+
+def _verifier_status(word: str, _log_dir: Path) -> SignalValue:
+    return verifier.observe(IterationRecord(verifiers=(VerifierRecord(status=word),)), "")
+
+
+def _scope_note(word: str, _log_dir: Path) -> SignalValue:
+    return scope.claim(IterationRecord(impl=ImplBlock(scope_note=word)))
+
+
+def _hook_result(word: str, log_dir: Path) -> SignalValue:
+    write_hook_file(log_dir, 1, [word])
+    return hook_outcomes.observe(log_dir, 1)
+
+
+def write_hook_file(log_dir: Path, iteration: int, results: list[str]) -> None:
+    records = [{"intervention_class": "prevent_before_action", "rule_id": "rule", "result": word} for word in results]
+    (log_dir / f"iter-{iteration}.hook-outcomes.yaml").write_text(yaml.safe_dump({"records": records}), "utf-8")
+
+
+READERS: dict[str, Callable[[str, Path], SignalValue]] = {
+    "review-decision": _review_decision,
+    "verifier-status": _verifier_status,
+    "scope-note": _scope_note,
+    "hook-result": _hook_result,
+}
+WORDS = {
+    "review-decision": {"accept", "escalate", "reject"},
+    "verifier-status": {"pass", "partial", "fail"},
+    "scope-note": {"on-target", "partial", "scope-breach"},
+    "hook-result": {"allow", "advise", "remediate"},
+}
+
+
+def mapping(name: str) -> dict[str, float]:
+    return {word: float(number) for word, number in (row.values() for row in table(blocks("mapping")[name]))}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_mapping_table_lists_every_word(name: str) -> None:
+    assert set(mapping(name)) == WORDS[name]
+
+
+@pytest.mark.parametrize(("name", "word"), [(name, word) for name in WORDS for word in sorted(WORDS[name])])
+def test_a_word_of_a_mapping_table_gives_the_stated_sub_score(name: str, word: str, tmp_path: Path) -> None:
+    value = READERS[name](word, tmp_path)
+    assert (value.present, value.sub_score) == (True, mapping(name)[word])
+
+
+@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("word", ["", "other"])
+def test_a_word_that_a_mapping_table_does_not_list_gives_no_sub_score(name: str, word: str, tmp_path: Path) -> None:
+    assert not READERS[name](word, tmp_path).present
+
+
+# Integrity and objective checks
+
+
+def integrity_table() -> list[dict[str, str]]:
+    return table(re.findall(r"<!-- integrity -->\n(.*?)<!-- /integrity -->", DOCUMENT, re.S)[0])
+
+
+def test_the_integrity_table_lists_the_two_way_signals() -> None:
+    assert [row["signal"] for row in integrity_table()] == [spec.id for spec in default_rubric().two_way_signals()]
+
+
+def test_the_integrity_table_lays_each_claim_to_the_role_the_code_lays_it_to(tmp_path: Path) -> None:
+    entry = {
+        "schema_version": 2,
+        "impl": {"scope_note": "on-target", "focused_tests_pass": True},
+        "verifiers": [{"status": "pass", "linked_traces": [{"trace_ref": "t"}]}],
+        "review": {"overall_decision": "accept"},
+    }
+    found = signal_set({"entry": entry, "landed": True}, tmp_path)
+    assert [(row["signal"], row["role"]) for row in integrity_table()] == [(o.signal, o.role) for o in found.integrity]
+
+
+def test_every_objective_check_is_listed() -> None:
+    listed = [row["check"].strip("`") for row in table(section("Objective checks", 2))]
+    assert listed == list(objectives.observe(None).as_dict())
+
+
+# Worked examples
+
+
+@dataclass(frozen=True)
+class Example:
+    """One worked example: its evidence as data, its table, and its closing lines."""
+
+    rubric: Rubric
+    evidence: Mapping[str, Any]
+    rows: list[dict[str, str]]
+    closing: dict[str, str]
+    text: str
+
+
+def examples() -> dict[str, Example]:
+    found = {}
+    for head, text in blocks("example").items():
+        name, version = head.split(" rubric:")
+        fenced = re.search(r"```yaml\n(.*?)```\n(.*)", text, re.S)
+        assert fenced, f"example {name} states no evidence"
+        closing: dict[str, str] = dict(re.findall(r"^- (\w+): (.+)$", fenced[2], re.M))
+        found[name] = Example(released_rubric(version), yaml.safe_load(fenced[1]), table(fenced[2]), closing, fenced[2])
+    return found
+
+
+EXAMPLES = examples()
+
+
+def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
+    """Turn an example's evidence into signals, by the code that does so for a real log."""
+    record = parse_iteration_record(yaml.safe_dump(evidence["entry"]))
+    files = evidence.get("changed_files")
+    facts = WindowFacts(**evidence.get("transcript", {}))
+    deliberation = None
+    if "deliberation" in evidence:
+        rounds = [{"round": n, "outputs": {"claims": claims}} for n, claims in enumerate(evidence["deliberation"], 1)]
+        (log_dir / f"iter-{record.iteration}.dr.json").write_text(json.dumps({"rounds": rounds}), "utf-8")
+        deliberation = diminishing_returns.observe(log_dir, record.iteration)
+    if "hook_results" in evidence:
+        write_hook_file(log_dir, record.iteration, evidence["hook_results"])
+    return assemble_signal_set(
+        record,
+        replace(extract_iterlog_signals(record, ""), user_corrections=evidence.get("user_corrections", 0)),
+        GitSignals(
+            landed_observed=present_signal(float(evidence["landed"]), ""),
+            scope_observed=present_signal(files["in_scope"] / files["all"], "") if files else absent_signal(""),
+        ),
+        token_efficiency.observe(record, facts),
+        objectives.observe(facts),
+        hook_outcomes.observe(log_dir, record.iteration),
+        diminishing_returns.vote(record.iteration, deliberation),
+    )
+
+
+def scored(name: str, log_dir: Path) -> Score:
+    example = EXAMPLES[name]
+    return example.rubric.score(signal_set(example.evidence, log_dir))
+
+
+def result(cell: str) -> str:
+    """Return what a cell comes to: the number behind the equals sign, or the whole cell."""
+    return cell.rpartition(" = ")[2]
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+
+def calculate(expression: str) -> float:
+    """Work an expression out in doubles, from left to right."""
+
+    def walk(node: ast.expr) -> float:
+        match node:
+            case ast.BinOp(left=left, op=op, right=right):
+                return _OPERATORS[type(op)](walk(left), walk(right))
+            case ast.Constant(value=int() | float() as number):
+                return float(number)
+            case _:
+                raise ValueError(f"not arithmetic: {ast.unparse(node)}")
+
+    return walk(ast.parse(expression.replace(TIMES, "*"), mode="eval").body)
+
+
+def test_there_is_an_example_with_every_signal_and_one_with_absent_signals() -> None:
+    absent = {name: any(row["sub-score"] == "absent" for row in example.rows) for name, example in EXAMPLES.items()}
+    assert absent == {"every-signal-present": False, "three-signals-absent": True, "a-deliberation-votes": True}
+
+
+EQUATIONS = [
+    pytest.param(left, right, id=f"{name}: {left}")
+    for name, example in EXAMPLES.items()
+    for left, right in re.findall(r"(?:\| |: )([^|:=\n]+) = (\S+)", example.text)
+]
+
+
+def test_every_equals_sign_of_the_examples_is_checked() -> None:
+    assert len(EQUATIONS) == sum(example.text.count("=") for example in EXAMPLES.values()) > 0
+
+
+@pytest.mark.parametrize(("left", "right"), EQUATIONS)
+def test_an_equation_holds_to_the_last_digit(left: str, right: str) -> None:
+    assert shortest(calculate(left)) == right
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_states_the_rows_that_its_evidence_gives(name: str, tmp_path: Path) -> None:
+    assert [
+        (row["signal"], row["weight"], *(result(row[c]) for c in ("sub-score", "effective weight", "contribution")))
+        for row in EXAMPLES[name].rows
+    ] == [
+        (
+            row.signal,
+            shortest(row.nominal_weight),
+            shortest(row.sub_score) if row.present else "absent",
+            shortest(row.effective_weight),
+            shortest(row.contribution),
+        )
+        for row in scored(name, tmp_path).breakdown
+    ]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_takes_every_number_from_the_row_it_belongs_to(name: str) -> None:
+    voting = [row for row in EXAMPLES[name].rows if row["sub-score"] != "absent"]
+    closing = EXAMPLES[name].closing
+    total = result(closing["total"])
+    for row in voting:
+        effective = result(row["effective weight"])
+        assert row["effective weight"].startswith(f"{row['weight']} / {total} = ")
+        assert row["contribution"].startswith(f"{effective} {TIMES} {result(row['sub-score'])} = ")
+    assert closing["total"].startswith(" + ".join(row["weight"] for row in voting) + " = ")
+    assert closing["value"].startswith(" + ".join(result(row["contribution"]) for row in voting) + " = ")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_states_the_value_band_and_coverage_that_its_evidence_gives(name: str, tmp_path: Path) -> None:
+    score = scored(name, tmp_path)
+    closing = EXAMPLES[name].closing
+    assert list(closing) == ["total", "value", "band", "coverage"]
+    assert (result(closing["value"]), closing["band"]) == (shortest(score.value), score.band)
+    assert closing["coverage"] == str(score.coverage)
+
+
+# Numbers in the text
+
+
+@dataclass(frozen=True)
+class FullMarks:
+    """An iteration whose named signals are all 1, the others absent."""
+
+    names: frozenset[str]
+    iteration: int = 1
+
+    def value(self, signal_id: str) -> SignalValue:
+        return present_signal(1.0, "") if signal_id in self.names else absent_signal("")
+
+
+FULL_MARKS = [(version, row) for version, text in blocks("full-marks").items() for row in table(text)]
+
+
+def test_full_marks_are_shown_on_every_signal_and_on_three() -> None:
+    counts = [len(row["signals at 1, the others absent"].split(", ")) for _, row in FULL_MARKS]
+    assert counts[:2] == [len(default_rubric().signals), 3]
+
+
+@pytest.mark.parametrize(("version", "row"), FULL_MARKS)
+def test_full_marks_give_the_stated_value_and_coverage(version: str, row: dict[str, str]) -> None:
+    names = row["signals at 1, the others absent"].split(", ")
+    score = released_rubric(version).score(FullMarks(frozenset(names)))
+    assert len(names) == score.coverage.present
+    assert (row["value"], row["coverage"]) == (shortest(score.value), str(score.coverage))
+    assert f"{score.value:.3f}" == "1.000"
+
+
+def test_the_total_of_a_whole_rubric_is_as_stated() -> None:
+    stated = re.search(r"under (\S+) it\s+then\s+is\s+([\d.]+\d)", DOCUMENT)
+    assert stated
+    total = 0.0
+    for spec in released_rubric(stated[1]).signals:
+        total += spec.weight
+    assert shortest(total) == stated[2]
+
+
+def test_a_value_is_compared_with_the_bands_before_it_is_rounded() -> None:
+    stated = re.search(r"([\d.]+) prints\s+as ([\d.]+)\s+and\s+is\s+not\s+(\w+)", DOCUMENT)
+    assert stated
+    value = float(stated[1])
+    assert f"{value:.3f}" == stated[2]
+    assert default_rubric().band(value) != stated[3] == default_rubric().band(float(stated[2]))
+
+
+def test_the_bands_that_are_said_to_be_the_same_are() -> None:
+    stated = re.search(r"((?:\d\S+ )+and \S+) have\s+the\s+same\s+bands", DOCUMENT)
+    assert stated
+    versions = re.findall(r"\d[\d.]+\d", stated[1])
+    assert versions == rubric_versions()
+    assert len({released_rubric(version).bands for version in versions}) == 1

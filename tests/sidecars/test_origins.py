@@ -1,0 +1,434 @@
+"""Where scores come from: what is kept beside a sidecar, in which order, and what a later recompute makes of it."""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from helpers.places import Place
+
+import scoring.sidecars.origins
+from rubric import released_rubric
+from scoring.cli import main
+from scoring.errors import WriteError
+from scoring.evidence.transcripts.facts import HarnessFacts
+from scoring.files import write_atomically, write_together
+from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.jobs.close_task import close_task
+from scoring.jobs.loss import loss_on_disk
+from scoring.origin import Loss, Origin, changed_between, lost_between
+from scoring.score import ScoredLog, score_log, write_scored_log
+from scoring.sidecars.origins import evidence_path, read_origin, write_origin, write_score
+from scoring.sidecars.scores import iteration_score_path
+
+RUBRIC = released_rubric("2.3.0")
+SHA = "8f1c" * 10
+CLAUDE = HarnessFacts("claude", 1, 2, 40, 100, 200, 3000, 400, 12, 3, 7)
+CODEX = HarnessFacts("codex", 1, 1, 4, 10, 20, 30, 40, 0, 0, 0)
+ORIGIN = Origin(4, 1_776_000_000_000_000_000, 1_776_003_600_000_000_000, "refs/heads/main", SHA, "squash", (CLAUDE,))
+KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Two iterations, with transcripts of both in the user's home."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    place = Place(tmp_path)
+    for n in (1, 2):
+        place.iteration(n)
+    place.session("one", place.turn(1), place.turn(1, 2), place.call(1, 3, failed=True), place.call(1, 4))
+    place.session("two", place.turn(2), place.turn(2, 2))
+    monkeypatch.chdir(place.path)
+    return place
+
+
+def scored(place: Place, **options: Any) -> ScoredLog:
+    return score_log(place.log, place.path, rubric=RUBRIC, **options)
+
+
+def content(place: Place, n: int) -> Any:
+    return yaml.safe_load(evidence_path(place.log, n).read_text())
+
+
+class TestFile:
+    def test_holds_what_the_signals_were_computed_from(self, place: Place) -> None:
+        write_scored_log(place.log, scored(place))
+        found = content(place, 1)
+        assert list(found) == KEYS
+        assert found == {
+            "iteration": 1,
+            "rubric_version": "2.3.0",
+            "window": {"start": "", "end": "2026-04-12T13:20:00Z"},
+            "trunk": {"ref": "refs/heads/main", "commit": place.repo.head()},
+            "landed": {"method": "ancestor"},
+            "harnesses": [
+                {
+                    "name": "claude",
+                    "sessions": 1,
+                    "files": 1,
+                    "turns": 2,
+                    "input_tokens": 20,
+                    "output_tokens": 10,
+                    "cache_read_tokens": 150,
+                    "cache_creation_tokens": 50,
+                    "tool_calls": 2,
+                    "tool_errors": 1,
+                    "duplicates_dropped": 0,
+                }
+            ],
+        }
+        assert content(place, 2)["window"] == {"start": "2026-04-12T13:20:00Z", "end": "2026-04-12T14:20:00Z"}
+
+    def test_is_for_its_owner_alone_and_holds_no_word_of_a_conversation(self, place: Place) -> None:
+        write_scored_log(place.log, scored(place))
+        for n in (1, 2):
+            path = evidence_path(place.log, n)
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            assert b"secret" not in path.read_bytes()
+
+    @pytest.mark.parametrize(
+        "origin",
+        [
+            ORIGIN,
+            replace(ORIGIN, start=None),
+            replace(ORIGIN, start=None, end=None, trunk_ref="", trunk_commit=None, landed="", harnesses=()),
+            replace(ORIGIN, harnesses=(CLAUDE, CODEX)),
+            replace(ORIGIN, start=-1_000_000_001, end=1_776_003_600_123_456_789),
+            replace(ORIGIN, trunk_ref="refs/heads/a: b #"),
+        ],
+    )
+    def test_reads_back_as_it_was_written(self, tmp_path: Path, origin: Origin) -> None:
+        write_origin(tmp_path, origin, "2.3.0")
+        assert read_origin(tmp_path, 4) == origin
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "[]",
+            "iteration: 4",
+            "iteration: 4\nrubric_version: 2.3.0\nwindow: {start: a, end: b}\n",
+            "iteration: 5\nrubric_version: 2.3.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: []\n",
+            "iteration: 4\nrubric_version: 2.3.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: [{turns: many}]\n",
+        ],
+    )
+    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, text: str) -> None:
+        evidence_path(tmp_path, 4).write_text(text)
+        assert read_origin(tmp_path, 4) is None
+        assert read_origin(tmp_path, 6) is None
+
+    def test_of_the_document_is_one(self, tmp_path: Path) -> None:
+        page = (Path(__file__).parents[2] / "docs" / "EVIDENCE.md").read_text("utf-8")
+        (example,) = re.findall(r"```yaml\n(iteration: 5\n.*?)```", page, re.S)
+        evidence_path(tmp_path, 5).write_text(example)
+        origin = read_origin(tmp_path, 5)
+        assert origin is not None
+        write_origin(tmp_path, origin, "2.3.0")
+        assert evidence_path(tmp_path, 5).read_text() == example
+
+    def test_is_no_entry_of_the_log(self, place: Place) -> None:
+        write_scored_log(place.log, scored(place))
+        assert len(scored(place).iterations) == 2
+
+    @pytest.mark.parametrize("version", ["2.1.0", "2.2.0"])
+    def test_is_written_under_no_rubric_of_the_reference(self, place: Place, version: str) -> None:
+        write_scored_log(place.log, score_log(place.log, place.path, rubric=released_rubric(version)))
+        assert not list(place.log.glob("*.evidence.yaml"))
+
+
+class TestCommands:
+    """Whoever writes a sidecar of 2.3.0 writes where it comes from."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "written"),
+        [
+            (["run", "--rubric", "2.3.0"], [1, 2]),
+            (["iteration", "2", "--rubric", "2.3.0"], [2]),
+            (["iteration", "1", "--recompute", "--rubric", "2.3.0"], [1]),
+            (["close-task", "1", "--rubric", "2.3.0", "--strict"], [1, 2]),
+            (["backfill", "--rubric", "2.3.0"], [1, 2]),
+            (["run", "--no-write", "--rubric", "2.3.0"], []),
+            (["backfill", "--dry-run", "--rubric", "2.3.0"], []),
+        ],
+        ids=str,
+    )
+    @pytest.mark.usefixtures("capsys")
+    def test_write(self, place: Place, arguments: list[str], written: list[int]) -> None:
+        assert main([*arguments, "--no-cache"]) == 0
+        names = {evidence_path(place.log, n).name for n in written}
+        assert {path.name for path in place.log.glob("*.evidence.yaml")} == names
+        assert {path.name for path in place.log.glob("iter-*.score.yaml")} == {
+            iteration_score_path(place.log, n).name for n in written
+        }
+
+
+class TestOrder:
+    """Two files are two renames: should only one of them happen, nothing is lost."""
+
+    @pytest.fixture
+    def renames(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        names: list[str] = []
+
+        def noted(path: Path, data: bytes) -> None:
+            names.append(path.name)
+            write_atomically(path, data)
+
+        monkeypatch.setattr(scoring.sidecars.origins, "write_atomically", noted)
+        monkeypatch.setattr("scoring.sidecars.scores.write_atomically", noted)
+        return names
+
+    @pytest.mark.parametrize(
+        ("before", "expected"),
+        [
+            pytest.param(None, ["evidence", "score"], id="nothing is there yet"),
+            pytest.param(CLAUDE, ["score"], id="the same evidence"),
+            pytest.param(replace(CLAUDE, turns=39), ["evidence", "score"], id="more evidence than before"),
+            pytest.param(replace(CLAUDE, turns=41), ["score", "evidence"], id="less evidence than before"),
+        ],
+    )
+    def test_keeps_the_richer_evidence_longest(
+        self, place: Place, renames: list[str], before: HarnessFacts | None, expected: list[str]
+    ) -> None:
+        item = scored(place).iterations[0]
+        origin = replace(ORIGIN, iteration=1, harnesses=(CLAUDE,))
+        if before is not None:
+            write_origin(place.log, replace(origin, harnesses=(before,)), "2.3.0")
+        renames.clear()
+        write_score(place.log, item.persisted, origin)
+        assert renames == [f"iter-1.{kind}.yaml" for kind in expected]
+
+    @pytest.mark.parametrize(("broken", "written"), [(evidence_path, []), (iteration_score_path, [1])])
+    def test_stops_at_the_first_that_cannot_be_written(
+        self, place: Place, broken: Callable[[Path, int], Path], written: list[int]
+    ) -> None:
+        """Evidence goes first, so no score stands without it."""
+        broken(place.log, 2).mkdir()
+        with pytest.raises(WriteError, match=re.escape(broken(place.log, 2).name)) as raised:
+            write_scored_log(place.log, scored(place))
+        assert list(raised.value.written) == [iteration_score_path(place.log, n) for n in written]
+        assert not [path for path in place.log.iterdir() if path.name.startswith(".")]
+        assert not iteration_score_path(place.log, 2).is_file()
+
+    def test_of_a_whole_log_is_the_same_and_waits_for_the_disk_together(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch, renames: list[str]
+    ) -> None:
+        together: list[list[str]] = []
+
+        def noted(files: Sequence[tuple[Path, bytes]]) -> None:
+            together.append([path.name for path, _ in files])
+            write_together(files)
+
+        monkeypatch.setattr(scoring.sidecars.origins, "write_together", noted)
+        write_scored_log(place.log, scored(place))
+        assert together == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"]]
+        assert renames[:2] == ["iter-1.score.yaml", "iter-2.score.yaml"]
+        richer = read_origin(place.log, 1)
+        assert richer is not None
+        write_origin(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)), "2.3.0")
+        renames.clear()
+        write_scored_log(place.log, scored(place))
+        assert together[1:] == [[]]
+        assert renames[:3] == ["iter-1.score.yaml", "iter-1.evidence.yaml", "iter-2.score.yaml"]
+
+
+class TestLost:
+    @pytest.mark.parametrize(
+        ("now", "lost"),
+        [
+            pytest.param({}, [], id="the same"),
+            pytest.param({"harnesses": (replace(CLAUDE, turns=50, tool_calls=20),)}, [], id="more"),
+            pytest.param({"harnesses": (replace(CLAUDE, files=1, sessions=1),)}, [], id="a copy that is gone"),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, turns=30),)},
+                [Loss("token_efficiency", "30 of 40 claude turns are left")],
+                id="some turns",
+            ),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, tool_calls=11),)},
+                [Loss("correction_pressure", "11 of 12 claude tool calls are left")],
+                id="some tool calls",
+            ),
+            pytest.param(
+                {"harnesses": (CODEX,)},
+                [
+                    Loss("token_efficiency", "0 of 40 claude turns are left"),
+                    Loss("correction_pressure", "0 of 12 claude tool calls are left"),
+                ],
+                id="a whole harness",
+            ),
+            pytest.param({"start": 5, "harnesses": ()}, [], id="turns of another window are changed, not lost"),
+            pytest.param({"landed": "not-landed"}, [], id="another answer of git is changed, not lost"),
+            pytest.param(
+                {"landed": ""},
+                [Loss("landed", "it was told by squash and cannot be told any more")],
+                id="no answer of git any more",
+            ),
+            pytest.param(
+                {"start": None, "end": None, "harnesses": (), "landed": "ancestor"},
+                [
+                    Loss("token_efficiency", "0 of 40 claude turns are left"),
+                    Loss("correction_pressure", "0 of 12 claude tool calls are left"),
+                ],
+                id="no window any more",
+            ),
+        ],
+    )
+    def test_is_what_was_there_and_is_not_any_more(self, now: dict[str, Any], lost: list[Loss]) -> None:
+        assert lost_between(ORIGIN, replace(ORIGIN, **now)) == lost
+
+    @pytest.mark.parametrize(
+        ("now", "told"),
+        [
+            pytest.param({}, [], id="nothing"),
+            pytest.param({"trunk_commit": "0" * 40}, [], id="a trunk that moved on"),
+            pytest.param({"start": 5}, ["its window moved"], id="window"),
+            pytest.param(
+                {"trunk_ref": "refs/heads/dev"}, ["the trunk is refs/heads/dev, and was refs/heads/main"], id="trunk"
+            ),
+            pytest.param({"landed": ""}, ["landed is told by nothing, and was by squash"], id="landing"),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, turns=41), CODEX)},
+                ["claude: 40 → 41 turns, 12 → 12 tool calls", "codex: 0 → 4 turns, 0 → 0 tool calls"],
+                id="turns",
+            ),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, cache_read_tokens=1),)},
+                ["claude: other numbers in as many turns and calls"],
+                id="tokens",
+            ),
+            pytest.param({"harnesses": (replace(CLAUDE, files=9, duplicates_dropped=1),)}, [], id="copies alone"),
+        ],
+    )
+    def test_and_changed_is_told_in_words(self, now: dict[str, Any], told: list[str]) -> None:
+        assert changed_between(ORIGIN, replace(ORIGIN, **now)) == told
+
+
+def backfill(place: Place, **plan: Any) -> LogReport:
+    return backfill_log(LogJob(place.log, place.path), BackfillPlan(RUBRIC, **plan))
+
+
+def gone(place: Place) -> None:
+    (place.projects / "-app" / "one.jsonl").unlink()
+
+
+def half_gone(place: Place) -> None:
+    place.session("one", place.turn(1), place.call(1, 3, failed=True), place.call(1, 4))
+
+
+def grown(place: Place) -> None:
+    place.session("more", place.turn(1, 9, cache_read_input_tokens=1))
+
+
+def other_numbers(place: Place) -> None:
+    place.session(
+        "one",
+        place.turn(1, input_tokens=9, cache_read_input_tokens=0),
+        place.turn(1, 2),
+        place.call(1, 3),
+        place.call(1, 4),
+    )
+
+
+class TestRecompute:
+    @pytest.mark.parametrize(
+        ("change", "lost"),
+        [
+            (lambda _: None, []),
+            (grown, []),
+            (other_numbers, []),
+            (half_gone, ["token_efficiency (1 of 2 claude turns are left)"]),
+            (
+                gone,
+                [
+                    "correction_pressure (0 of 2 claude tool calls are left)",
+                    "token_efficiency (0 of 2 claude turns are left)",
+                ],
+            ),
+        ],
+        ids=["nothing", "grown", "other numbers", "half gone", "gone"],
+    )
+    def test_tells_lost_from_changed_evidence(
+        self, place: Place, change: Callable[[Place], object], lost: list[str]
+    ) -> None:
+        write_scored_log(place.log, scored(place))
+        change(place)
+        item = scored(place).iterations[0]
+        assert loss_on_disk(place.log, item.persisted, item.origin) == lost
+
+    def test_without_what_was_kept_sees_only_the_loss_of_all(self, place: Place) -> None:
+        write_scored_log(place.log, scored(place))
+        evidence_path(place.log, 1).unlink()
+        half_gone(place)
+        item = scored(place).iterations[0]
+        assert loss_on_disk(place.log, item.persisted, item.origin) == []
+        gone(place)
+        item = scored(place).iterations[0]
+        assert loss_on_disk(place.log, item.persisted, item.origin) == ["correction_pressure", "token_efficiency"]
+
+    def test_of_a_run_warns(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["run", "--rubric", "2.3.0", "--no-cache"])
+        half_gone(place)
+        capsys.readouterr()
+        assert main(["run", "--rubric", "2.3.0", "--no-cache"]) == 0
+        assert capsys.readouterr().err == (
+            "da-score: warning: iteration 1: what its score came from is not all there any more; token_efficiency "
+            "(1 of 2 claude turns are left) lost evidence that the old sidecar had\n"
+        )
+
+    def test_of_native_tokens_misses_no_turns(self, place: Place) -> None:
+        entry = place.log / "iter-1.yaml"
+        entry.write_text(entry.read_text() + "session_tokens: {cache_hit_rate: 0.5}\n")
+        write_scored_log(place.log, scored(place))
+        half_gone(place)
+        item = scored(place).iterations[0]
+        assert loss_on_disk(place.log, item.persisted, item.origin) == []
+
+    def test_of_backfill_keeps_a_score_that_would_lose_evidence(self, place: Place) -> None:
+        assert backfill(place).scored == {1: "no sidecar", 2: "no sidecar"}
+        half_gone(place)
+        before = {path.name: path.read_bytes() for path in place.log.iterdir()}
+        # The rate of one turn alone is the same as that of both, so the score is made to differ as well.
+        place.session("one", place.turn(1, cache_read_input_tokens=0))
+        found = backfill(place)
+        assert (found.scored, list(found.kept)) == ({}, [1])
+        assert found.kept[1][-1] == "token_efficiency (1 of 2 claude turns are left)"
+        assert {path.name: path.read_bytes() for path in place.log.iterdir()} == before
+        assert list(backfill(place, allow_evidence_loss=True).scored) == [1]
+        assert content(place, 1)["harnesses"][0]["turns"] == 1
+
+    def test_of_backfill_says_what_changed_though_the_cache_was_lost(self, place: Place) -> None:
+        backfill(place)
+        grown(place)
+        told = "evidence changed (claude: 2 → 3 turns, 2 → 2 tool calls)"
+        assert backfill(place).scored == {1: told}
+        assert backfill(place).scored == {}
+        entry = place.log / "iter-1.yaml"
+        entry.write_text(entry.read_text().replace("retries: 0", "retries: 3"))
+        assert backfill(place).scored == {1: "inputs changed"}
+
+    def test_of_backfill_writes_what_is_missing_beside_a_score_that_stands(self, place: Place) -> None:
+        backfill(place)
+        evidence_path(place.log, 2).unlink()
+        assert backfill(place, dry_run=True).scored == {}
+        assert not evidence_path(place.log, 2).exists()
+        assert backfill(place).scored == {}
+        assert content(place, 2)["iteration"] == 2
+
+    def test_of_close_task_warns(self, place: Place) -> None:
+        close_task(place.log, place.path, rubric=RUBRIC, iteration=1)
+        half_gone(place)
+        closed = close_task(place.log, place.path, rubric=RUBRIC, iteration=1)
+        assert [text for text in closed.warnings if "1 of 2 claude turns are left" in text] == list(closed.warnings)
+        assert closed.warnings
+
+    def test_under_a_rubric_of_the_reference_leaves_what_was_kept(self, place: Place) -> None:
+        write_scored_log(place.log, scored(place))
+        kept = evidence_path(place.log, 1).read_bytes()
+        write_scored_log(place.log, score_log(place.log, place.path, rubric=released_rubric("2.1.0")))
+        assert evidence_path(place.log, 1).read_bytes() == kept

@@ -1,0 +1,420 @@
+"""Score files: their bytes, their names, and what reading them back says when they are not what they should be."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends, make_fifo
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubric import Score, SignalContribution
+from scoring.errors import InputError, NotFoundError, WriteError
+from scoring.log.model import IterationRecord, LinkedTrace, VerifierRecord
+from scoring.sessions import SessionIterRef, SessionScore
+from scoring.sidecars.scores import (
+    PersistedContribution,
+    PersistedScore,
+    build_persisted_score,
+    derive_linked_traces_to_outcomes,
+    is_plain_session_id,
+    iteration_score_path,
+    read_iteration_score,
+    read_session_score,
+    session_score_path,
+    write_each,
+    write_iteration_score,
+    write_iteration_score_with_record,
+    write_iteration_scores,
+    write_persisted_score,
+    write_session_score,
+    write_session_scores,
+)
+
+LANDED = SignalContribution(
+    "landed", "Landed on master", True, 1.0, "commit 8f1c2d3e4f5a", 0.2, 0.2469135802469136, 0.2469135802469136
+)
+TESTS = SignalContribution("tests", "Test outcomes", False, 0.0, "", 0.17, 0.0, 0.0)
+SCORE = Score(1, "2.1.0", 0.9, True, "excellent", (LANDED, TESTS))
+UNSCORED = Score(2, "2.1.0", 0.0, False, "unscored", (TESTS,))
+
+SCORE_BYTES = b"""\
+iteration: 1
+rubric_version: 2.1.0
+scored: true
+value: 0.9
+band: excellent
+breakdown:
+    - signal: landed
+      label: Landed on master
+      present: true
+      sub_score: 1
+      detail: commit 8f1c2d3e4f5a
+      nominal_weight: 0.2
+      effective_weight: 0.2469135802469136
+      contribution: 0.2469135802469136
+    - signal: tests
+      label: Test outcomes
+      present: false
+      sub_score: 0
+      nominal_weight: 0.17
+      effective_weight: 0
+      contribution: 0
+"""
+
+SESSION = SessionScore(
+    "sess-a",
+    "2.1.0",
+    (1, 2),
+    True,
+    0.9,
+    "excellent",
+    (SessionIterRef(1, True, 0.9, "excellent"), SessionIterRef(2, False, 0.0, "unscored")),
+)
+SESSION_BYTES = b"""\
+session_id: sess-a
+rubric_version: 2.1.0
+iterations:
+    - 1
+    - 2
+scored: true
+value: 0.9
+band: excellent
+per_iteration:
+    - iteration: 1
+      scored: true
+      value: 0.9
+      band: excellent
+    - iteration: 2
+      scored: false
+      value: 0
+      band: unscored
+"""
+
+
+def record(*pairs: tuple[LinkedTrace, ...]) -> IterationRecord:
+    """A record with a verifier for each tuple of linked traces."""
+    return IterationRecord(2, 1, verifiers=tuple(VerifierRecord(linked_traces=traces) for traces in pairs))
+
+
+TRACE = LinkedTrace("traces/1.jsonl", "outcomes/1.yaml")
+
+
+class TestIterationFile:
+    def test_its_bytes_are_those_of_the_contract(self, tmp_path: Path) -> None:
+        path = write_iteration_score(tmp_path, SCORE)
+        assert (path, path.read_bytes()) == (tmp_path / "iter-1.score.yaml", SCORE_BYTES)
+        assert path.stat().st_mode & 0o7777 == 0o600
+
+    def test_the_marker_is_the_last_line_when_a_verifier_linked_traces(self, tmp_path: Path) -> None:
+        path = write_iteration_score_with_record(tmp_path, SCORE, record((), (TRACE,)))
+        assert path.read_bytes() == SCORE_BYTES + b"linked_traces_to_outcomes: true\n"
+
+    @pytest.mark.parametrize("given", [record(), record((), ())], ids=["no verifier", "no linked traces"])
+    def test_the_marker_is_left_out_when_none_did(self, tmp_path: Path, given: IterationRecord) -> None:
+        assert write_iteration_score_with_record(tmp_path, SCORE, given).read_bytes() == SCORE_BYTES
+
+    def test_an_unscored_iteration_has_all_its_rows(self, tmp_path: Path) -> None:
+        assert write_iteration_score(tmp_path, UNSCORED).read_bytes() == (
+            b"iteration: 2\nrubric_version: 2.1.0\nscored: false\nvalue: 0\nband: unscored\nbreakdown:\n"
+            b"    - signal: tests\n      label: Test outcomes\n      present: false\n      sub_score: 0\n"
+            b"      nominal_weight: 0.17\n      effective_weight: 0\n      contribution: 0\n"
+        )
+
+    @pytest.mark.parametrize("linked", [False, True])
+    def test_reads_back_as_it_was(self, tmp_path: Path, linked: bool) -> None:
+        persisted = build_persisted_score(SCORE, record((TRACE,)) if linked else None)
+        write_persisted_score(tmp_path, persisted)
+        assert read_iteration_score(tmp_path, 1) == persisted
+        assert persisted == PersistedScore(1, "2.1.0", True, 0.9, "excellent", (LANDED, TESTS), linked)
+
+    def test_a_row_is_the_row_of_the_score(self) -> None:
+        assert PersistedContribution is SignalContribution
+
+    def test_what_was_read_knows_its_coverage(self, tmp_path: Path) -> None:
+        write_iteration_score(tmp_path, SCORE)
+        assert str(read_iteration_score(str(tmp_path), 1).coverage) == "1 of 2 signals, 54 % of the weight"
+
+    @pytest.mark.parametrize(("n", "name"), [(0, "iter-0"), (42, "iter-42"), (-1, "iter--1"), (2**63, f"iter-{2**63}")])
+    def test_its_name_holds_the_number(self, n: int, name: str) -> None:
+        assert iteration_score_path("log", n) == Path(f"log/{name}.score.yaml")
+
+    def test_keys_of_a_later_version_do_no_harm(self, tmp_path: Path) -> None:
+        later = (
+            SCORE_BYTES.replace(b"      present: true", b"      present: true\n      added: {a: 1}") + b"more: [1]\n"
+        )
+        (tmp_path / "iter-1.score.yaml").write_bytes(later)
+        assert read_iteration_score(tmp_path, 1) == build_persisted_score(SCORE)
+
+    def test_is_the_same_file_written_twice(self, tmp_path: Path) -> None:
+        path = write_iteration_score(tmp_path, SCORE)
+        os.utime(path, (1, 1))
+        before = path.stat()
+        write_iteration_score(tmp_path, SCORE)
+        after = path.stat()
+        assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (before.st_ino, 1 * 10**9, before.st_ctime_ns)
+
+
+class TestSessionFile:
+    def test_its_bytes_are_those_of_the_contract(self, tmp_path: Path) -> None:
+        path = write_session_score(tmp_path, SESSION)
+        assert (path, path.read_bytes()) == (tmp_path / "session-sess-a.score.yaml", SESSION_BYTES)
+        assert path.stat().st_mode & 0o7777 == 0o600
+
+    def test_reads_back_as_it_was(self, tmp_path: Path) -> None:
+        write_session_score(tmp_path, SESSION)
+        assert read_session_score(tmp_path, "sess-a") == SESSION
+
+    def test_an_unscored_session_reads_back_too(self, tmp_path: Path) -> None:
+        session = SessionScore("s", "2.0.2", (), False, 0.0, "unscored", ())
+        assert write_session_score(tmp_path, session).read_bytes() == (
+            b"session_id: s\nrubric_version: 2.0.2\niterations: []\nscored: false\nvalue: 0\nband: unscored\n"
+            b"per_iteration: []\n"
+        )
+        assert read_session_score(tmp_path, "s") == session
+
+
+names = st.text(min_size=1)
+shares = st.floats(0, 1)
+rows = st.builds(SignalContribution, names, st.text(), st.booleans(), shares, st.text(), shares, shares, shares)
+persisted = st.builds(
+    PersistedScore,
+    st.integers(-(2**63), 2**63 - 1),
+    st.text(),
+    st.booleans(),
+    shares,
+    st.text(),
+    st.lists(rows, max_size=3).map(tuple),
+    st.booleans(),
+)
+refs = st.builds(SessionIterRef, st.integers(0, 2**40), st.booleans(), shares, st.text())
+sessions = st.builds(
+    SessionScore,
+    st.text(min_size=1, max_size=50).filter(is_plain_session_id),
+    st.text(),
+    st.lists(st.integers(0, 2**63 - 1), max_size=3).map(tuple),
+    st.booleans(),
+    shares,
+    st.text(),
+    st.lists(refs, max_size=3).map(tuple),
+)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("log")
+
+
+@given(persisted)
+@settings(max_examples=100, deadline=None)
+def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
+    path = write_persisted_score(log, score)
+    assert read_iteration_score(log, score.iteration) == score
+    path.unlink()
+
+
+@given(sessions)
+@settings(max_examples=100, deadline=None)
+def test_any_session_reads_back(log: Path, session: SessionScore) -> None:
+    path = write_session_score(log, session)
+    assert (path.parent, read_session_score(log, session.session_id)) == (log, session)
+    path.unlink()
+
+
+REFUSED_IDS = {
+    "empty": "",
+    "this directory": ".",
+    "the directory above": "..",
+    "a slash": "a/b",
+    "only a slash": "/",
+    "a way out": "../../etc/passwd",
+    "a backslash": "a\\b",
+    "NUL": "a\0b",
+    "a line break": "a\nb",
+    "a tab": "\ta",
+    "the last of C0": "a\x1f",
+    "escape": "\x1b[2J",
+    "delete": "a\x7f",
+    "the first of C1": "\x80",
+    "the last of C1": "\x9f",
+    "201 bytes": "x" * 201,
+    "202 bytes in 101 characters": "é" * 101,
+    "201 bytes that are not UTF-8": "\udcff" * 201,
+}
+TAKEN_IDS = {
+    "three dots": "...",
+    "a hidden file": ".hidden",
+    "dots inside": "a..b",
+    "a space": "a b",
+    "only a space": " ",
+    "a dash first": "-rf",
+    "a pattern": "*?[a]",
+    "a colon": "x: y",
+    "the first behind C0": "!",
+    "the last before delete": "~",
+    "the first behind C1": "\xa0",
+    "200 bytes": "x" * 200,
+    "200 bytes in 100 characters": "é" * 100,
+    "200 bytes that are not UTF-8": "\udcff" * 200,
+    "astral": "😀",
+    "a UUID": "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310",
+}
+
+
+class TestSessionId:
+    @pytest.mark.parametrize("given", REFUSED_IDS.values(), ids=REFUSED_IDS)
+    def test_that_is_no_plain_file_name_has_no_path(self, tmp_path: Path, given: str) -> None:
+        session = replace(SESSION, session_id=given)
+        message = re.escape(f"session id {given!r} is no plain file name; it has no score file")
+        for use in (
+            lambda: session_score_path(tmp_path, given),
+            lambda: write_session_score(tmp_path, session),
+            lambda: read_session_score(tmp_path, given),
+        ):
+            with pytest.raises(InputError, match=message):
+                use()
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("given", TAKEN_IDS.values(), ids=TAKEN_IDS)
+    def test_that_is_one_has_a_file_in_the_log(self, tmp_path: Path, given: str) -> None:
+        session = replace(SESSION, session_id=given)
+        path = write_session_score(tmp_path, session)
+        assert path == session_score_path(tmp_path, given)
+        assert os.listdir(tmp_path) == [f"session-{given}.score.yaml"]
+        assert read_session_score(tmp_path, given) == session
+
+
+class TestLinkedTraces:
+    @pytest.mark.parametrize(
+        ("given", "linked"),
+        [
+            (record(), False),
+            (record(()), False),
+            (record((TRACE,)), True),
+            (record((), (TRACE,), ()), True),
+            (record((LinkedTrace(),)), True),
+        ],
+        ids=["no verifier", "none linked", "one linked", "the second linked", "a pair of nothing"],
+    )
+    def test_are_derived_from_the_verifiers(self, given: IterationRecord, linked: bool) -> None:
+        assert derive_linked_traces_to_outcomes(given) is linked
+        assert build_persisted_score(SCORE, given).linked_traces_to_outcomes is linked
+
+    def test_are_not_known_without_a_record(self) -> None:
+        assert build_persisted_score(SCORE).linked_traces_to_outcomes is False
+
+
+class TestWritingMany:
+    SCORES = tuple(replace(SCORE, iteration=n) for n in (3, 1, 2))
+    SESSIONS = tuple(replace(SESSION, session_id=name) for name in ("c", "a", "b"))
+
+    def test_goes_in_order(self, tmp_path: Path) -> None:
+        assert write_iteration_scores(tmp_path, self.SCORES) == [tmp_path / f"iter-{n}.score.yaml" for n in (3, 1, 2)]
+        assert write_session_scores(tmp_path, self.SESSIONS) == [tmp_path / f"session-{n}.score.yaml" for n in "cab"]
+        assert write_iteration_scores(tmp_path, []) == []
+
+    def test_stops_at_the_first_failure_and_says_what_was_written(self, tmp_path: Path) -> None:
+        (tmp_path / "iter-1.score.yaml").mkdir()
+        with pytest.raises(WriteError, match=r"iter-1\.score\.yaml: cannot write: is a directory") as raised:
+            write_iteration_scores(tmp_path, self.SCORES)
+        assert raised.value.written == (tmp_path / "iter-3.score.yaml",)
+        assert sorted(os.listdir(tmp_path)) == ["iter-1.score.yaml", "iter-3.score.yaml"]
+
+    def test_of_sessions_does_so_too(self, tmp_path: Path) -> None:
+        (tmp_path / "session-b.score.yaml").mkdir()
+        with pytest.raises(WriteError, match=r"session-b\.score\.yaml: cannot write: is a directory") as raised:
+            write_session_scores(tmp_path, self.SESSIONS)
+        assert raised.value.written == (tmp_path / "session-c.score.yaml", tmp_path / "session-a.score.yaml")
+
+    def test_says_so_too_when_a_session_has_no_file_name(self, tmp_path: Path) -> None:
+        nameless = replace(SESSION, session_id="")
+        with pytest.raises(WriteError, match="session id '' is no plain file name") as raised:
+            write_session_scores(tmp_path, [self.SESSIONS[0], nameless, self.SESSIONS[1]])
+        assert raised.value.written == (tmp_path / "session-c.score.yaml",)
+        assert os.listdir(tmp_path) == ["session-c.score.yaml"]
+
+    def test_passes_on_what_is_no_failure_to_write(self) -> None:
+        def write(_: int) -> Path:
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            write_each([1], write)
+
+
+NOT_SIDECARS = {
+    "empty": (b"", "it is empty"),
+    "only a comment": (b"# nothing\n", "it is empty"),
+    "only a byte-order mark": (b"\xef\xbb\xbf", "it is empty"),
+    "no YAML": (b"iteration: [1\n", "line 2: "),
+    "no text": (b"\xff\xfe\xff", "not YAML text: "),
+    "binary": (b"\0\0\0\0", "not YAML text: "),
+    "a list": (b"- 1\n", "line 1: a list where a mapping belongs"),
+    "a word": (b"scored\n", "line 1: 'scored' where a mapping belongs"),
+    "text where a number belongs": (b"value: high\n", "line 1: value: 'high' where a number belongs"),
+    "a number where true or false belongs": (b"scored: 1\n", "line 1: scored: '1' where true or false belongs"),
+    "a list where text belongs": (b"band: []\n", "line 1: band: a list where text belongs"),
+    "a key twice": (b"band: a\nband: b\n", "line 2: key 'band' is already given on line 1"),
+    "an unknown anchor": (b"band: *a\n", "line 1: unknown anchor 'a'"),
+    "nested too deep": (b"[" * 200, "line 1: nested more than 100 deep"),
+}
+Read = Callable[[Path], object]
+READERS: dict[str, tuple[str, Read]] = {
+    "iteration": ("iter-1.score.yaml", lambda log: read_iteration_score(log, 1)),
+    "session": ("session-s.score.yaml", lambda log: read_session_score(log, "s")),
+}
+
+
+@pytest.mark.parametrize(("name", "read"), READERS.values(), ids=READERS)
+class TestReadingWhatIsNoSidecar:
+    @pytest.mark.parametrize(("data", "reason"), NOT_SIDECARS.values(), ids=NOT_SIDECARS)
+    def test_says_what_is_wrong_and_what_to_do(
+        self, tmp_path: Path, name: str, read: Read, data: bytes, reason: str
+    ) -> None:
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(InputError) as raised:
+            read(tmp_path)
+        message = str(raised.value)
+        assert message.startswith(f"{tmp_path / name}: {reason}")
+        assert message.endswith("; this is no score sidecar, score it anew")
+        assert "\n" not in message
+
+    def test_says_that_there_is_none(self, tmp_path: Path, name: str, read: Read) -> None:
+        with pytest.raises(NotFoundError) as raised:
+            read(tmp_path)
+        assert str(raised.value) == f"{tmp_path / name}: no such score; score the log first with 'da-score run'"
+
+    def test_says_so_when_there_is_no_log_at_all(self, tmp_path: Path, name: str, read: Read) -> None:
+        with pytest.raises(NotFoundError, match=re.escape(f"missing/{name}: no such score")):
+            read(tmp_path / "missing")
+        (tmp_path / "file").write_bytes(b"")
+        with pytest.raises(NotFoundError, match=re.escape(f"file/{name}: no such score")):
+            read(tmp_path / "file")
+
+    def test_a_directory(self, tmp_path: Path, name: str, read: Read) -> None:
+        (tmp_path / name).mkdir()
+        with pytest.raises(InputError, match=re.escape(f"{name}: is a directory")):
+            read(tmp_path)
+
+    def test_a_fifo_is_not_waited_for(self, tmp_path: Path, name: str, read: Read) -> None:
+        make_fifo(tmp_path / name)
+        with pytest.raises(InputError, match=re.escape(f"{name}: is not a plain file")):
+            ends(lambda: read(tmp_path))
+
+    def test_a_device(self, tmp_path: Path, name: str, read: Read) -> None:
+        (tmp_path / name).symlink_to("/dev/zero")
+        with pytest.raises(InputError, match=re.escape(f"{name}: is not a plain file")):
+            read(tmp_path)
+
+    def test_a_link_to_itself(self, tmp_path: Path, name: str, read: Read) -> None:
+        (tmp_path / name).symlink_to(tmp_path / name)
+        with pytest.raises(InputError, match=re.escape(f"{name}: too many levels of symbolic links")):
+            read(tmp_path)
+
+    def test_a_file_of_gigabytes(self, tmp_path: Path, name: str, read: Read) -> None:
+        with (tmp_path / name).open("wb") as f:
+            f.truncate(5 << 30)
+        with pytest.raises(InputError, match=re.escape(f"{name}: larger than 16 MiB")):
+            read(tmp_path)

@@ -1,0 +1,529 @@
+"""diminishing_returns: what a DR transcript makes of a score, where it votes and where it is only shown."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.doors import ends, make_fifo, watched_doors
+from helpers.repos import Repo
+
+from rubric import Rubric, default_rubric, released_rubric
+from scoring import build_signal_sets, examine_iteration, score_log
+from scoring.assemble import Evidence
+from scoring.cli import main
+from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
+from scoring.jobs.close_task import close_task
+from scoring.jobs.fingerprint import inputs_of
+from scoring.log.load import load_iteration_log
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
+from scoring.signals.diminishing_returns import observe, use_under, vote
+from scoring.signals.values import DIMINISHING_RETURNS, SignalValue, absent_signal, present_signal
+
+NEXT = released_rubric("2.2.0")
+
+
+def spoken(*claims: str, actions: tuple[str, ...] = (), questions: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"claims": list(claims), "next_actions": list(actions), "open_questions": list(questions)}
+
+
+READY = ("I will run the tests and open the pull request", "Write docs/notes.md")
+
+CONVERGED = (
+    spoken("the index lies beside the log", "a lock guards each writer", questions=("who owns the lock?",)),
+    spoken("the index lies beside the log"),
+    spoken("a lock guards each writer", actions=READY),
+)
+"""Two raw-LOW rounds in a row at the end, and ready: SHIP with score 1."""
+
+OPEN = (spoken("the index lies beside the log"), spoken("readers never wait for anybody", actions=READY))
+"""As new as ever: CONTINUE with score 0."""
+
+HALF = (
+    spoken("one about ducks", "two concerning geese", "three with swans", "four of herons"),
+    spoken("an entirely different matter", "plus yet another thing"),
+)
+"""Two new claims where there were four: CONTINUE with score 0.5."""
+
+BLOCKED = (*CONVERGED[:2], spoken("a lock guards each writer", actions=("Waiting on access", *READY)))
+"""Converged and blocked: ESCALATE."""
+
+
+def document(*rounds: Mapping[str, Any]) -> str:
+    return json.dumps({"rounds": [{"round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)]})
+
+
+def lines(*rounds: Mapping[str, Any]) -> str:
+    rows: list[dict[str, Any]] = [{"type": "transcript_header", "topic": "locks"}]
+    rows += [{"type": "round", "round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+class Log:
+    """A log of two iterations in a repository."""
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo, self.path = repo, repo.path / ".agents/active/iteration-log"
+        self.path.mkdir(parents=True)
+        for n in (1, 2):
+            sha = repo.commit({f"src/{n}.py": "x"}, f"work {n}")
+            text = f"schema_version: 2\niteration: {n}\ncommit: {sha}\nagent: {{session_id: s}}\nimpl: {{retries: 1}}\n"
+            (self.path / f"iter-{n}.yaml").write_text(text)
+
+    def give(self, text: str, iteration: int = 1, suffix: str = ".dr.json") -> Path:
+        path = self.path / f"iter-{iteration}{suffix}"
+        path.write_text(text)
+        return path
+
+    def value(self, iteration: int = 1) -> SignalValue:
+        return vote(iteration, observe(self.path, iteration))
+
+    def sidecars(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.path.glob("*.score.yaml")}
+
+
+@pytest.fixture
+def log(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Log:
+    monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.chdir(repo.path)
+    return Log(repo)
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line that succeeds without a warning, and return what it prints."""
+
+    def run(*arguments: str) -> str:
+        capsys.readouterr()
+        status = main(arguments)
+        found = capsys.readouterr()
+        assert (status, found.err) == (0, "")
+        return found.out
+
+    return run
+
+
+class TestValue:
+    """The rules of contract section 8."""
+
+    def test_of_a_converged_deliberation_is_its_score(self, log: Log) -> None:
+        log.give(document(*CONVERGED))
+        detail = "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
+        assert log.value() == present_signal(1.0, detail)
+
+    def test_of_one_that_still_finds_something_is_its_score_too(self, log: Log) -> None:
+        log.give(document(*OPEN))
+        assert log.value() == present_signal(0.0, "CONTINUE: novelty 1.000 HIGH, readiness 1.00 HIGH, 2 rounds")
+
+    def test_is_what_is_missing_from_novelty(self, log: Log) -> None:
+        log.give(document(*HALF))
+        assert log.value() == present_signal(0.5, "CONTINUE: novelty 0.500 MEDIUM, readiness 0.50 MEDIUM, 2 rounds")
+
+    def test_is_not_rounded(self, log: Log) -> None:
+        log.give(document(spoken("alpha one", "bravo two", "charlie three"), spoken("delta four")))
+        assert log.value().sub_score == 1 - 1 / 3
+
+    def test_of_a_blocked_one_is_zero(self, log: Log) -> None:
+        log.give(document(*BLOCKED))
+        found = log.value()
+        assert (found.present, found.sub_score) == (True, 0.0)
+        assert found.detail.startswith("ESCALATE: novelty 0.000 LOW, readiness ")
+
+    def test_needs_two_rounds_in_a_row_whatever_the_settings_say(self, log: Log) -> None:
+        log.give(document(*CONVERGED[:2]))
+        assert log.value().detail.startswith("CONTINUE: novelty 0.000 MEDIUM, ")
+        log.give(document(*CONVERGED[:2], spoken(actions=READY)))
+        assert log.value().detail.startswith("SHIP: novelty 0.000 LOW, ")
+
+    def test_is_that_of_the_built_in_words_whatever_the_settings_say(self, log: Log, run: Run) -> None:
+        log.give(document(*CONVERGED[:2], spoken("a lock guards each writer", actions=("I will brew the tea", *READY))))
+        before = run("run", "--rubric", "2.2.0", "--json")
+        settings = log.repo.path / ".agents/da-score.toml"
+        settings.write_text(
+            '[dr]\nk = 5\nthresholds = {novelty-high = 0.0, paraphrase = 0.1}\nwords = {blockers = ["brew"]}\n'
+        )
+        assert run("run", "--rubric", "2.2.0", "--json") == before
+        assert '"SHIP' in before
+
+    def test_of_json_lines_is_the_same(self, log: Log) -> None:
+        log.give(lines(*CONVERGED), suffix=".dr.jsonl")
+        assert log.value().detail == "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
+
+    def test_is_read_from_json_where_there_are_both(self, log: Log) -> None:
+        log.give(document(*CONVERGED))
+        log.give(lines(*OPEN), suffix=".dr.jsonl")
+        assert log.value().detail.startswith("SHIP")
+        log.give("{")
+        assert not log.value().present
+
+    def test_is_of_the_iteration_of_the_file(self, log: Log) -> None:
+        log.give(document(*CONVERGED), iteration=2)
+        assert log.value(1) == absent_signal("no DR transcript for iter-1")
+        assert log.value(2).present
+
+    @pytest.mark.parametrize("name", ["iter-01.dr.json", "iter-1.DR.json", "iter-1.dr.yaml", "iter-1.dr.json.bak"])
+    def test_is_not_read_from_a_file_of_another_name(self, log: Log, name: str) -> None:
+        (log.path / name).write_text(document(*CONVERGED))
+        assert log.value() == absent_signal("no DR transcript for iter-1")
+
+
+class TestAbsent:
+    def test_without_a_file(self, log: Log) -> None:
+        assert log.value() == absent_signal("no DR transcript for iter-1")
+
+    @pytest.mark.parametrize(
+        "rounds", [pytest.param((spoken("one claim"),), id="claim"), pytest.param((spoken(),), id="without a claim")]
+    )
+    def test_with_one_round(self, log: Log, rounds: tuple[dict[str, Any], ...]) -> None:
+        log.give(document(*rounds))
+        assert log.value() == absent_signal("DR transcript for iter-1 has 1 round; at least 2 needed")
+
+    def test_without_claims(self, log: Log) -> None:
+        log.give(document(spoken(), spoken("  ", actions=READY)), iteration=2)
+        assert log.value(2) == absent_signal("DR transcript for iter-2 has no claims")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("", id="empty"),
+            pytest.param("{", id="broken"),
+            pytest.param("null", id="null"),
+            pytest.param('{"rounds": []}', id="no rounds"),
+            pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": "one"}}]}', id="claims that are no list"),
+            pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": [1]}}]}', id="a claim that is no text"),
+            pytest.param("[" * 100_000, id="deep"),
+            pytest.param('{"rounds": "' + "x" * 5000 + '"}', id="a long value"),
+            pytest.param('{"rounds": "\\u001b[31m\\n\\u2028"}', id="control characters"),
+            pytest.param(document(*CONVERGED) + "\x1b]0;title\x07\n", id="something behind it"),
+        ],
+    )
+    def test_with_an_invalid_file_says_why_in_one_line(self, log: Log, text: str) -> None:
+        log.give(text)
+        found = log.value()
+        assert not found.present
+        assert found.detail.startswith("cannot read DR transcript for iter-1: iter-1.dr.json: ")
+        assert len(found.detail.splitlines()) == 1
+        assert found.detail.isprintable()
+        assert len(found.detail) < 300
+
+    def test_says_the_same_wherever_the_log_lies(self, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+        log.give("{")
+        here = log.value()
+        monkeypatch.chdir(log.path)
+        assert vote(1, observe(".", 1)) == vote(1, observe(Path(), 1)) == here
+
+    def test_with_a_directory(self, log: Log) -> None:
+        (log.path / "iter-1.dr.json").mkdir()
+        assert log.value().detail.startswith("cannot read DR transcript for iter-1: iter-1.dr.json: is a directory")
+
+    def test_with_a_fifo_without_waiting(self, log: Log) -> None:
+        make_fifo(log.path / "iter-1.dr.json")
+        assert ends(log.value).detail.startswith("cannot read DR transcript for iter-1: ")
+
+    def test_with_a_file_over_16_mib(self, log: Log) -> None:
+        with (log.path / "iter-1.dr.json").open("wb") as file:
+            file.truncate((16 << 20) + 1)
+        assert log.value().detail.startswith("cannot read DR transcript for iter-1: iter-1.dr.json: larger than 16 MiB")
+
+    def test_with_a_link_that_leads_nowhere(self, log: Log) -> None:
+        (log.path / "iter-1.dr.json").symlink_to("nowhere")
+        assert log.value() == absent_signal("no DR transcript for iter-1")
+
+    def test_with_a_file_that_goes_away_meanwhile(self, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = log.path / "iter-1.dr.json"
+        monkeypatch.setattr("scoring.signals.diminishing_returns.deliberation_file", lambda *_: path)
+        assert log.value().detail.startswith("cannot read DR transcript for iter-1: iter-1.dr.json: ")
+
+
+class TestUse:
+    def test_is_to_vote_where_the_rubric_has_the_signal(self) -> None:
+        assert use_under(NEXT) == use_under(default_rubric(), NEXT) == use_under(NEXT, observe=True) == "votes"
+
+    def test_is_to_be_shown_where_it_has_not_and_somebody_looks(self) -> None:
+        assert use_under(default_rubric(), observe=True) == "observed"
+        assert use_under(default_rubric()) == use_under() == "unread"
+
+
+class TestVotes:
+    """Under 2.2.0, and any rubric with the signal."""
+
+    @pytest.fixture(autouse=True)
+    def _given(self, log: Log) -> None:
+        log.give(document(*CONVERGED))
+        log.give(document(*BLOCKED), iteration=2)
+
+    def test_in_a_log(self, log: Log) -> None:
+        scored = score_log(log.path, log.repo.path, rubric=NEXT)
+        rows = [iteration.score.breakdown[-1] for iteration in scored.iterations]
+        assert [(row.signal, row.label, row.present, row.sub_score) for row in rows] == [
+            ("diminishing_returns", "Diminishing returns", True, 1.0),
+            ("diminishing_returns", "Diminishing returns", True, 0.0),
+        ]
+        before = score_log(log.path, log.repo.path)
+        values = [
+            (old.score.value, new.score.value) for old, new in zip(before.iterations, scored.iterations, strict=True)
+        ]
+        assert values[0][0] < values[0][1]
+        assert values[1][0] > values[1][1]
+        assert scored.presence()["diminishing_returns"] == 1.0
+
+    def test_in_one_iteration_alone_as_in_the_whole_log(self, log: Log) -> None:
+        whole = score_log(log.path, log.repo.path, rubric=NEXT)
+        assert examine_iteration(log.path, log.repo.path, 2, rubric=NEXT).score == whole.iterations[1].score
+
+    def test_in_sets_that_any_rubric_may_score(self, log: Log) -> None:
+        sets = build_signal_sets(log.path, log.repo.path)
+        assert NEXT.score_all(sets) == [i.score for i in score_log(log.path, log.repo.path, rubric=NEXT).iterations]
+
+    def test_in_a_rubric_of_ones_own(self, log: Log) -> None:
+        own = replace(NEXT, version="mine", signals=(replace(NEXT.signals[-1], weight=1.0),))
+        assert [i.score.value for i in score_log(log.path, log.repo.path, rubric=own).iterations] == [1.0, 0.0]
+
+    def test_on_the_command_line(self, run: Run) -> None:
+        text = run("run", "--rubric", "2.2.0")
+        assert text.startswith("Outcome scoring — rubric 2.2.0\n")
+        shown = run("iteration", "1")
+        detail = "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
+        assert f"\ndiminishing_returns     yes      1.000     0.209     0.209     {detail}\n" in shown
+        assert "\nDiminishing returns (votes under rubric 2.2.0):\n" in shown
+        assert "rubric 2.2.0" in run("session", "s")
+        assert run("iteration", "1", "--recompute", "--rubric", "2.2.0") == shown
+        assert json.loads(run("signals", "--rubric", "2.2.0"))[0]["signals"]["diminishing_returns"]["sub_score"] == 1.0
+
+    def test_when_a_task_is_closed(self, log: Log) -> None:
+        closed = close_task(log.path, log.repo.path, rubric=NEXT)
+        assert (closed.iteration, closed.rubric_version) == (2, "2.2.0")
+        assert b"signal: diminishing_returns" in closed.sidecar_path.read_bytes()
+
+    def test_reads_each_transcript_once(self, log: Log) -> None:
+        score_log(log.path, log.repo.path, rubric=NEXT)
+        with watched_doors() as doors:
+            score_log(log.path, log.repo.path, rubric=NEXT)
+        assert sum(name.endswith("iter-1.dr.json") for name in doors.opened) == 1
+
+
+class TestObserved:
+    """Under 2.1.0, and any rubric without the signal."""
+
+    @pytest.mark.parametrize("version", ["2.1.0", "2.0.2"])
+    @pytest.mark.parametrize(
+        "text", [document(*CONVERGED), document(*CONVERGED[:1]), "{"], ids=["good", "short", "bad"]
+    )
+    def test_changes_no_byte_of_a_sidecar(self, log: Log, run: Run, version: str, text: str) -> None:
+        without = run("run", "--rubric", version)
+        sidecars = log.sidecars()
+        assert len(sidecars) == 3
+        log.give(text)
+        assert run("run", "--rubric", version) == without
+        assert log.sidecars() == sidecars
+        run("run", "--rubric", version, "--json")
+        run("iteration", "1", "--recompute", "--rubric", version)
+        run("close-task", "1", "--rubric", version)
+        run("backfill", "--force", "--rubric", version, ".")
+        assert log.sidecars() == sidecars
+
+    def test_is_one_block_after_the_table_of_an_iteration(self, log: Log, run: Run) -> None:
+        run("run")
+        without = run("iteration", "1")
+        path = log.give(document(*CONVERGED))
+        shown = run("iteration", "1")
+        head, _, rest = shown.partition("\nDiminishing returns (observed, does not vote under rubric 2.1.0):\n")
+        block, _, tail = rest.partition("\nSource: ")
+        assert f"{head}\nSource: {tail}" == without
+        rows = dict(line.split(maxsplit=1) for line in block.splitlines())
+        assert rows["SIGNAL"] == "SHIP"
+        assert rows["SCORE"] == "1.000"
+        assert rows["NOVELTY"] == "0.000 LOW, low in the last 2 of 3 rounds"
+        assert rows["READINESS"] == "1.00 HIGH"
+        assert rows["NEXT"] == "Converged. Ship the decision and verify."
+        assert rows["SOURCE"] == str(path.relative_to(log.repo.path))
+        assert run("iteration", "1", "--recompute") == shown
+
+    def test_is_shown_on_a_terminal_too(self, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scoring.cli.iteration.on_terminal", lambda: True)
+        monkeypatch.setenv("COLUMNS", "160")
+        run("run")
+        without = run("iteration", "1")
+        assert "iminishing" not in without
+        log.give(document(*CONVERGED))
+        shown = run("iteration", "1")
+        assert "\nDiminishing returns (observed, does not vote under rubric 2.1.0)\n" in shown
+        assert re.search(r"^SIGNAL +SHIP *$", shown, re.MULTILINE)
+        assert "Diminishing returns (observed" in run("iteration", "1", "--recompute")
+
+    def test_says_why_there_is_nothing_to_show(self, log: Log, run: Run) -> None:
+        log.give(document(*CONVERGED[:1]))
+        assert "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n" in run("iteration", "1")
+
+    def test_is_in_the_json_of_a_run_an_iteration_and_the_signals(self, log: Log, run: Run) -> None:
+        path = log.give(document(*CONVERGED))
+        run("run")
+        expected = {
+            "source": str(path.relative_to(log.repo.path)),
+            "present": True,
+            "sub_score": 1.0,
+            "detail": "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds",
+        }
+        ran = json.loads(run("run", "--json"))["iterations"]
+        for found in (
+            ran[0],
+            json.loads(run("iteration", "1", "--json")),
+            json.loads(run("iteration", "1", "--json", "--recompute")),
+            json.loads(run("signals"))[0],
+        ):
+            shown = found["diminishing_returns"]
+            assert {key: shown[key] for key in expected} == expected
+            assert shown["meter"]["stop_recommendation"]["signal"] == "SHIP"
+        assert "diminishing_returns" not in ran[1]
+        assert "diminishing_returns" not in json.loads(run("signals"))[0]["signals"]
+
+    def test_of_a_transcript_that_cannot_be_read_is_the_reason(self, log: Log, run: Run) -> None:
+        log.give("{")
+        found = json.loads(run("signals"))[0]["diminishing_returns"]
+        assert (found["present"], found["meter"]) == (False, None)
+        assert found["detail"].startswith("cannot read DR transcript for iter-1: iter-1.dr.json: ")
+
+    def test_is_in_a_scored_log_that_was_asked_for_it(self, log: Log) -> None:
+        log.give(document(*CONVERGED))
+        asked = score_log(log.path, log.repo.path, observe=True).iterations[0].signals
+        assert asked.deliberation is not None
+        assert DIMINISHING_RETURNS not in asked.signals
+        assert score_log(log.path, log.repo.path).iterations[0].signals.deliberation is None
+
+
+class TestWithout:
+    """Where there is no DR transcript nothing is said of it."""
+
+    @pytest.mark.parametrize("command", ["run", "iteration", "signals", "integrity", "session"])
+    @pytest.mark.parametrize("option", [(), ("--json",)], ids=["text", "json"])
+    def test_no_output_mentions_it(self, log: Log, run: Run, command: str, option: tuple[str, ...]) -> None:
+        run("run")
+        argument = {"iteration": ("1",), "session": ("s",)}.get(command, ())
+        assert "iminishing" not in run(command, *argument, *option)
+        assert log.path.exists()
+
+    @pytest.mark.usefixtures("log")
+    def test_the_next_rubric_says_that_there_is_none(self, run: Run) -> None:
+        row = json.loads(run("run", "--json", "--rubric", "2.2.0"))["iterations"][0]["breakdown"][-1]
+        assert (row["signal"], row["present"], row["detail"]) == (
+            "diminishing_returns",
+            False,
+            "no DR transcript for iter-1",
+        )
+
+
+METER = "scoring.meters.dr.meter"
+LOADS = f"""
+import json, os, sys
+from scoring.cli import main
+def loads(rubric, arguments):
+    os.environ["DA_SCORE_RUBRIC"] = rubric
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    status = main(arguments)
+    os._exit(2 if status else "{METER}" in sys.modules or "pydantic" in sys.modules)
+for rubric, arguments in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        loads(rubric, arguments)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Runs each command line in a copy of one fresh process, and prints 1 where the meter was loaded, 0 where not."""
+
+GIVEN = {
+    "a run does not show it": ("2.1.0", ("run",), False),
+    "its json does": ("2.1.0", ("run", "--json"), True),
+    "closing a task does not show it": ("2.1.0", ("close-task",), False),
+    "nor does the batch job": ("2.1.0", ("backfill", "."), False),
+    "nor integrity": ("2.1.0", ("integrity",), False),
+    "an iteration shows it": ("2.1.0", ("iteration", "1"), True),
+    "another iteration does not": ("2.1.0", ("iteration", "2"), False),
+    "a run under the next rubric needs it": ("2.2.0", ("run",), True),
+}
+NOT_GIVEN = {
+    "the json of a run": ("2.1.0", ("run", "--json"), False),
+    "a run under the next rubric": ("2.2.0", ("run",), False),
+}
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["with a transcript", "without"])
+def test_the_meter_is_loaded_only_when_there_is_something_to_measure_and_to_show(log: Log, given: bool) -> None:
+    if given:
+        log.give(document(*CONVERGED))
+    cases = GIVEN if given else NOT_GIVEN
+    commands = json.dumps([(rubric, arguments) for rubric, arguments, _ in cases.values()])
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, commands],
+        cwd=log.repo.path,
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    loaded = dict(zip(cases, done.stdout.split(), strict=True))
+    assert loaded == {name: str(int(loads)) for name, (*_, loads) in cases.items()}, done.stderr
+
+
+class TestBackfill:
+    """The batch job knows a DR transcript as an input, under rubrics in which it votes."""
+
+    @staticmethod
+    def scored(log: Log, rubric: Rubric, cache: Path) -> dict[int, str]:
+        report = backfill_log(LogJob(log.path, log.repo.path), BackfillPlan(rubric, cache_dir=cache))
+        assert report.error is None
+        return report.scored
+
+    def test_scores_anew_what_a_transcript_changed(self, log: Log, tmp_path: Path) -> None:
+        assert self.scored(log, NEXT, tmp_path) == {1: "no sidecar", 2: "no sidecar"}
+        assert self.scored(log, NEXT, tmp_path) == {}
+        log.give(document(*CONVERGED))
+        assert self.scored(log, NEXT, tmp_path) == {1: "inputs changed"}
+        log.give(document(*OPEN))
+        assert self.scored(log, NEXT, tmp_path) == {1: "inputs changed"}
+        assert self.scored(log, NEXT, tmp_path) == {}
+
+    def test_leaves_alone_what_does_not_vote(self, log: Log, tmp_path: Path) -> None:
+        self.scored(log, default_rubric(), tmp_path)
+        log.give(document(*CONVERGED))
+        assert self.scored(log, default_rubric(), tmp_path) == {}
+
+    @pytest.mark.parametrize(
+        ("change", "shows"),
+        [
+            pytest.param(lambda _: None, False, id="nothing"),
+            pytest.param(lambda log: log.give(document(*OPEN)), True, id="other rounds"),
+            pytest.param(lambda log: (log.path / "iter-1.dr.json").unlink(), True, id="none any more"),
+            pytest.param(lambda log: log.give(lines(*OPEN), suffix=".dr.jsonl"), False, id="a second one, not read"),
+            pytest.param(lambda log: log.give(document(*OPEN), iteration=2), False, id="that of another iteration"),
+        ],
+    )
+    def test_takes_a_transcript_for_an_input_where_it_votes(
+        self, log: Log, change: Callable[[Log], object], shows: bool
+    ) -> None:
+        log.give(document(*CONVERGED))
+        record = load_iteration_log(log.path)[0]
+        sources = Sources.of(REFERENCE, log.repo.path)
+        with sources.transcripts() as scan:
+            evidence = Evidence([record], sources, scan)
+            before = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
+            change(log)
+            after = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
+        assert [old != new for old, new in zip(before, after, strict=True)] == [shows, False]
+
+    def test_does_not_wait_for_a_fifo(self, log: Log) -> None:
+        make_fifo(log.path / "iter-1.dr.json")
+        record = load_iteration_log(log.path)[0]
+        sources = Sources.of(REFERENCE, log.repo.path)
+        with sources.transcripts() as scan:
+            evidence = Evidence([record], sources, scan)
+            assert ends(lambda: inputs_of(record, evidence, log.path, "votes"))

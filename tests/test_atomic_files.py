@@ -1,0 +1,557 @@
+"""Writing a file whole or not at all: what survives when it fails, is killed, or several do it at once."""
+
+import errno
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from helpers.doors import ends, make_fifo
+
+from scoring.errors import DaScoreError, WriteError
+from scoring.files import STALE_AGE, remove_stale, write_atomically, write_together
+
+TEMPORARY = re.compile(r"\.da-score-[0-9]+-[0-9a-f]{16}\.tmp")
+
+
+def temporary_files(directory: Path) -> list[str]:
+    return [path.name for path in directory.iterdir() if TEMPORARY.fullmatch(path.name)]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+@contextmanager
+def umask(value: int) -> Iterator[None]:
+    before = os.umask(value)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def no_privileges() -> Iterator[None]:
+    """Be an ordinary user, to whom a read-only directory is read-only; root writes everywhere."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+class TestWhatIsWritten:
+    @pytest.mark.parametrize("mask", [0o000, 0o022, 0o777], ids=oct)
+    def test_a_new_file_is_for_its_owner_alone(self, tmp_path: Path, mask: int) -> None:
+        path = tmp_path / "a.yaml"
+        with umask(mask):
+            write_atomically(path, b"new")
+        assert (path.read_bytes(), mode(path), os.listdir(tmp_path)) == (b"new", 0o600, ["a.yaml"])
+
+    @pytest.mark.parametrize("data", [b"", b"\0\xff\r\n", b"x" * 3_000_000], ids=["empty", "binary", "large"])
+    def test_bytes_arrive_as_they_are(self, tmp_path: Path, data: bytes) -> None:
+        write_atomically(tmp_path / "a", data)
+        assert (tmp_path / "a").read_bytes() == data
+
+    def test_an_old_file_is_replaced_whatever_its_mode(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.yaml"
+        path.write_bytes(b"old and longer")
+        path.chmod(0o444)
+        old = path.stat().st_ino
+        write_atomically(path, b"new")
+        assert (path.read_bytes(), mode(path), os.listdir(tmp_path)) == (b"new", 0o600, ["a.yaml"])
+        assert path.stat().st_ino != old
+
+    def test_who_has_the_old_file_open_keeps_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        write_atomically(path, b"old")
+        with path.open("rb") as f:
+            write_atomically(path, b"new")
+            assert f.read() == b"old"
+
+    def test_a_write_that_takes_only_part_goes_on_with_the_rest(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write = os.write
+        monkeypatch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:3]))
+        write_atomically(tmp_path / "a", b"0123456789")
+        assert (tmp_path / "a").read_bytes() == b"0123456789"
+
+
+class TestEqualBytes:
+    @staticmethod
+    def identity(path: Path) -> tuple[int, int, int]:
+        found = path.lstat()
+        return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+    @pytest.mark.parametrize("data", [b"same", b""], ids=["some bytes", "no bytes"])
+    def test_leave_the_file_untouched(self, tmp_path: Path, data: bytes) -> None:
+        path = tmp_path / "a"
+        write_atomically(path, data)
+        os.utime(path, (1, 1))
+        before = self.identity(path)
+        write_atomically(path, data)
+        assert self.identity(path) == before
+
+    @pytest.mark.parametrize("other", [b"sane", b"same ", b"sam", b""], ids=ascii)
+    def test_but_other_bytes_do_not(self, tmp_path: Path, other: bytes) -> None:
+        path = tmp_path / "a"
+        write_atomically(path, other)
+        before = self.identity(path)
+        write_atomically(path, b"same")
+        assert (path.read_bytes(), self.identity(path) != before) == (b"same", True)
+
+    @pytest.mark.parametrize("wide", [0o644, 0o660, 0o400, 0o4600], ids=oct)
+    def test_but_another_mode_does_not(self, tmp_path: Path, wide: int) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(b"same")
+        path.chmod(wide)
+        write_atomically(path, b"same")
+        assert (path.read_bytes(), mode(path)) == (b"same", 0o600)
+
+    def test_that_cannot_be_read_do_not_count(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "a"
+        write_atomically(path, b"same")
+        before = self.identity(path)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "read", failing(errno.EIO))
+            write_atomically(path, b"same")
+        assert (path.read_bytes(), self.identity(path) != before) == (b"same", True)
+
+    def test_need_no_permission_to_write(self) -> None:
+        with read_only_directory({"a": b"same"}) as directory, no_privileges():
+            write_atomically(directory / "a", b"same")
+
+
+class TestSymlinks:
+    @pytest.fixture
+    def outside(self, tmp_path: Path) -> Path:
+        path = tmp_path / "outside"
+        path.write_bytes(b"mine")
+        path.chmod(0o600)
+        return path
+
+    @pytest.mark.parametrize("data", [b"new", b"mine"], ids=["other bytes", "the same bytes"])
+    def test_are_replaced_and_not_followed(self, tmp_path: Path, outside: Path, data: bytes) -> None:
+        log = tmp_path / "log"
+        log.mkdir()
+        (log / "a").symlink_to(outside)
+        write_atomically(log / "a", data)
+        assert ((log / "a").is_symlink(), (log / "a").read_bytes(), outside.read_bytes()) == (False, data, b"mine")
+
+    def test_to_nowhere_are_replaced_too(self, tmp_path: Path) -> None:
+        (tmp_path / "a").symlink_to(tmp_path / "nowhere")
+        write_atomically(tmp_path / "a", b"new")
+        assert ((tmp_path / "a").read_bytes(), os.listdir(tmp_path)) == (b"new", ["a"])
+
+    def test_to_a_directory_are_replaced_too(self, tmp_path: Path) -> None:
+        (tmp_path / "d").mkdir()
+        (tmp_path / "a").symlink_to(tmp_path / "d")
+        write_atomically(tmp_path / "a", b"new")
+        assert ((tmp_path / "a").read_bytes(), os.listdir(tmp_path / "d")) == (b"new", [])
+
+    def test_a_fifo_is_replaced_and_not_waited_for(self, tmp_path: Path) -> None:
+        make_fifo(tmp_path / "a")
+        ends(lambda: write_atomically(tmp_path / "a", b"new"))
+        assert (tmp_path / "a").read_bytes() == b"new"
+
+
+@contextmanager
+def read_only_directory(files: dict[str, bytes]) -> Iterator[Path]:
+    """A directory, with files of mode 0600, in which nobody without privileges may make a file."""
+    directory = Path(tempfile.mkdtemp(prefix="da-score-test-"))  # pytest's own lie where only their owner may look
+    try:
+        for name, data in files.items():
+            write_atomically(directory / name, data)
+        if os.geteuid() == 0:
+            for path in (directory, *directory.iterdir()):
+                os.chown(path, 65534, 65534)
+        directory.chmod(0o555)
+        yield directory
+    finally:
+        directory.chmod(0o755)
+        shutil.rmtree(directory)
+
+
+Fail = Callable[..., object]
+
+
+def failing(number: int) -> Fail:
+    def fail(*_: object, **__: object) -> object:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+class TestFailure:
+    """The old file is as it was, no temporary file stays, and the error says what and where in one line."""
+
+    @staticmethod
+    def refused(path: Path, reason: str) -> WriteError:
+        with pytest.raises(WriteError) as raised:
+            write_atomically(path, b"new")
+        assert str(raised.value) == f"{path}: cannot write: {reason}; the old file is untouched"
+        return raised.value
+
+    def test_in_a_read_only_directory(self) -> None:
+        with read_only_directory({"a": b"old"}) as directory:
+            with no_privileges():
+                self.refused(directory / "a", "permission denied")
+            assert ((directory / "a").read_bytes(), os.listdir(directory)) == (b"old", ["a"])
+
+    def test_in_no_directory(self, tmp_path: Path) -> None:
+        self.refused(tmp_path / "missing" / "a", "no such file or directory")
+        assert os.listdir(tmp_path) == []
+
+    def test_below_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_bytes(b"")
+        self.refused(tmp_path / "file" / "a", "not a directory")
+
+    def test_over_a_directory(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "inside").write_bytes(b"mine")
+        self.refused(tmp_path / "a", "is a directory")
+        assert ((tmp_path / "a" / "inside").read_bytes(), os.listdir(tmp_path)) == (b"mine", ["a"])
+
+    def test_of_a_name_that_is_too_long(self, tmp_path: Path) -> None:
+        self.refused(tmp_path / ("a" * 256), "file name too long")
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("call", "number", "reason"),
+        [
+            ("write", errno.ENOSPC, "no space left on device"),
+            ("write", errno.EDQUOT, "disk quota exceeded"),
+            ("fchmod", errno.EPERM, "operation not permitted"),
+            ("fsync", errno.EIO, "input/output error"),
+            ("replace", errno.EXDEV, "invalid cross-device link"),
+        ],
+    )
+    def test_of_a_call(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int, reason: str
+    ) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+        open_before = os.listdir("/proc/self/fd")
+        with monkeypatch.context() as patched:
+            patched.setattr(os, call, failing(number))
+            error = self.refused(tmp_path / "a", reason)
+        assert ((tmp_path / "a").read_bytes(), os.listdir(tmp_path)) == (b"old", ["a"])
+        assert len(os.listdir("/proc/self/fd")) == len(open_before)
+        assert isinstance(error.__cause__, OSError)
+        write_atomically(tmp_path / "a", b"new")
+        assert (tmp_path / "a").read_bytes() == b"new"
+
+    def test_of_a_disk_that_is_full(self, tmp_path: Path) -> None:
+        with small_disk(tmp_path / "disk") as disk:
+            write_atomically(disk / "a", b"old")
+            with pytest.raises(WriteError, match=r"/a: cannot write: no space left on device; the old file"):
+                write_atomically(disk / "a", b"x" * 1_000_000)
+            assert ((disk / "a").read_bytes(), os.listdir(disk)) == (b"old", ["a"])
+            write_atomically(disk / "a", b"new")
+            assert (disk / "a").read_bytes() == b"new"
+
+    def test_of_the_clean_up_hides_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "replace", failing(errno.EIO))
+            patched.setattr(os, "unlink", failing(errno.EROFS))
+            self.refused(tmp_path / "a", "input/output error")
+        assert len(temporary_files(tmp_path)) == 1  # for a later run to remove
+
+    @pytest.mark.parametrize("interruption", [KeyboardInterrupt, MemoryError])
+    def test_an_interruption_passes_through(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+    ) -> None:
+        def interrupt(*_: object) -> None:
+            raise interruption
+
+        (tmp_path / "a").write_bytes(b"old")
+        monkeypatch.setattr(os, "fsync", interrupt)
+        with pytest.raises(interruption):
+            write_atomically(tmp_path / "a", b"new")
+        assert ((tmp_path / "a").read_bytes(), os.listdir(tmp_path)) == (b"old", ["a"])
+
+    def test_a_directory_that_cannot_be_flushed_is_no_failure(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        flush = os.fsync
+
+        def fsync(fd: int) -> None:
+            if stat.S_ISDIR(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "this file system cannot")
+            flush(fd)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        write_atomically(tmp_path / "a", b"new")
+        assert (tmp_path / "a").read_bytes() == b"new"
+
+    def test_the_error_is_one_of_ours_and_names_what_was_written(self) -> None:
+        error = WriteError("no", (Path("a"), Path("b")))
+        assert (str(error), error.written, WriteError("no").written) == ("no", (Path("a"), Path("b")), ())
+        assert isinstance(error, DaScoreError)
+        assert isinstance(error, OSError)
+
+
+@contextmanager
+def small_disk(path: Path) -> Iterator[Path]:
+    path.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=128k", "da-score-test", str(path)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk cannot be mounted here; the failing calls above stand for it")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", str(path)], check=True)
+
+
+class TestDurability:
+    @pytest.fixture
+    def calls(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """What is flushed, and when the rename comes."""
+        made: list[str] = []
+        flush, rename = os.fsync, os.replace
+
+        def fsync(fd: int) -> None:
+            made.append("directory" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file")
+            flush(fd)
+
+        def replace(old: Path, new: Path) -> None:
+            made.append("rename")
+            rename(old, new)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr(os, "replace", replace)
+        return made
+
+    def test_bytes_are_on_disk_before_the_rename_and_the_rename_after_it(
+        self, tmp_path: Path, calls: list[str]
+    ) -> None:
+        write_atomically(tmp_path / "a", b"new")
+        assert calls == ["file", "rename", "directory"]
+
+    def test_a_cache_does_not_wait_for_the_disk(self, tmp_path: Path, calls: list[str]) -> None:
+        write_atomically(tmp_path / "a", b"new", durable=False)
+        assert calls == ["rename"]
+        assert ((tmp_path / "a").read_bytes(), mode(tmp_path / "a")) == (b"new", 0o600)
+
+    def test_equal_bytes_flush_nothing(self, tmp_path: Path, calls: list[str]) -> None:
+        write_atomically(tmp_path / "a", b"new")
+        calls.clear()
+        write_atomically(tmp_path / "a", b"new")
+        assert calls == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from scoring.files import write_atomically
+os.{call} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+write_atomically(Path(sys.argv[1]), b"new")
+"""
+
+WRITER = """
+import sys
+from pathlib import Path
+from scoring.files import write_atomically
+path, letter = Path(sys.argv[1]), sys.argv[2].encode()
+sys.stdin.read()
+for length in range(60_000, 60_040):
+    write_atomically(path, letter * length)
+"""
+
+
+class TestSeveralProcesses:
+    @pytest.mark.parametrize("call", ["fsync", "replace"])
+    def test_one_that_is_killed_leaves_the_old_file_and_litter(self, tmp_path: Path, call: str) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+        done = subprocess.run([sys.executable, "-c", KILLED.format(call=call), str(tmp_path / "a")], check=False)
+        assert done.returncode == -signal.SIGKILL
+        assert ((tmp_path / "a").read_bytes(), len(temporary_files(tmp_path))) == (b"old", 1)
+        remove_stale(tmp_path)
+        assert os.listdir(tmp_path) == ["a"]
+
+    def test_eight_at_once_leave_one_whole_file_and_readers_see_whole_files(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(b"-" * 60_000)
+        command = [sys.executable, "-c", WRITER, str(path)]
+        writers = [subprocess.Popen([*command, letter], stdin=subprocess.PIPE) for letter in "abcdefgh"]
+        for writer in writers:
+            assert writer.stdin is not None
+            writer.stdin.close()  # all start now
+        while any(writer.poll() is None for writer in writers):
+            data = path.read_bytes()
+            assert len(set(data)) == 1
+            assert 60_000 <= len(data) < 60_040
+            remove_stale(tmp_path)  # takes nothing away from those that live
+        assert [writer.wait() for writer in writers] == [0] * 8
+        data = path.read_bytes()
+        assert data in [letter * 60_039 for letter in (b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"h")]
+        assert (mode(path), os.listdir(tmp_path)) == (0o600, ["a"])
+
+
+class TestLitter:
+    NOW = 1_800_000_000.0
+
+    @pytest.fixture
+    def dead(self) -> int:
+        """The number of a process that has ended."""
+        process = subprocess.Popen(["true"])
+        process.wait()
+        return process.pid
+
+    def litter(self, directory: Path, process: int, age: float, mark: str = "0123456789abcdef") -> Path:
+        path = directory / f".da-score-{process}-{mark}.tmp"
+        path.write_bytes(b"half of a fi")
+        os.utime(path, (self.NOW - age, self.NOW - age))
+        return path
+
+    def left(self, directory: Path) -> list[str]:
+        remove_stale(directory, lambda: self.NOW)
+        return os.listdir(directory)
+
+    @pytest.mark.parametrize("age", [0.0, 10.0, STALE_AGE, 1e6, -1e6], ids=str)
+    def test_of_a_dead_process_goes_whatever_its_age(self, tmp_path: Path, dead: int, age: float) -> None:
+        self.litter(tmp_path, dead, age)
+        assert self.left(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        "age",
+        [0.0, 10.0, STALE_AGE - 1, STALE_AGE, -10.0, -1e6],
+        ids=["new", "young", "nearly an hour", "an hour", "the clock was set back", "the clock is far behind"],
+    )
+    def test_of_a_living_process_stays_for_an_hour(self, tmp_path: Path, age: float) -> None:
+        path = self.litter(tmp_path, os.getpid(), age)
+        assert self.left(tmp_path) == [path.name]
+
+    @pytest.mark.parametrize("age", [STALE_AGE + 1, 1e6], ids=str)
+    def test_of_a_living_process_goes_after_an_hour(self, tmp_path: Path, age: float) -> None:
+        self.litter(tmp_path, os.getpid(), age)
+        assert self.left(tmp_path) == []
+
+    @pytest.mark.parametrize("process", [1, 9_999_999_999], ids=["somebody else's", "no number of a process"])
+    def test_of_a_process_that_cannot_be_asked_stays_for_an_hour(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: int
+    ) -> None:
+        if process == 1:
+            monkeypatch.setattr(os, "kill", failing(errno.EPERM))
+        young = self.litter(tmp_path, process, 10)
+        self.litter(tmp_path, process, STALE_AGE + 1, "fedcba9876543210")
+        assert self.left(tmp_path) == [young.name]
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "iter-1.score.yaml",
+            "da-score-{dead}-0123456789abcdef.tmp",
+            ".da-score-{dead}-0123456789abcdef.tmp~",
+            "x.da-score-{dead}-0123456789abcdef.tmp",
+            ".da-score-{dead}-0123456789ABCDEF.tmp",
+            ".da-score-{dead}-0123456789abcde.tmp",
+            ".da-score-{dead}.tmp",
+            ".da-score--0123456789abcdef.tmp",
+            ".da-score-12345678901-0123456789abcdef.tmp",
+            ".da-score-\u0661-0123456789abcdef.tmp",
+        ],
+    )
+    def test_nothing_else_goes(self, tmp_path: Path, dead: int, name: str) -> None:
+        path = tmp_path / name.format(dead=dead)
+        path.write_bytes(b"mine")
+        os.utime(path, (1, 1))
+        assert self.left(tmp_path) == [path.name]
+
+    def test_a_directory_of_that_name_stays(self, tmp_path: Path, dead: int) -> None:
+        path = tmp_path / f".da-score-{dead}-0123456789abcdef.tmp"
+        path.mkdir()
+        assert self.left(tmp_path) == [path.name]
+
+    def test_a_link_of_that_name_goes_and_what_it_points_at_stays(self, tmp_path: Path, dead: int) -> None:
+        outside, log = tmp_path / "outside", tmp_path / "log"
+        outside.write_bytes(b"mine")
+        log.mkdir()
+        (log / f".da-score-{dead}-0123456789abcdef.tmp").symlink_to(outside)
+        assert self.left(log) == []
+        assert outside.read_bytes() == b"mine"
+
+    def test_what_cannot_be_removed_stops_nothing(
+        self, tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = self.litter(tmp_path, dead, 0)
+        self.litter(tmp_path, dead, 0, "fedcba9876543210")
+        remove = os.unlink
+
+        def unlink(path: Path) -> None:
+            if path == first:
+                raise PermissionError(errno.EPERM, "not yours")
+            remove(path)
+
+        monkeypatch.setattr(os, "unlink", unlink)
+        assert self.left(tmp_path) == [first.name]
+
+    def test_no_directory_is_no_error(self, tmp_path: Path) -> None:
+        remove_stale(tmp_path / "missing")
+        (tmp_path / "file").write_bytes(b"")
+        remove_stale(tmp_path / "file")
+
+    def test_the_clock_is_that_of_the_machine(self, tmp_path: Path) -> None:
+        old = tmp_path / f".da-score-{os.getpid()}-0123456789abcdef.tmp"
+        new = tmp_path / f".da-score-{os.getpid()}-fedcba9876543210.tmp"
+        for path, age in ((old, STALE_AGE + 60), (new, STALE_AGE - 60)):
+            path.write_bytes(b"")
+            os.utime(path, (time.time() - age, time.time() - age))
+        remove_stale(tmp_path)
+        assert os.listdir(tmp_path) == [new.name]
+
+
+class TestTogether:
+    def test_writes_every_file_whole(self, tmp_path: Path) -> None:
+        files = [(tmp_path / f"{n}.yaml", bytes([n % 256]) * n) for n in range(300)]
+        write_together(files)
+        assert {path: path.read_bytes() for path in sorted(tmp_path.iterdir())} == dict(sorted(files))
+        assert {stat.S_IMODE(path.stat().st_mode) for path, _ in files} == {0o600}
+
+    def test_leaves_a_file_alone_that_holds_the_bytes(self, tmp_path: Path) -> None:
+        write_together([(tmp_path / "a", b"a"), (tmp_path / "b", b"b")])
+        before = {path: path.stat().st_ino for path in tmp_path.iterdir()}
+        write_together([(tmp_path / "a", b"a"), (tmp_path / "b", b"c")])
+        same = {path.name for path in tmp_path.iterdir() if path.stat().st_ino == before[path]}
+        assert (same, (tmp_path / "b").read_bytes()) == ({"a"}, b"c")
+
+    def test_flushes_every_file_before_it_is_renamed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        events: list[str] = []
+        fsync, replace = os.fsync, os.replace
+
+        def flushed(fd: int) -> None:
+            events.append("flush")
+            fsync(fd)
+
+        def renamed(old: Path, new: Path) -> None:
+            events.append("rename")
+            replace(old, new)
+
+        monkeypatch.setattr(os, "fsync", flushed)
+        monkeypatch.setattr(os, "replace", renamed)
+        write_together([(tmp_path / name, b"x") for name in "abc"])
+        assert events == ["flush"] * 3 + ["rename"] * 3 + ["flush"]
+
+    def test_that_fails_names_the_file_and_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        (tmp_path / "b").mkdir()
+        (tmp_path / "c").write_bytes(b"old")
+        with pytest.raises(WriteError, match=r"/b: cannot write: .*; the old file is untouched$"):
+            write_together([(tmp_path / name, b"x") for name in "abc"])
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+        assert ((tmp_path / "a").read_bytes(), (tmp_path / "c").read_bytes()) == (b"x", b"old")
+
+    def test_of_nothing_does_nothing(self, tmp_path: Path) -> None:
+        write_together([])
+        assert list(tmp_path.iterdir()) == []

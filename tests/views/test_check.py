@@ -1,0 +1,285 @@
+"""Gates: what holds, what does not, and how a build is told."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from helpers.commands import DaScore
+
+from rubric import default_rubric, released_rubric
+from scoring.demo import Demo
+from scoring.errors import SettingsError
+from scoring.log.model import IterationRecord
+from scoring.score import score_log
+from scoring.sidecars.scores import build_persisted_score
+from scoring.signals.values import (
+    LANDED,
+    ROLE_IMPL,
+    IntegrityObservation,
+    IterationObjectives,
+    SignalSet,
+    absent_signal,
+    present_signal,
+)
+from scoring.views.baseline import Baseline, BaselineScore
+from scoring.views.examined import Examined
+from scoring.views.gates import Gates, Verdict, check
+
+NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
+
+
+def examined(number: int, value: float | None, claimed: float | None = None, rubric: str = "2.1.0") -> Examined:
+    """One iteration whose only signal is landed."""
+    landed = absent_signal("not told") if value is None else present_signal(value, "told")
+    claim = absent_signal("") if claimed is None else present_signal(claimed, "said so")
+    integrity = (IntegrityObservation(LANDED, ROLE_IMPL, claim, landed),)
+    signals = SignalSet(number, {LANDED: landed}, NOTHING, integrity)
+    record = IterationRecord(iteration=number, task_id=f"task-{number}")
+    score = build_persisted_score(released_rubric(rubric).score(signals), record)
+    return Examined(record, signals, score, score, "computed", None, None)
+
+
+def verdict(*values: float | None, **gates: Any) -> Verdict:
+    return check([examined(n, value) for n, value in enumerate(values, 1)], Gates(**gates), default_rubric())
+
+
+def baseline(*values: float | None, version: str = "2.1.0") -> Baseline:
+    return Baseline("before", {n: BaselineScore(version, value) for n, value in enumerate(values, 1)})
+
+
+def failed(found: Verdict) -> list[tuple[str, int | None]]:
+    return [(failure.gate, failure.iteration) for failure in found.failures]
+
+
+class TestGates:
+    @pytest.mark.parametrize(
+        ("gates", "failures"),
+        [
+            pytest.param({"min_score": 0.5}, [("min-score", 1)], id="a score below"),
+            pytest.param({"min_score": 0.4}, [], id="a score on the limit"),
+            pytest.param({"min_band": "fair"}, [("min-band", 1)], id="a band below"),
+            pytest.param({"min_band": "poor"}, [], id="a band on the limit"),
+            pytest.param({"min_mean": 0.71}, [("min-mean", None)], id="a mean below"),
+            pytest.param({"min_mean": 0.7}, [], id="a mean on the limit"),
+            pytest.param({"min_score": 0.5, "min_mean": 0.9}, [("min-score", 1), ("min-mean", None)], id="two gates"),
+        ],
+    )
+    def test_of_scores(self, gates: dict[str, Any], failures: list[tuple[str, int | None]]) -> None:
+        assert failed(verdict(0.4, 1.0, **gates)) == failures
+
+    def test_an_unscored_iteration_is_noted_and_fails_only_when_asked_to(self) -> None:
+        found = verdict(None, 1.0, min_score=0.5, min_mean=0.9)
+        assert found.passed
+        assert found.iterations[0].notes == ("no signal is present, so there is no score to check",)
+        assert failed(verdict(None, 1.0, no_unscored=True)) == [("no-unscored", 1)]
+        assert verdict(0.2, 1.0, no_unscored=True).passed
+
+    @pytest.mark.parametrize(
+        ("before", "failures"),
+        [
+            pytest.param(baseline(0.6, 0.6), [("max-drop", 1)], id="one fell"),
+            pytest.param(baseline(0.5, 0.6), [], id="fell by the limit"),
+            pytest.param(baseline(0.4, 0.4), [], id="none fell"),
+            pytest.param(baseline(None, 0.4), [], id="had no score"),
+            pytest.param(baseline(0.9, 0.9), [("max-drop", 1), ("max-drop", 2), ("max-drop", None)], id="the mean too"),
+        ],
+    )
+    def test_of_drops(self, before: Baseline, failures: list[tuple[str, int | None]]) -> None:
+        assert failed(verdict(0.4, 0.6, max_drop=0.1, baseline=before)) == failures
+
+    def test_an_iteration_that_is_new_has_nothing_to_fall_from(self) -> None:
+        found = verdict(0.9, 0.1, max_drop=0.5, baseline=baseline(0.9))
+        assert found.passed
+        assert found.iterations[1].notes == ("not in the baseline before",)
+        assert failed(verdict(0.9, 0.1, max_drop=0.2, baseline=baseline(0.9))) == [("max-drop", None)]
+
+    def test_scores_of_two_rubrics_are_not_compared(self) -> None:
+        mixed = Baseline("before", {1: BaselineScore("1.0.0", 1.0), 2: BaselineScore("2.1.0", 0.6)})
+        found = verdict(0.4, 0.6, max_drop=0.1, baseline=mixed)
+        assert found.passed
+        assert "under rubric 1.0.0" in found.iterations[0].notes[0]
+        with pytest.raises(SettingsError, match=r"nothing to compare: before was scored under rubric 1\.0\.0"):
+            verdict(0.4, max_drop=0.1, baseline=baseline(1.0, version="1.0.0"))
+
+    def test_of_claims(self) -> None:
+        claims = [examined(1, 0.5, 1.0), examined(2, 0.5, 0.5), examined(3, 0.5, None), examined(4, None, 1.0)]
+        found = check(claims, Gates(no_over_claims=True), default_rubric())
+        assert failed(found) == [("no-over-claims", 1)]
+        assert found.failures[0].reason == ("impl over-claimed landed: claimed 1.00 (said so), observed 0.50 (told)")
+
+    def test_reasons_name_the_signal_that_cost_most(self) -> None:
+        assert verdict(0.4, min_score=0.5).failures[0].reason == ("score 0.400 is below 0.5; landed cost most: told")
+
+    def test_a_band_that_the_rubric_does_not_have(self) -> None:
+        with pytest.raises(SettingsError, match=r"'great' is no band of rubric 2\.1\.0; known: excellent, good"):
+            verdict(0.4, min_band="great")
+
+
+@pytest.mark.usefixtures("here")
+class TestCommand:
+    def test_passes(self, da_score: DaScore) -> None:
+        found = da_score("check", "--min-score", "0.2", "--min-band", "poor")
+        assert (found.status, found.err) == (0, "")
+        assert found.out.startswith("check passed: 9 of 9 iterations hold, mean score 0.749 ")
+
+    def test_fails_with_status_3_and_says_which(self, da_score: DaScore) -> None:
+        found = da_score("check", "--min-score", "0.6", "--no-over-claims")
+        assert (found.status, found.err) == (3, "")
+        lines = found.out.splitlines()
+        assert lines[0].startswith("FAIL  iteration 2: min-score: score 0.500 is below 0.6; ")
+        assert any(line.startswith("FAIL  iteration 5: no-over-claims: impl over-claimed landed: ") for line in lines)
+        assert lines[-1].startswith("check failed: 4 of 9 iterations hold")
+
+    @pytest.mark.parametrize(("last", "status"), [("4", 0), ("5", 3)])
+    def test_looks_at_the_newest_only(self, da_score: DaScore, last: str, status: int) -> None:
+        assert da_score("check", "--min-score", "0.6", "--last", last).status == status
+
+    def test_judges_the_sidecar_unless_told_otherwise(self, demo: Demo, da_score: DaScore) -> None:
+        da_score("run")
+        path = demo.iter_log_dir / "iter-3.score.yaml"
+        path.write_text(path.read_text().replace("value: 0.93", "value: 0.13"))
+        assert da_score("check", "--min-score", "0.2").status == 3
+        assert da_score("check", "--min-score", "0.2", "--recompute").status == 0
+
+    @pytest.mark.parametrize("option", ["--min-score", "--min-mean", "--max-drop"])
+    def test_no_gate_is_a_number_that_is_none(self, da_score: DaScore, option: str) -> None:
+        found = da_score("check", option, "nan", "--baseline", "HEAD")
+        assert (found.status, found.err.count("\n")) == (2, 1)
+        assert "'nan' is not a number" in found.err
+
+    @pytest.mark.parametrize(("written", "said"), [(".nan", "nan"), (".inf", "inf"), ("7", "7"), ("-0.5", "-0.5")])
+    def test_a_sidecar_of_impossible_numbers_is_scored_anew(
+        self, demo: Demo, da_score: DaScore, written: str, said: str
+    ) -> None:
+        da_score("run")
+        path = demo.iter_log_dir / "iter-5.score.yaml"
+        path.write_text(re.sub("^value: .*", f"value: {written}", path.read_text(), flags=re.M))
+        found = da_score("check", "--min-score", "0.3")
+        assert found.status == 3
+        assert found.out.startswith("FAIL  iteration 5: min-score: score 0.288 is below 0.3")
+        assert f"iter-5.score.yaml: its value {said} is not from 0 to 1; this iteration is scored anew" in found.err
+
+    def test_a_log_without_iterations_passes_with_a_warning(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        found = da_score("check", "--min-score", "0.3", "--iter-log-dir", tmp_path / "empty")
+        assert found.status == 0
+        assert found.err.endswith("empty: holds no iterations, so there was nothing to check\n")
+
+    def test_as_json(self, da_score: DaScore) -> None:
+        found = da_score("check", "--min-score", "0.3", "--json")
+        assert found.status == 3
+        data = json.loads(found.out)
+        assert data["passed"] is False
+        assert data["gates"]["min_score"] == 0.3
+        assert [i["iteration"] for i in data["iterations"] if not i["passed"]] == [5]
+
+    def test_as_junit(self, da_score: DaScore, tmp_path: Path) -> None:
+        assert da_score("check", "--min-score", "0.3", "--min-mean", "0.9", "--junit", tmp_path / "j.xml").status == 3
+        suite = ElementTree.fromstring((tmp_path / "j.xml").read_bytes())[0]
+        assert (suite.get("tests"), suite.get("failures")) == ("10", "2")
+        broken = {case.get("name"): case.find("failure") for case in suite if case.find("failure") is not None}
+        assert set(broken) == {"iteration 5 (limit-requests)", "the log as a whole"}
+        failure = broken["iteration 5 (limit-requests)"]
+        assert failure is not None
+        assert (failure.get("type"), "0.288" in (failure.get("message") or "")) == ("min-score", True)
+
+    def test_appends_to_the_summary_of_a_workflow(
+        self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        summary = tmp_path / "summary.md"
+        summary.write_text("before\n")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+        assert da_score("check", "--min-score", "0.3", "--github-summary").status == 3
+        text = summary.read_text()
+        assert text.startswith("before\n## Iteration scores: failed")
+        assert "| 5 | min-score | score 0.288 is below 0.3; landed cost most" in text
+        assert text.count("\n| ") >= 10
+
+    def test_text_of_a_log_is_text_in_a_summary(
+        self, demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "s"))
+        entry = demo.iter_log_dir / "iter-1.yaml"
+        entry.write_text(entry.read_text().replace("task_id: store-links", 'task_id: "<b>|`x`\\n# [a](b)"'))
+        da_score("check", "--min-score", "0.3", "--github-summary", "--junit", tmp_path / "j.xml")
+        assert "| &#60;b&#62;\\|\\`x\\`\\\\n# \\[a\\](b) |" in (tmp_path / "s").read_text()
+        ElementTree.parse(tmp_path / "j.xml")
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ([], "nothing to check; give a gate"),
+            (["--max-drop", "0.1"], "--max-drop and --baseline go together"),
+            (["--baseline", "master"], "--max-drop and --baseline go together"),
+            (["--max-drop", "0.1", "--baseline", "nope"], "'nope' is neither a file nor a revision of ."),
+            (["--max-drop", "0.1", "--baseline", "-x"], "'-x' is neither a file nor a revision of ."),
+            (["--max-drop", "0.1", "--baseline", "master"], "no iter-N.score.yaml is committed there"),
+            (["--min-score", "0.1", "--github-summary"], "GITHUB_STEP_SUMMARY names no file"),
+            (["--min-score", "0.1", "--junit", "/nowhere/x.xml"], "/nowhere/x.xml: cannot write"),
+        ],
+    )
+    def test_mistakes_are_told_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+        found = da_score("check", *arguments)
+        assert found.status == 1
+        assert said in found.err
+        assert found.err.count("\n") == 1
+
+
+PRINTING = {
+    "run": ("run", "--no-write", "--json"),
+    "check": ("check", "--min-score", "0", "--json"),
+    "export": ("export", "--tables", "iterations", "--format", "jsonl"),
+}
+
+
+@pytest.mark.usefixtures("here")
+class TestBaseline:
+    @pytest.mark.parametrize("command", PRINTING.values(), ids=PRINTING)
+    def test_is_a_file_that_another_command_printed(
+        self, demo: Demo, da_score: DaScore, tmp_path: Path, command: tuple[str, ...]
+    ) -> None:
+        before = tmp_path / "before.json"
+        before.write_text(da_score(*command).out)
+        assert da_score("check", "--max-drop", "0.1", "--baseline", before).status == 0
+        entry = demo.iter_log_dir / "iter-3.yaml"
+        entry.write_text(entry.read_text().replace("tests_total_pass: true", "tests_total_pass: false"))
+        found = da_score("check", "--max-drop", "0.05", "--baseline", before)
+        assert found.status == 3
+        assert found.out.startswith("FAIL  iteration 3: max-drop: score 0.")
+
+    def test_is_a_revision_that_has_the_sidecars(self, demo: Demo, da_score: DaScore) -> None:
+        da_score("run")
+        git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(demo.repo_dir)]
+        subprocess.run([*git, "add", "-f", str(demo.iter_log_dir)], check=True)
+        subprocess.run([*git, "commit", "-qm", "scores"], check=True)
+        assert da_score("check", "--max-drop", "0", "--baseline", "HEAD").status == 0
+        path = demo.iter_log_dir / "iter-3.score.yaml"
+        path.write_text(path.read_text().replace("value: 0.93", "value: 0.13"))
+        found = da_score("check", "--max-drop", "0.5", "--baseline", "HEAD")
+        assert found.status == 3
+        assert "of HEAD (" in found.out
+        monday = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
+        assert f"below the {monday:.3f}" in found.out
+
+    @pytest.mark.parametrize("value", ["NaN", "7", "-1", "true", '"1"', "Infinity"])
+    def test_whose_scores_are_no_scores(self, da_score: DaScore, tmp_path: Path, value: str) -> None:
+        row = f'{{"iteration": 3, "rubric_version": "2.1.0", "scored": true, "score": {value}}}'
+        (tmp_path / "b").write_text(row)
+        assert da_score("check", "--max-drop", "0.1", "--baseline", tmp_path / "b").status == 1
+
+    def test_means_of_the_newest_are_compared_with_the_newest(self) -> None:
+        before = baseline(1.0, 1.0, 0.4, 0.4)
+        checked = [examined(n, 0.4) for n in (3, 4)]
+        assert check(checked, Gates(max_drop=0.1, baseline=before, last=2), default_rubric()).passed
+        assert failed(check(checked, Gates(max_drop=0.1, baseline=before), default_rubric())) == [("max-drop", None)]
+
+    @pytest.mark.parametrize("text", ["", "nonsense", "{}", "[]", '{"iterations": [1]}', '{"iterations": {}}', "null"])
+    def test_that_holds_no_scores(self, da_score: DaScore, tmp_path: Path, text: str) -> None:
+        (tmp_path / "b").write_text(text)
+        found = da_score("check", "--max-drop", "0.1", "--baseline", tmp_path / "b")
+        assert (found.status, found.err.count("\n")) == (1, 1)
+        assert str(tmp_path / "b") in found.err

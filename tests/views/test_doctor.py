@@ -1,0 +1,391 @@
+"""``da-score doctor`` and ``da-score init``: what is found, what is missing, and that nothing makes them stop."""
+
+import json
+import os
+import stat
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.places import Place
+from helpers.repos import Repo
+
+from rubric import released_rubric
+from scoring.cli import main
+from scoring.log.settings import Settings, resolve_settings
+from scoring.views.doctor.findings import findings
+
+CORRECTED = ("--rubric", "2.3.0", "--no-cache")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    place = Place(tmp_path)
+    monkeypatch.chdir(place.path)
+    return place
+
+
+@pytest.fixture
+def whole(place: Place) -> Place:
+    """Two iterations, the first with a transcript; a session elsewhere, a copy, and lines that nobody can read."""
+    for n in (1, 2):
+        place.iteration(n)
+    session = place.session("mine", place.turn(1), place.turn(1), place.call(1, 2))
+    session.write_text(session.read_text() + "no json\n" + '{"timestamp": 1, "message": {}, "sessionId": "s"}\n')
+    place.session("other", place.turn(1, 7, cwd="/another/app"), slug="-another-app")
+    return place
+
+
+Told = Callable[..., Any]
+
+
+@pytest.fixture
+def doctor(capsys: pytest.CaptureFixture[str]) -> Told:
+    """Run doctor, which always ends well, and return what it prints as data."""
+
+    def run(*options: str) -> Any:
+        capsys.readouterr()
+        assert main(["doctor", "--json", *options]) == 0
+        shown = capsys.readouterr()
+        assert shown.err == ""
+        return json.loads(shown.out)
+
+    return run
+
+
+def advice(found: Any, topic: str, level: str = "problem") -> list[str]:
+    return [f["what"] for f in found["findings"] if (f["topic"], f["level"]) == (topic, level)]
+
+
+class TestFacts:
+    def test_of_the_log_and_the_repository(self, whole: Place, doctor: Told) -> None:
+        found = doctor(*CORRECTED)
+        assert (found["rubric_version"], found["evidence"]) == ("2.3.0", "corrected")
+        assert found["log"] == {
+            "path": str(whole.log.relative_to(whole.path)),
+            "iterations": 2,
+            "schema_versions": {"2": 2},
+            "broken": [],
+            "problem": None,
+        }
+        assert (found["repository"]["top_level"], found["repository"]["shallow"]) == (str(whole.path), False)
+        trunk = found["trunk"]
+        assert (trunk["ref"], trunk["commit"]) == ("refs/heads/main", whole.repo.head())
+        assert trunk["how"] == "no remote has a trunk, and there is a local branch main"
+        assert found["commits"] == {"unresolved": [], "without": []}
+
+    @pytest.mark.usefixtures("whole")
+    def test_of_transcripts(self, doctor: Told) -> None:
+        found = doctor(*CORRECTED)["transcripts"]
+        assert found["auto"] is True
+        roots = {root["origin"]: (root["files"], root["problem"]) for root in found["roots"] if root["files"]}
+        assert roots == {"~/.claude": (2, None)}
+        files = {Path(file["path"]).name: file for file in found["files"]}
+        assert (files["mine.jsonl"]["counts"], files["mine.jsonl"]["left_out"]) == (True, None)
+        assert files["mine.jsonl"]["sessions"] == ["5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"]
+        assert (files["other.jsonl"]["counts"], files["other.jsonl"]["cwd"]) == (False, "/another/app")
+        assert files["other.jsonl"]["left_out"] == "work in another folder"
+        assert found["lines_skipped"]["not JSON"] == 1
+        assert sum(found["lines_skipped"].values()) == 2
+        assert found["duplicates_dropped"] == 1
+        (claude,) = [harness for harness in found["harnesses"] if harness["turns"]]
+        assert (claude["name"], claude["turns"], claude["tool_calls"]) == ("claude", 1, 1)
+        assert found["uncovered_iterations"] == [2]
+
+    @pytest.mark.usefixtures("whole")
+    def test_of_signals(self, doctor: Told) -> None:
+        found = {signal["signal"]: signal for signal in doctor(*CORRECTED)["signals"]}
+        assert list(found) == [spec.id for spec in released_rubric("2.3.0").signals]
+        assert (found["landed"]["present"], found["landed"]["share"]) == (2, 1.0)
+        assert found["token_efficiency"] == {
+            "signal": "token_efficiency",
+            "present": 1,
+            "iterations": 2,
+            "share": 0.5,
+            "absent": {"no transcript covers the iteration window": 1},
+        }
+        assert found["verifier"]["absent"] == {"no verifier records and no tests_total_pass proxy": 2}
+
+    def test_of_a_rubric_of_the_reference(self, whole: Place, doctor: Told) -> None:
+        (whole.path / "t").mkdir()
+        found = doctor("--no-cache", "--transcript-dir", "t")
+        assert found["trunk"]["commit"] is None
+        assert found["transcripts"]["roots"] == [
+            {
+                "path": "t",
+                "origin": "--transcript-dir",
+                "harness": "",
+                "files": 0,
+                "problem": "no *.jsonl file directly inside",
+            }
+        ]
+        assert "there is no local branch master" in advice(found, "trunk")[0]
+        assert "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
+
+    @pytest.mark.usefixtures("whole")
+    def test_are_read_from_what_is_there_and_nothing_is_written(self, doctor: Told, tmp_path: Path) -> None:
+        before = sorted(tmp_path.rglob("*"))
+        doctor("--rubric", "2.3.0", "--cache-dir", str(tmp_path / "cache"))
+        assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] == []
+
+
+class TestAdvice:
+    def test_is_given_where_nothing_is_there_at_all(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, doctor: Told
+    ) -> None:
+        (tmp_path / "nothing").mkdir()
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.chdir(tmp_path / "nothing")
+        found = doctor(*CORRECTED)
+        assert [f["topic"] for f in found["findings"] if f["level"] == "problem"] == [
+            "log",
+            "repository",
+            "transcripts",
+        ]
+        assert "no such file or directory" in found["log"]["problem"]
+        assert "not a git work tree" in found["repository"]["problem"]
+        assert (found["trunk"], found["signals"], found["transcripts"]["files"]) == (None, [], [])
+        assert all(f["advice"] for f in found["findings"])
+
+    def test_is_given_for_transcripts_without_a_repository(
+        self, whole: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, doctor: Told
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        found = doctor(*CORRECTED, "--iter-log-dir", str(whole.log))
+        assert found["log"]["iterations"] == 2
+        assert found["repository"]["problem"]
+        assert [root["files"] for root in found["transcripts"]["roots"] if root["files"]] == [2]
+
+    def test_is_given_for_an_empty_log(self, place: Place, doctor: Told) -> None:
+        found = doctor(*CORRECTED)
+        assert advice(found, "log") == [f"{place.log.relative_to(place.path)} holds no entry"]
+
+    def test_names_every_broken_entry_and_looks_at_the_others(self, whole: Place, doctor: Told) -> None:
+        (whole.log / "iter-3.yaml").write_text("schema_version: 7\n")
+        (whole.log / "iter-4.yaml").write_text("\t:\n")
+        (whole.log / "historical.yaml").write_text("iterations: 3\n")
+        found = doctor(*CORRECTED)
+        names = [Path(text.partition(":")[0]).name for text in found["log"]["broken"]]
+        assert names == ["iter-3.yaml", "iter-4.yaml", "historical.yaml"]
+        assert len(advice(found, "log")) == 3
+        assert (found["log"]["iterations"], found["signals"][0]["share"]) == (2, 1.0)
+
+    def test_names_entries_whose_commit_is_not_here(self, whole: Place, doctor: Told) -> None:
+        entry = whole.log / "iter-2.yaml"
+        entry.write_text(entry.read_text().replace(f"commit: {whole.repo.head()}", "commit: deadbeefdeadbeef"))
+        whole.iteration(3)
+        entry = whole.log / "iter-3.yaml"
+        entry.write_text(entry.read_text().replace("commit: ", "commit: '' # "))
+        found = doctor(*CORRECTED)
+        assert found["commits"] == {"unresolved": [{"iteration": 2, "commit": "deadbeefdeadbeef"}], "without": [3]}
+        assert advice(found, "entries") == [
+            "the commits of these iterations are not here: 2",
+            "these iterations name no commit: 3",
+        ]
+
+    @pytest.mark.usefixtures("whole")
+    def test_names_a_trunk_that_is_not_there_and_finds_the_one_that_is(self, doctor: Told) -> None:
+        found = doctor(*CORRECTED, "--trunk", "nowhere")
+        assert "no trunk 'nowhere' here" in found["trunk_problem"]
+        assert found["trunk"]["name"] == "main"
+        assert found["signals"][0]["share"] == 1.0
+
+    def test_names_a_repository_without_a_trunk(self, place: Place, doctor: Told) -> None:
+        place.iteration(1)
+        place.repo.git("branch", "-m", "odd")
+        found = doctor(*CORRECTED)
+        assert advice(found, "trunk")[0].startswith("no trunk was found: ")
+
+    def test_names_a_shallow_clone(self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any) -> None:
+        clone = tmp_path / "clone"
+        whole.repo.git("clone", "-q", "--depth", "1", f"file://{whole.path}", str(clone))
+        monkeypatch.chdir(clone)
+        found = doctor(*CORRECTED, "--iter-log-dir", str(whole.log))
+        assert found["repository"]["shallow"] is True
+        assert [text for text in advice(found, "trunk") if "shallow" in text]
+        assert Repo.at(clone).head() == whole.repo.head()
+
+    def test_is_given_when_no_transcript_is_of_this_repository(self, place: Place, doctor: Told) -> None:
+        place.iteration(1)
+        place.session("other", place.turn(1, cwd="/another/app"))
+        found = doctor(*CORRECTED)
+        assert advice(found, "transcripts") == ["no transcript of work in this repository was found"]
+        assert advice(doctor(*CORRECTED, "--transcripts", "none"), "transcripts") == ["no transcripts are read"]
+
+    def test_names_a_folder_that_is_not_there(self, place: Place, doctor: Told) -> None:
+        place.iteration(1)
+        found = doctor(*CORRECTED, "--transcript-dir", "nowhere")
+        assert "nowhere: no such directory" in advice(found, "transcripts")
+
+    def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
+        (whole.path / ".agents/da-score.toml").write_text("trunk = 1\n")
+        found = doctor(*CORRECTED)
+        assert advice(found, "settings") == [".agents/da-score.toml: trunk is 1, not the name of a branch"]
+        assert found["log"]["iterations"] == 2
+        (whole.path / ".agents/da-score.toml").write_text("rubric = \n")
+        assert "not TOML" in advice(doctor(*CORRECTED), "settings")[0]
+
+    @pytest.mark.usefixtures("whole")
+    def test_survives_a_rubric_that_is_not_there(self, doctor: Told) -> None:
+        found = doctor("--rubric", "9.9.9", "--no-cache")
+        assert "'9.9.9' is not released" in advice(found, "settings")[0]
+        assert found["rubric_version"] == "2.1.0"
+
+    @pytest.mark.usefixtures("whole")
+    def test_names_settings_without_effect(self, doctor: Told) -> None:
+        found = doctor("--trunk", "main", "--no-cache")
+        assert "trunk 'main' has no effect" in advice(found, "settings", "note")[0]
+
+
+class TestText:
+    def test_says_the_same(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["doctor", *CORRECTED, "--files"]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("da-score doctor — rubric 2.3.0, corrected evidence\n")
+        for line in (
+            f"REPOSITORY    {whole.path}",
+            "HISTORY       complete",
+            "COMMITS       every one that the log names is here",
+            "TRANSCRIPTS   1 files count, with 1 sessions; 1 are left out",
+            "1            work in another folder  /another/app",
+            "1      not JSON",
+            "landed               100 %    2/2",
+        ):
+            assert f"\n{line}\n" in out, out
+        assert "/mine.jsonl" in out
+        assert "\nWHAT TO DO\n" in out
+
+    def test_shows_control_characters_escaped(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        place.iteration(1)
+        place.session("evil", place.turn(1, cwd="/another/\x1b[31mapp"))
+        assert main(["doctor", *CORRECTED, "--files"]) == 0
+        out = capsys.readouterr().out
+        assert "\x1b" not in out
+        assert "/another/\\x1b[31mapp" in out
+
+    def test_problems_come_before_notes(self, whole: Place) -> None:
+        from scoring.cli.reading import sources
+        from scoring.views.doctor.examination import examine
+
+        settings = resolve_settings({"rubric": "2.3.0"}, {})
+        told = findings(examine(whole.log, sources(settings), released_rubric("2.3.0")))
+        levels = [finding.level for finding in told]
+        assert levels == sorted(levels, key=lambda level: level != "problem")
+
+
+class TestInit:
+    def init(self, *options: str) -> int:
+        return main(["init", "--no-cache", *options])
+
+    def settings(self, place: Place) -> Settings:
+        return resolve_settings({"repo-dir": place.path}, {})
+
+    def test_writes_settings_under_which_the_log_is_scored(
+        self, whole: Place, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.init() == 0
+        path = whole.path / ".agents/da-score.toml"
+        assert capsys.readouterr().out == f"Wrote {path}; da-score doctor shows what is found under it\n"
+        assert tomllib.loads(path.read_text()) == {"rubric": "2.3.0", "transcripts": "auto"}
+        assert stat.S_IMODE(path.stat().st_mode) == 0o644
+        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == ("2.3.0", "auto")
+        assert main(["run", "--no-cache"]) == 0
+        assert capsys.readouterr().out.startswith("Outcome scoring — rubric 2.3.0\n")
+
+    def test_says_in_comments_what_it_found(self, whole: Place) -> None:
+        assert self.init() == 0
+        text = (whole.path / ".agents/da-score.toml").read_text()
+        told = " ".join(line.removeprefix("# ") for line in text.splitlines())
+        assert "Found at .agents/active/iteration-log: 2 iterations." in told
+        assert "Found: main, no remote has a trunk, and there is a local branch main." in told
+        assert "1 of 2 transcripts found are of work in this repository." in told
+        assert all(len(line) <= 100 for line in text.splitlines())
+
+    def test_every_setting_that_is_commented_out_is_one(self, whole: Place) -> None:
+        assert self.init() == 0
+        path = whole.path / ".agents/da-score.toml"
+        path.write_text(
+            "".join(line.removeprefix("# ") + "\n" for line in path.read_text().splitlines() if "=" in line)
+        )
+        found = self.settings(whole)
+        assert (found.trunk, found.iter_log_dir) == ("main", whole.log)
+        assert found.transcript_dirs == (Path(os.environ["HOME"]) / ".claude/projects/-home-me-src-app",)
+
+    def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path) -> None:
+        (whole.path / "t").mkdir()
+        options = ["--trunk", "main", "--transcript-dir", "t", "--transcript-dir", str(tmp_path)]
+        assert self.init(*options, "--iter-log-dir", "elsewhere/log") == 0
+        given = tomllib.loads((whole.path / ".agents/da-score.toml").read_text())
+        assert given == {
+            "rubric": "2.3.0",
+            "iter-log-dir": "elsewhere/log",
+            "trunk": "main",
+            "transcript-dir": ["t", str(tmp_path)],
+        }
+        assert self.settings(whole).transcript_dirs == (whole.path / "t", tmp_path)
+
+    def test_writes_no_transcripts_where_none_are_wanted(self, whole: Place) -> None:
+        assert self.init("--transcripts", "none") == 0
+        assert self.settings(whole).transcripts == "none"
+
+    def test_never_replaces_a_file_unless_forced(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        path = whole.path / ".agents/da-score.toml"
+        path.write_text("rubric = '2.0.2'\n")
+        assert self.init() == 1
+        assert "is there already; --force replaces it" in capsys.readouterr().err
+        assert path.read_text() == "rubric = '2.0.2'\n"
+        assert self.init("--force") == 0
+        assert self.settings(whole).rubric == "2.3.0"
+
+    def test_replaces_no_link_that_leads_nowhere_either(self, whole: Place) -> None:
+        path = whole.path / ".agents/da-score.toml"
+        path.symlink_to("missing")
+        assert self.init() == 1
+        assert path.is_symlink()
+
+    def test_prints_the_same_and_writes_nothing(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.init("--print") == 0
+        printed = capsys.readouterr().out
+        path = whole.path / ".agents/da-score.toml"
+        assert not path.exists()
+        assert self.init() == 0
+        assert path.read_text() == printed
+
+    def test_writes_to_the_top_of_the_repository(self, whole: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(whole.path / "src")
+        assert self.init() == 0
+        assert "2 iterations" in (whole.path / ".agents/da-score.toml").read_text()
+
+    def test_works_where_there_is_no_log_yet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        repo = Repo(tmp_path / "new", branch="main")
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.chdir(repo.path)
+        assert self.init() == 0
+        text = (repo.path / ".agents/da-score.toml").read_text()
+        assert "There is none at .agents/active/iteration-log yet." in text
+        assert tomllib.loads(text)["rubric"] == "2.3.0"
+
+    @pytest.mark.parametrize(
+        "options", [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]], ids=str
+    )
+    def test_writes_nothing_that_could_not_be_used(
+        self, whole: Place, capsys: pytest.CaptureFixture[str], options: list[str]
+    ) -> None:
+        assert self.init(*options) == 1
+        assert capsys.readouterr().err.count("\n") == 1
+        assert not (whole.path / ".agents/da-score.toml").exists()
+
+    def test_as_json(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.init("--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found == {"path": str(whole.path / ".agents/da-score.toml"), "rubric": "2.3.0"}
+
+    @pytest.mark.parametrize("name", ['a "quoted" name', "a\\b", "ü\x7f"])
+    def test_any_name_of_a_folder_survives(self, whole: Place, name: str) -> None:
+        (whole.path / name).mkdir()
+        assert self.init("--transcript-dir", name) == 0
+        assert self.settings(whole).transcript_dirs == (whole.path / name,)

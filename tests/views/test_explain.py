@@ -1,0 +1,140 @@
+"""A score in plain words: where every vote comes from, and what would have raised it."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+
+from scoring.demo import Demo
+from scoring.log.load import load_iteration_log
+from scoring.log.places import entry_places
+from scoring.views.examined import Examined, LogView
+from scoring.views.explain import Explanation, explain
+from scoring.views.sources import Surroundings
+
+LOG = Path(".agents/active/iteration-log")
+
+
+def explained(demo: Demo, number: int) -> Explanation:
+    view = LogView(LOG, Path(), demo.transcript_dirs)
+    one: Examined = next(iter(replace(view, only=number).examine()))
+    return explain(one, Surroundings(LOG, Path(), entry_places(LOG, number)))
+
+
+class TestPlaces:
+    def test_are_the_lines_of_the_fields(self, demo: Demo) -> None:
+        for record in load_iteration_log(demo.iter_log_dir):
+            places = entry_places(demo.iter_log_dir, record.iteration)
+            assert places is not None
+            lines = places.path.read_text().splitlines()
+            for field, line in places.lines.items():
+                name = field.rsplit(".", 1)[-1]
+                assert name in lines[line - 1] or name.isdigit()
+            assert {"commit", "task_id"} <= places.lines.keys()
+
+    def test_of_the_file_that_counts(self, tmp_path: Path) -> None:
+        (tmp_path / "iter-2.yaml").write_text("schema_version: 1\niteration: 7\ncommit: a\n")
+        (tmp_path / "iter-7.yaml").write_text("schema_version: 1\n\niteration: 7\ncommit: b\n")
+        places = entry_places(tmp_path, 7)
+        assert places is not None
+        assert places.place("commit") == f"{tmp_path}/iter-7.yaml:4"
+        assert places.place("date") is None
+
+    def test_in_the_archive(self, tmp_path: Path) -> None:
+        text = "iterations:\n- iteration: 1\n  commit: a\n- iteration: 2\n  commit: b\n  retries: 1\n"
+        (tmp_path / "historical.yaml").write_text(text)
+        places = entry_places(tmp_path, 2)
+        assert places is not None
+        assert (places.place("commit"), places.place("retries")) == (
+            f"{tmp_path}/historical.yaml:5",
+            f"{tmp_path}/historical.yaml:6",
+        )
+
+    def test_of_what_is_merged_in_are_where_it_is_defined(self, tmp_path: Path) -> None:
+        text = "iterations:\n- &x\n  iteration: 1\n  retries: 2\n- <<: *x\n  iteration: 2\n  commit: b\n"
+        (tmp_path / "historical.yaml").write_text(text)
+        places = entry_places(tmp_path, 2)
+        assert places is not None
+        assert places.lines == {"iteration": 6, "retries": 4, "commit": 7}
+
+    @pytest.mark.parametrize("text", ["a: [", "- a\n- b", "x: &x [*x]"])
+    def test_of_what_cannot_be_read_are_unknown(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "iter-1.yaml").write_text(text)
+        assert entry_places(tmp_path, 1) is None
+
+
+@pytest.mark.usefixtures("here")
+class TestExplanation:
+    def test_adds_up(self, demo: Demo) -> None:
+        for number in range(1, 10):
+            found = explained(demo, number)
+            score = found.one.score
+            assert math.isclose(sum(s.contribution for s in found.signals), score.value, abs_tol=1e-12)
+            costs = sum(s.cost for s in found.signals if s.cost is not None)
+            assert math.isclose(score.value + costs, 1, abs_tol=1e-12)
+
+    def test_names_where_every_vote_comes_from(self, demo: Demo) -> None:
+        sources = {s.signal: s.sources for s in explained(demo, 5).signals}
+        assert sources["landed"] == (f"commit f05ce0048ec2, named at {LOG}/iter-5.yaml:6",)
+        assert sources["scope"][1] == "write_scope in .agents/workflow/plans/links/TASKS.yaml"
+        assert sources["hook_outcomes"] == (f"{LOG}/iter-5.hook-outcomes.yaml",)
+        assert sources["token_efficiency"] == (
+            "transcripts after 2026-03-03 11:02:30 UTC, up to 2026-03-03 14:27:10 UTC",
+        )
+        assert f"verifiers.1.status at {LOG}/iter-5.yaml:34" in sources["verifier"]
+        assert any("decision" in source for source in sources["correction_pressure"])
+        for source in (part for found in sources.values() for part in found if ".yaml:" in part):
+            path, line = source.split(" at ")[-1].rsplit(":", 1)
+            assert int(line) <= len(Path(path).read_text().splitlines())
+
+    def test_knows_what_would_have_raised_the_score(self, demo: Demo) -> None:
+        found = explained(demo, 5)
+        assert [s.signal for s in found.raises][:2] == ["landed", "verifier"]
+        assert math.isclose(found.raises[0].could_add, 0.2)
+        assert explained(demo, 1).raises == []
+
+    def test_of_a_silent_signal_says_what_its_vote_could_add(self, demo: Demo) -> None:
+        found = explained(demo, 2)
+        (landed,) = (s for s in found.signals if s.signal == "landed")
+        assert not landed.present
+        votes = sum(row.nominal_weight for row in found.one.score.breakdown if row.present)
+        better = (found.one.score.value * votes + 0.2) / (votes + 0.2)
+        assert math.isclose(landed.could_add, better - found.one.score.value)
+        assert landed.advice
+
+    def test_reads_as_text(self, da_score: DaScore) -> None:
+        found = da_score("explain", "5")
+        assert (found.status, found.err) == (0, "")
+        assert found.out.startswith("Iteration 5 (limit-requests) scored 0.288, which is poor.\n")
+        assert "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n" in found.out
+        assert "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n" in found.out
+        assert "scored now, nothing written" in found.out
+
+    def test_says_when_the_sidecar_and_the_evidence_differ(self, demo: Demo, da_score: DaScore) -> None:
+        da_score("run")
+        assert "The evidence gives" not in da_score("explain", "5").out
+        entry = demo.iter_log_dir / "iter-5.yaml"
+        entry.write_text(entry.read_text().replace("tests_total_pass: false", "tests_total_pass: true"))
+        assert "The evidence gives 0.3" in da_score("explain", "5").out
+        assert "The evidence gives" not in da_score("explain", "5", "--recompute").out
+
+    def test_as_json(self, da_score: DaScore) -> None:
+        data = da_score("explain", "5", "--json").json
+        assert data["would_have_raised"][0]["signal"] == "landed"
+        assert data["commit"].startswith("f05ce0048ec2")
+        assert data["entry"] == f"{LOG}/iter-5.yaml"
+        assert len(data["integrity"]) == 4
+
+    def test_text_of_a_log_cannot_write_to_a_terminal(self, demo: Demo, da_score: DaScore) -> None:
+        entry = demo.iter_log_dir / "iter-5.yaml"
+        entry.write_text(entry.read_text().replace("task_id: limit-requests", 'task_id: "a\\e[31m\\nb"'))
+        found = da_score("explain", "5").out
+        assert "\x1b" not in found
+        assert "a\\x1b[31m\\nb" in found
+
+    def test_of_an_iteration_that_is_not_there(self, da_score: DaScore) -> None:
+        found = da_score("explain", "77")
+        assert (found.status, found.out) == (1, "")
+        assert found.err == f"da-score: error: {LOG}/iter-77.yaml: no entry for iteration 77 in this log\n"

@@ -1,0 +1,444 @@
+"""The report: what it says, that it stands alone, and that it works in a real browser."""
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.deliberations import OWNED, document, outputs
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from rubric import default_rubric
+from scoring.demo import Demo
+from scoring.views.examined import LogView
+from scoring.views.report.charts import smooth
+from scoring.views.report.digest import Changed, Claim, Digest, Line, Vote, changes, digest
+from scoring.views.report.html import page, read_snapshot
+from scoring.views.report.terminal import sparkline, terminal_text
+
+SIGNALS = 7
+
+
+def digest_of(demo: Demo, **how: Any) -> Digest:
+    view = LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, **how)
+    return digest(demo.iter_log_dir, default_rubric(), view.examine())
+
+
+def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> Line:
+    rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
+    subs = {"landed": value}
+    return Line(number, "t", "", "", rubric, value, band, "computed", 1.0, "", subs, rows, ())
+
+
+def made(*lines: Line) -> Digest:
+    return Digest("log", default_rubric(), list(lines))
+
+
+class TestDigest:
+    def test_counts_what_the_log_holds(self, demo: Demo) -> None:
+        found = digest_of(demo)
+        assert len(found.lines) == 9
+        assert found.mean is not None
+        assert math.isclose(found.mean, sum(found.values) / 9)
+        assert found.bands == {"excellent": 4, "good": 2, "fair": 2, "poor": 1}
+        assert [s["iterations"] for s in found.sessions] == [3, 4]
+        assert found.hooks["scope.stay-in-write-scope", "remediate"] == 1
+        assert list(found.signals) == [spec.id for spec in default_rubric().signals]
+        assert math.isclose(found.presence("hook_outcomes"), 5 / 9)
+        five = found.lines[4]
+        assert (five.retries, five.corrections, five.tool_errors) == (3, 2, 0.4)
+
+    def test_marks_where_the_rubric_changes(self) -> None:
+        found = made(line(1, 0.5, "2.0.2"), line(2, 0.5, "2.0.2"), line(3, 0.5), line(4, 0.5, "2.0.2"))
+        assert found.rubric_changes == [(0, "2.0.2"), (2, "2.1.0"), (3, "2.0.2")]
+
+    def test_lowest_leaves_out_what_has_no_score(self) -> None:
+        found = made(line(1, None), line(2, 0.0), line(3, 0.9), line(4, 0.1))
+        assert [one.iteration for one in found.lowest(2)] == [2, 4]
+
+    def test_most_improved_compares_with_the_five_before_under_one_rubric(self) -> None:
+        values = [0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.8]
+        found = made(*(line(n, value) for n, value in enumerate(values)))
+        assert found.most_improved(1)[0][0].iteration == 6
+        assert math.isclose(found.most_improved(1)[0][1], 0.6)
+        assert made(line(1, 0.1, "2.0.2"), line(2, 0.9)).most_improved() == []
+        assert made(line(1, 0.9), line(2, 0.1)).most_improved() == []
+
+    def test_bands_of_other_rubrics_and_no_score_come_last(self) -> None:
+        found = made(line(1, 0.5, band="fine"), line(2, None, band="unscored"), line(3, 0.9))
+        assert found.bands == {"excellent": 0, "good": 1, "fair": 0, "poor": 0, "fine": 1, "unscored": 1}
+
+    def test_changes_since_a_snapshot(self) -> None:
+        before = made(line(1, 0.5), line(2, 0.5), line(3, 0.5)).snapshot()
+        now = [line(1, 0.5), line(2, 0.6), line(4, 0.7)]
+        assert changes(now, before) == Changed([now[2]], [(now[1], 0.5)], [3])
+        assert not changes(now[:1], {"1": ["2.1.0", 0.5, "good"]})
+
+
+class _Structure(HTMLParser):
+    """Collects what a page links to, its ids, and the text of its headings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.external: list[str] = []
+
+    def handle_starttag(self, _: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href", "action") and value:
+                (self.references if value.startswith("#") else self.external).append(value)
+            if name in ("aria-labelledby", "for") and value:
+                self.references += [f"#{word}" for word in value.split()]
+
+
+def structure(html: str) -> _Structure:
+    found = _Structure()
+    found.feed(html)
+    return found
+
+
+@pytest.fixture(scope="module")
+def html(_built_demo: Path) -> str:
+    demo = _built_demo / "repo"
+    log = demo / ".agents/active/iteration-log"
+    view = LogView(log, demo, tuple((_built_demo / "transcripts").iterdir()))
+    return page(digest(log, default_rubric(), view.examine()), None)
+
+
+class TestPage:
+    def test_stands_alone(self, html: str) -> None:
+        found = structure(html)
+        assert found.external == []
+        assert "default-src 'none'" in html
+        assert not re.search(r"url\((?!#)", html)
+        assert not re.search(r"@import|<link\b|<img\b|<iframe\b", html)
+
+    def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
+        found = structure(html)
+        assert len(found.ids) == len(set(found.ids))
+        dead = {r for r in found.references if r[1:] not in found.ids and not r.startswith("#iter-")}
+        assert not dead
+        assert {r for r in found.references if r.startswith("#iter-")} == {f"#iter-{n}" for n in range(1, 10)}
+
+    def test_says_for_every_picture_what_it_shows(self, html: str) -> None:
+        pictures = re.findall(r"<svg [^>]*>", html)
+        assert len(pictures) == SIGNALS + 6
+        assert all('role="img"' in picture and "aria-labelledby=" in picture for picture in pictures)
+        assert html.count("<desc id=") == len(pictures)
+
+    def test_pictures_take_the_colours_of_the_page(self, html: str) -> None:
+        assert not re.search(r"#0[1-7]0[1-7]0[1-7]\b", html)
+        assert "var(--accent)" in html
+
+    def test_is_the_same_every_time(self, demo: Demo) -> None:
+        assert page(digest_of(demo), None) == page(digest_of(demo), None)
+
+    def test_text_of_a_log_is_text(self, demo: Demo) -> None:
+        evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>$x_1$"
+        entry = demo.iter_log_dir / "iter-5.yaml"
+        entry.write_text(entry.read_text().replace("task_id: limit-requests", f"task_id: {json.dumps(evil)}"))
+        hooks = demo.iter_log_dir / "iter-5.hook-outcomes.yaml"
+        hooks.write_text(hooks.read_text().replace("scope.stay-in-write-scope", "$x_1<b>$"))
+        html = page(digest_of(demo), None)
+        assert "<script>alert" not in html
+        assert "<img" not in html
+        assert html.count("</script>") == 2
+        assert "<b>$" not in html
+
+    def test_lists_over_claims_the_worst_first(self, demo: Demo, html: str) -> None:
+        over = digest_of(demo).over_claims
+        assert [one.iteration for one, _ in over][:3] == [5, 4, 4]
+        assert (over[0][1].role, over[0][1].signal, over[0][1].delta) == ("impl", "landed", -1.0)
+        assert html.count('data-label="claimed">') == len(over) == 8
+
+    def test_shows_deliberations_where_there_are_any(self, demo: Demo, html: str) -> None:
+        assert "Deliberations</h2>" not in html
+        rounds = [outputs([f"a claim that is number {n}"], OWNED) for n in range(3)]
+        (demo.iter_log_dir / "iter-7.dr.json").write_text(json.dumps(document(*rounds)))
+        (demo.iter_log_dir / "iter-8.dr.json").write_text("broken")
+        found = digest_of(demo, observe=True)
+        seven, eight = (one for _, one in found.deliberated)
+        assert (seven.rounds, eight.verdict, eight.score) == (3, "unreadable", None)
+        assert seven.score is not None
+        shown = page(found, None)
+        assert "Deliberations</h2>" in shown
+        assert f'<td>{seven.verdict}</td><td class="n" data-label="score">{seven.score:.3f}</td>' in shown
+        assert "cannot read DR transcript for iter-8" in shown
+
+    def test_writing_that_the_fonts_here_lack_and_endless_names_are_no_trouble(self, demo: Demo) -> None:
+        entry = demo.iter_log_dir / "iter-5.yaml"
+        entry.write_text(entry.read_text().replace("task_id: limit-requests", f"task_id: {'long-' * 9000}"))
+        hooks = demo.iter_log_dir / "iter-5.hook-outcomes.yaml"
+        hooks.write_text(hooks.read_text().replace("scope.stay-in-write-scope", "规则"))
+        html = page(digest_of(demo), None)
+        assert "规则" in html
+        assert len(html) < 300_000
+
+    def test_every_head_of_a_table_says_what_it_heads(self, html: str) -> None:
+        assert re.findall(r"<th\b(?! scope=.(?:col|row).)[^>]*>", html) == []
+
+    def test_headings_leave_out_no_level(self, html: str) -> None:
+        levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
+        assert all(b - a <= 1 for a, b in pairwise(levels))
+
+    def test_of_an_empty_log(self) -> None:
+        html = page(made(), None)
+        assert "This log has no iterations." in html
+        assert structure(html).external == []
+
+    def test_of_a_log_without_a_score(self) -> None:
+        assert "no signal" not in page(made(line(1, None, band="unscored")), None)
+
+    def test_holds_what_the_next_one_compares_with(self, demo: Demo, tmp_path: Path) -> None:
+        found = digest_of(demo)
+        (tmp_path / "r.html").write_text(page(found, None))
+        assert read_snapshot(tmp_path / "r.html") == found.snapshot()
+        assert read_snapshot(tmp_path / "none.html") is None
+
+    def test_of_a_thousand_iterations_is_below_3_mb(self) -> None:
+        names = [f"signal_{n}" for n in range(8)]
+        lines: list[Line] = []
+        for n in range(1000):
+            value, told = (n * 37 % 101) / 100, f"a detail that is about sixty characters long, number {n}"
+            rows = tuple(Vote(name, name.title(), True, value, 0.125, value / 8, told + name) for name in names)
+            claims = tuple(
+                Claim("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4]
+            )
+            subs: dict[str, float | None] = dict.fromkeys(names, value)
+            head = (n, f"task-{n}", "2026-01-01", f"session-{n // 9}", "2.1.0", value, "good", "sidecar", 1.0, told)
+            lines.append(Line(*head, subs, rows, claims, n % 3, n % 2, 0.1))
+        html = page(made(*lines), None)
+        assert len(html.encode()) < 3_000_000
+
+
+class TestCharts:
+    def test_a_trend_is_the_mean_of_what_there_is(self) -> None:
+        found = smooth([None, 1.0, None, 0.0, 0.5], 2)
+        assert math.isnan(found[0])
+        assert found[1:] == [1.0, 1.0, 0.5, 0.25]
+
+
+class TestTerminal:
+    @pytest.mark.parametrize(
+        ("values", "width", "shown"),
+        [
+            ([0.0, 0.124, 0.125, 0.5, 0.999, 1.0], 10, "▁▁▂▅██"),
+            ([None, 1.0], 10, "·█"),
+            ([0.0, 1.0, 1.0, 1.0], 2, "▅█"),
+            ([None, None, 1.0, None], 2, "·█"),
+            ([1.0000000000000002, -0.1], 5, "█▁"),
+            ([], 5, ""),
+        ],
+    )
+    def test_trends_are_blocks(self, values: list[float | None], width: int, shown: str) -> None:
+        assert sparkline(values, width) == shown
+
+    @pytest.mark.parametrize("width", [30, 60, 80, 200])
+    def test_fits_its_width(self, demo: Demo, width: int) -> None:
+        text = terminal_text(digest_of(demo), width, False)
+        assert max(map(len, text.splitlines())) <= max(width, 40)
+        assert "\x1b" not in text
+
+    def test_of_an_empty_log(self) -> None:
+        assert terminal_text(made(), 80, True).startswith("\x1b[1m0 iterations, no score")
+
+    @pytest.mark.usefixtures("here")
+    def test_command(self, da_score: DaScore) -> None:
+        found = da_score("report", "--terminal")
+        assert (found.status, found.err) == (0, "")
+        assert "SCORE                █▅█▆▃█▇▇▆\n" in found.out
+        assert "  0.288 poor      5 (limit-requests): landed cost most: " in found.out
+        assert not Path("report.html").exists()
+
+
+@pytest.mark.usefixtures("here")
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _without_pictures(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Draw nothing: what the pictures show is tested above."""
+        monkeypatch.setattr("scoring.views.report.html._charts", lambda _: {"signals": defaultdict(str)})
+
+    def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
+        assert da_score("report").out == "Wrote report.html: 9 iterations\n"
+        assert "Since the last report" not in Path("report.html").read_text()
+        (demo.iter_log_dir / "iter-1.yaml").unlink()
+        entry = demo.iter_log_dir / "iter-9.yaml"
+        entry.write_text(entry.read_text().replace("tests_total_pass: true", "tests_total_pass: false"))
+        da_score("report")
+        html = Path("report.html").read_text()
+        assert "<li>Gone: 1</li>" in html
+        assert re.search(r'<li>Moved: <a href="#iter-9">Iteration 9</a> \(export-links\) from 0.704 to 0\.', html)
+
+    def test_compares_with_another_report(self, da_score: DaScore, tmp_path: Path) -> None:
+        da_score("report", "--last", "8", "--out", tmp_path / "old.html")
+        da_score("report", "--since", tmp_path / "old.html")
+        assert re.search(r'<li>New: <a href="#iter-1">', Path("report.html").read_text())
+
+    def test_another_report_must_be_there(self, da_score: DaScore) -> None:
+        found = da_score("report", "--since", "old.html")
+        assert (found.status, found.err) == (1, "da-score: error: --since old.html: no such file\n")
+        assert not Path("report.html").exists()
+
+    def test_never_replaces_what_is_no_report(self, da_score: DaScore) -> None:
+        Path("report.html").write_text("mine")
+        found = da_score("report")
+        assert (found.status, found.err.count("\n")) == (1, 1)
+        assert "report.html: is no report of da-score" in found.err
+        assert Path("report.html").read_text() == "mine"
+
+    def test_without_its_libraries_says_what_to_install(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+        found = da_score("report")
+        assert found.err == (
+            "da-score: error: this needs matplotlib and jinja2; install it with: pip install 'da-score[report]'\n"
+        )
+
+
+def wait_for(shown: Page, title: str) -> None:
+    """Wait until the breakdown is open under a title."""
+    shown.wait_for_function(
+        "title => document.querySelector('#breakdown[open] #b-title')?.textContent === title",
+        arg=title,
+    )
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def runs(program: str) -> bool:
+    """Tell whether a program starts; one that only tells people to install it does not."""
+    return subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser. Where there must be one (``NEED_BROWSER=1``), its absence is a failure."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name)) and runs(path)), None)
+    if found is None:
+        if os.environ.get("NEED_BROWSER"):
+            pytest.fail("no browser was found")
+        pytest.skip("needs Chromium; install it, as in: apt-get install chromium")
+    with sync_playwright() as driver:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+        running = driver.chromium.launch(executable_path=found, args=options)
+        yield running
+        running.close()
+
+
+class TestInABrowser:
+    @pytest.fixture
+    def opened(self, request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path) -> Iterator[Page]:
+        """The report of the demo, opened; nothing may go wrong in it, and nothing may be asked for."""
+        look = getattr(request, "param", "light")
+        (tmp_path / "r.html").write_text(html)
+        sizes = {"phone": {"width": 390, "height": 800}}
+        context = browser.new_context(
+            viewport=sizes.get(look, {"width": 1200, "height": 900}),  # type: ignore[arg-type]
+            color_scheme="dark" if look == "dark" else "light",
+        )
+        shown = context.new_page()
+        troubles: list[str] = []
+        shown.on("pageerror", lambda error: troubles.append(str(error)))
+        shown.on("console", lambda message: troubles.append(message.text) if message.type != "log" else None)
+        shown.on("request", lambda asked: troubles.append(asked.url) if not asked.url.startswith("file:") else None)
+        shown.goto(f"file://{tmp_path}/r.html")
+        yield shown
+        context.close()
+        assert troubles == []
+
+    @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
+    def test_opens_a_breakdown_from_the_table_and_goes_on_from_there(self, opened: Page) -> None:
+        assert not opened.is_visible("#breakdown")
+        opened.click('#list a[href="#iter-5"]')
+        wait_for(opened, "Iteration 5: 0.288, poor")
+        body = opened.inner_text("#b-body")
+        assert "commit f05ce0048ec2 reachable but reverted by dc5fe68d151e" in body
+        assert "persisted_via_workflow_commands: yes; review: accept" in body
+        opened.click("#b-after")
+        wait_for(opened, "Iteration 6: 0.928, excellent")
+        opened.keyboard.press("ArrowLeft")
+        wait_for(opened, "Iteration 5: 0.288, poor")
+        opened.keyboard.press("Escape")
+        opened.wait_for_function("!document.getElementById('breakdown').open && !location.hash")
+        assert opened.evaluate("document.activeElement.getAttribute('href')") == "#iter-5"
+
+    def test_keys_go_on_where_there_is_nothing_before(self, opened: Page) -> None:
+        opened.click('#list a[href="#iter-2"]')
+        wait_for(opened, "Iteration 2: 0.500, fair")
+        opened.click("#b-before")  # which is disabled then, and holds the focus no more
+        wait_for(opened, "Iteration 1: 1.000, excellent")
+        opened.keyboard.press("ArrowRight")
+        wait_for(opened, "Iteration 2: 0.500, fair")
+
+    def test_keyboards_reach_the_table_without_a_stop_at_every_dot(self, opened: Page) -> None:
+        stops = opened.evaluate("[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length")
+        assert stops == 0
+        assert opened.locator("svg a").count() == 9
+
+    def test_prints_dark_on_white_and_whole(self, opened: Page) -> None:
+        opened.emulate_media(media="print")
+        dark, hidden = opened.evaluate("""[
+            getComputedStyle(document.body).color,
+            [...document.querySelectorAll('section')].some(s => getComputedStyle(s).contentVisibility !== 'visible'),
+        ]""")
+        assert (dark, hidden) == ("rgb(29, 34, 41)", False)
+
+    def test_opens_a_breakdown_from_a_dot(self, opened: Page) -> None:
+        opened.locator('svg a[*|href="#iter-3"]').first.click(force=True)
+        wait_for(opened, "Iteration 3: 0.933, excellent")
+
+    def test_the_first_has_none_before_it(self, opened: Page) -> None:
+        opened.click('#list a[href="#iter-1"]')
+        wait_for(opened, "Iteration 1: 1.000, excellent")
+        assert opened.is_disabled("#b-before")
+        assert opened.is_enabled("#b-after")
+
+    def test_filters_the_table(self, opened: Page) -> None:
+        opened.fill("#filter", "POOR")
+        assert opened.locator("#list tbody tr:visible").count() == 1
+        assert opened.inner_text("#count") == "1 of 9"
+        opened.fill("#filter", "")
+        assert opened.locator("#list tbody tr:visible").count() == 9
+
+    @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
+    def test_fits_the_screen_and_says_what_is_what(self, opened: Page) -> None:
+        wide, screen = opened.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide <= screen
+        names = opened.evaluate("[...document.querySelectorAll('svg')].map(s => s.querySelector('title').textContent)")
+        assert all(names)
+        contrast = opened.evaluate("""() => {
+            const luminance = (colour) => {
+                const whole = colour.startsWith("color(srgb") ? 1 : 255;
+                const parts = colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / whole)
+                    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+                return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+            };
+            const back = luminance(getComputedStyle(document.body).backgroundColor);
+            return [...document.querySelectorAll('.band, .why, .dim, h1, p a, li a, td a, td')].map(element => {
+                const front = luminance(getComputedStyle(element).color);
+                return (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
+            });
+        }""")
+        assert min(contrast) >= 4.5
+
+    def test_a_link_to_a_breakdown_opens_it(self, browser: Browser, html: str, tmp_path: Path) -> None:
+        (tmp_path / "r.html").write_text(html)
+        shown = browser.new_page()
+        shown.goto(f"file://{tmp_path}/r.html#iter-7")
+        wait_for(shown, "Iteration 7: 0.864, excellent")
+        shown.close()

@@ -1,0 +1,443 @@
+"""Two rubrics side by side: what the step from one to the other does to weights, values, bands, and why."""
+
+import json
+import math
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubric import (
+    COMBINE_WEIGHTED_MEAN_RENORMALIZED,
+    Rubric,
+    ScoreBand,
+    SignalID,
+    SignalSpec,
+    default_rubric,
+    released_rubric,
+    rubric_versions,
+)
+from scoring import assemble
+from scoring.cli import comparison, main
+from scoring.demo import Demo, build_demo
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
+from scoring.score import score_log, score_log_under
+from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.views.compare import (
+    EQUAL_WITHIN,
+    IterationDiff,
+    LogDiff,
+    diff_logs,
+    diff_rubrics,
+    diff_scores,
+)
+
+NEXT = released_rubric("2.2.0")
+BANDS = (ScoreBand("good", 0.5), ScoreBand("bad", 0.0))
+LOG = ".agents/active/iteration-log"
+
+
+def weighing(version: str = "1", **weights: float) -> Rubric:
+    signals = tuple(SignalSpec(SignalID(name), name.title(), weight) for name, weight in weights.items())
+    return Rubric(version, COMBINE_WEIGHTED_MEAN_RENORMALIZED, signals, BANDS)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One iteration's signals; those that are not given are absent."""
+
+    values: Mapping[str, SignalValue] = field(default_factory=dict)
+    iteration: int = 1
+
+    def value(self, signal_id: str) -> SignalValue:
+        return self.values.get(signal_id, absent_signal(f"no {signal_id}"))
+
+
+def found(**sub_scores: float) -> Found:
+    return Found({name: present_signal(value, f"{name} is {value}") for name, value in sub_scores.items()})
+
+
+def step(before: Rubric, after: Rubric, first: Found, second: Found | None = None) -> IterationDiff:
+    return diff_scores(before.score(first), after.score(second or first))
+
+
+def moves(diff: IterationDiff) -> dict[str, tuple[float, tuple[str, ...]]]:
+    """Return the effect and causes of the signals that have any."""
+    return {m.signal: (round(m.effect, 9), m.causes) for m in diff.signals if m.moved or m.causes}
+
+
+class TestRubrics:
+    def test_side_by_side_say_what_became_of_each_signal(self) -> None:
+        diff = diff_rubrics(weighing(a=0.5, b=0.3, c=0.2), weighing("2", a=0.5, c=0.4, d=0.1))
+        assert [(s.signal, s.change, s.fields) for s in diff.signals] == [
+            ("a", "same", ()),
+            ("c", "changed", ("weight",)),
+            ("d", "added", ()),
+            ("b", "removed", ()),
+        ]
+
+    @pytest.mark.parametrize(("name", "value"), [("label", "x"), ("description", "x"), ("two_way", True)])
+    def test_see_a_change_of_words(self, name: str, value: object) -> None:
+        before = weighing(a=1.0)
+        after = replace(before, signals=(replace(before.signals[0], **{name: value}),))  # type: ignore[arg-type]
+        (spec,) = diff_rubrics(before, after).signals
+        assert (spec.change, spec.fields) == ("changed", (name,))
+
+    @pytest.mark.parametrize(
+        ("before", "after", "same"),
+        [
+            pytest.param(default_rubric(), NEXT, True, id="one more signal and the others in proportion"),
+            pytest.param(released_rubric("2.0.2"), default_rubric(), False, id="one more and the others otherwise"),
+            pytest.param(weighing(a=1.0), weighing(b=1.0), True, id="nothing in common"),
+            pytest.param(weighing(a=0.5, b=0.5), weighing(a=0.6, b=0.4), False, id="other weights"),
+        ],
+    )
+    def test_tell_whether_proportions_stay(self, before: Rubric, after: Rubric, same: bool) -> None:
+        assert diff_rubrics(before, after).same_proportions is diff_rubrics(after, before).same_proportions is same
+
+    def test_tell_whether_bands_and_combination_stay(self) -> None:
+        before = weighing(a=1.0)
+        assert diff_rubrics(before, before).same_bands
+        assert diff_rubrics(before, before).same_combination
+        after = replace(before, bands=(ScoreBand("any", 0.0),))
+        assert not diff_rubrics(before, after).same_bands
+
+
+class TestEffects:
+    def test_of_the_same_rubric_and_signals_are_none(self) -> None:
+        diff = step(default_rubric(), default_rubric(), found(landed=1.0, tests=0.5))
+        assert (diff.change, diff.moved, moves(diff)) == (0.0, False, {})
+
+    def test_of_a_signal_that_joins_are_its_own_alone(self) -> None:
+        diff = step(default_rubric(), NEXT, found(landed=1.0, tests=0.5, scope=0.25, diminishing_returns=1.0))
+        assert list(moves(diff)) == ["diminishing_returns"]
+        assert moves(diff)["diminishing_returns"] == (round(diff.change or 0, 9), ("presence",))
+        assert diff.change is not None
+        assert diff.change > 0
+
+    def test_of_a_signal_that_joins_at_the_value_are_none_and_it_is_still_named(self) -> None:
+        diff = step(weighing(a=1.0), weighing("2", a=0.5, b=0.5), found(a=0.5, b=0.5))
+        assert moves(diff) == {"b": (0.0, ("presence",))}
+        assert not diff.moved
+
+    def test_of_a_signal_that_joins_and_is_absent_are_none(self) -> None:
+        diff = step(default_rubric(), NEXT, found(landed=1.0, tests=0.5))
+        assert (moves(diff), diff.moved) == ({}, False)
+
+    def test_of_a_sub_score_are_its_weight_times_its_change(self) -> None:
+        rubric = weighing(a=0.75, b=0.25)
+        diff = step(rubric, rubric, found(a=1.0, b=0.5), found(a=0.5, b=0.5))
+        assert moves(diff) == {"a": (-0.375, ("sub-score",))}
+        assert diff.change == -0.375
+
+    def test_of_weights_go_to_the_signals_whose_proportion_changed(self) -> None:
+        diff = step(weighing(a=0.5, b=0.5), weighing("2", a=0.75, b=0.25), found(a=1.0, b=0.0))
+        assert moves(diff) == {"a": (0.125, ("weight",)), "b": (0.125, ("weight",))}
+        assert (diff.change, diff.band_changed) == (0.25, False)
+
+    def test_of_evidence_that_is_lost_are_a_presence(self) -> None:
+        rubric = weighing(a=0.5, b=0.5)
+        diff = step(rubric, rubric, found(a=1.0, b=0.0), found(a=1.0))
+        assert moves(diff) == {"b": (0.5, ("presence",))}
+
+    def test_of_everything_at_once_are_told_apart(self) -> None:
+        before, after = weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, d=0.3)
+        diff = step(before, after, found(a=1.0, b=0.5, c=0.0), found(a=0.9, b=0.5, d=0.2))
+        assert {name: causes for name, (_, causes) in moves(diff).items()} == {
+            "a": ("sub-score", "weight"),
+            "b": ("weight",),
+            "c": ("presence",),
+            "d": ("presence",),
+        }
+
+    @pytest.mark.parametrize(("first", "second"), [(found(), found(a=1.0)), (found(a=1.0), found())])
+    def test_of_an_iteration_that_is_scored_on_one_side_only_are_not_counted(self, first: Found, second: Found) -> None:
+        diff = step(weighing(a=1.0), weighing(a=1.0), first, second)
+        assert (diff.change, diff.moved, diff.band_changed) == (None, True, True)
+        assert moves(diff) == {"a": (0.0, ("presence",))}
+
+    def test_of_an_iteration_that_is_never_scored_are_none(self) -> None:
+        diff = step(weighing(a=1.0), weighing(b=1.0), found())
+        assert (diff.change, diff.moved, diff.band_changed, moves(diff)) == (None, False, False, {})
+
+    def test_of_rubrics_without_a_common_signal_add_up_too(self) -> None:
+        diff = step(weighing(a=1.0), weighing("2", b=1.0), found(a=1.0, b=0.25))
+        assert diff.change == sum(m.effect for m in diff.signals) == -0.75
+
+    def test_of_different_iterations_do_not_compare(self) -> None:
+        one, other = Found({}, 1), Found({}, 2)
+        with pytest.raises(ValueError, match="iterations 1 and 2 do not compare"):
+            diff_scores(default_rubric().score(one), default_rubric().score(other))
+
+    @settings(derandomize=True, deadline=None, max_examples=60)
+    @given(st.data())
+    def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(self, data: st.DataObject) -> None:
+        versions = st.sampled_from([released_rubric(version) for version in rubric_versions()])
+        before, after = data.draw(versions), data.draw(versions)
+        names = [str(spec.id) for spec in NEXT.signals]
+
+        def signals() -> Found:
+            given_ids = data.draw(st.sets(st.sampled_from(names), min_size=1))
+            return found(**{name: data.draw(st.floats(0, 1)) for name in sorted(given_ids)})
+
+        first = signals()
+        second = data.draw(st.sampled_from([first, signals()]))
+        diff = step(before, after, first, second)
+        if diff.change is None:
+            return
+        assert math.fsum(m.effect for m in diff.signals) == pytest.approx(diff.change, abs=1e-12)
+        for move in diff.signals:
+            assert move.moved <= bool(move.causes), move
+
+
+class TestTotals:
+    @pytest.fixture
+    def log(self) -> LogDiff:
+        before, after = weighing(a=1.0), weighing("2", a=0.5, b=0.5)
+        given_signals = [found(a=1.0), found(a=0.4, b=0.8), found(a=0.6, b=0.0), found()]
+        return LogDiff(tuple(step(before, after, replace(s, iteration=n)) for n, s in enumerate(given_signals, 1)))
+
+    def test_count_and_average_what_moved(self, log: LogDiff) -> None:
+        totals = log.totals()
+        assert (totals.iterations, totals.moved) == (4, 2)
+        assert totals.mean_change == pytest.approx((0.2 - 0.3) / 3)
+        assert totals.mean_move == pytest.approx((0.2 - 0.3) / 2)
+        assert totals.band_changes == {("bad", "good"): 1, ("good", "bad"): 1}
+        assert list(totals.signals) == ["b"]
+        assert totals.signals["b"][0] == 2
+        assert totals.signals["b"][1] == pytest.approx(-0.05)
+
+    def test_of_nothing_are_none(self) -> None:
+        totals = LogDiff(()).totals()
+        assert (totals.iterations, totals.moved, totals.mean_change, totals.mean_move) == (0, 0, None, None)
+        assert (totals.band_changes, totals.signals) == ({}, {})
+
+    def test_of_rounding_are_no_move(self) -> None:
+        item = step(default_rubric(), NEXT, found(landed=1.0, tests=0.7, scope=0.3, verifier=0.1))
+        score = replace(item.after, value=item.before.value + 0.9 * EQUAL_WITHIN)
+        assert LogDiff((replace(item, after=score),)).totals().moved == 0
+        score = replace(item.after, value=item.before.value + 1.1 * EQUAL_WITHIN)
+        assert LogDiff((replace(item, after=score),)).totals().moved == 1
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    return build_demo(tmp_path_factory.mktemp("diff") / "demo")
+
+
+@pytest.fixture
+def log(template: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log of the demo, with two DR transcripts; the current directory is its repository."""
+    shutil.copytree(template.root, tmp_path / "demo")
+    monkeypatch.chdir(tmp_path / "demo/repo")
+    monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "demo/repo" / LOG
+    actions = ["I will write the tests", "Open the pull request"]
+    same = {"claims": ["slugs are short", "slugs are stable"], "next_actions": actions}
+    for n, rounds in ((2, [same, same, same]), (3, [same, same, {**same, "next_actions": ["Blocked by a key"]}])):
+        given_rounds = [{"round": r, "outputs": outputs} for r, outputs in enumerate(rounds, 1)]
+        (folder / f"iter-{n}.dr.json").write_text(json.dumps({"rounds": given_rounds}))
+    return folder
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line, and return what it prints; unless it is to fail, it succeeds without a warning."""
+
+    def run(*arguments: str | Path, status: int = 0) -> str:
+        capsys.readouterr()
+        assert main([str(argument) for argument in arguments]) == status
+        shown = capsys.readouterr()
+        assert bool(shown.err) is bool(status)
+        return shown.err if status else shown.out
+
+    return run
+
+
+class TestCommand:
+    def test_shows_weights_alone_where_there_is_no_log(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        text = run("rubric", "diff", "2.1.0", "2.2.0")
+        assert text.startswith(
+            "Rubric 2.1.0 → 2.2.0\n\n"
+            "SIGNAL                2.1.0    2.2.0    CHANGE\n"
+            "landed                0.2      0.184    -0.016\n"
+            "verifier              0.18     0.1656   -0.0144\n"
+        )
+        assert "\ndiminishing_returns   -        0.08     added\n" in text
+        assert "The signals that both have keep their proportions to each other." in text
+        assert "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n" in text
+        assert text.endswith(f"There is no iteration log at {LOG}; --iter-log-dir compares the scores of one.\n")
+        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--json"))
+        assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
+
+    @pytest.mark.usefixtures("log")
+    @pytest.mark.parametrize("shown_on", ["pipe", "terminal"])
+    def test_shows_weights_alone_when_asked_to(self, run: Run, monkeypatch: pytest.MonkeyPatch, shown_on: str) -> None:
+        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: shown_on == "terminal")
+        text = run("rubric", "diff", "2.1.0", "2.2.0", "--no-log")
+        assert text.endswith("\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n")
+        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--no-log", "--json"))
+        assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
+
+    def test_of_a_removed_signal_and_of_rubrics_that_name_bands_otherwise(self, run: Run, tmp_path: Path) -> None:
+        data = json.loads(run("rubric", "show", "--json"))
+        data["bands"] = [{"name": "fine", "min": 0.5}, {"name": "poor", "min": 0}]
+        data["signals"][0]["label"] = "Landed\n"
+        own = tmp_path / "own.yaml"
+        own.write_text(json.dumps(data))
+        text = run("rubric", "diff", "2.2.0", own)
+        assert "\ndiminishing_returns   0.08     -        removed\n" in text
+        assert "\n    label: Landed on master → Landed\\n\n" in text
+        assert "\nBands of 2.2.0: excellent from 0.85" in text
+        assert "\nBands of 2.1.0: fine from 0.5, poor from 0\n" in text
+
+    def test_tells_two_rubrics_of_one_version_apart(self, run: Run, tmp_path: Path) -> None:
+        own = tmp_path / "own.yaml"
+        own.write_text(run("rubric", "show", "--json"))
+        assert run("rubric", "diff", "2.1.0", own).startswith("Rubric 2.1.0 (A) → 2.1.0 (B)\n")
+
+    @pytest.mark.usefixtures("log")
+    def test_shows_what_moves_in_a_log_and_why(self, run: Run) -> None:
+        text = run("rubric", "diff", "2.1.0", "2.2.0")
+        assert f"\nIterations of {LOG}\n\nITER    TASK          2.1.0    2.2.0    CHANGE   BAND\n" in text
+        assert re.search(
+            r"^2       choose-al\.\.\.  0\.500    0\.625    \+0\.125   fair\n"
+            r"        diminishing_returns  \+0\.125  presence: absent → 1\.000\n"
+            r"          2\.1\.0: not in this rubric\n"
+            r"          2\.2\.0: SHIP: novelty 0\.000 LOW, readiness 1\.00 HIGH, 3 rounds\n",
+            text,
+            re.MULTILINE,
+        )
+        assert re.search(r"^1       store-links   1\.000    1\.000    -        excellent\n2 ", text, re.MULTILINE)
+        assert re.search(r"^3       redirect      0\.933    0\.858    -0\.075   excellent\n", text, re.MULTILINE)
+        assert "\nMOVED         2 of 9 iterations\n" in text
+        assert "diminishing_returns moved 2, by " in text
+
+    @pytest.mark.usefixtures("log")
+    def test_shows_the_same_on_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: True)
+        monkeypatch.setenv("COLUMNS", "160")
+        lines = [line.rstrip() for line in run("rubric", "diff", "2.0.2", "2.2.0").splitlines()]
+        assert lines[0] == "Rubric 2.0.2 → 2.2.0"
+        assert "landed                0.22   0.184   -0.036" in lines
+        assert "diminishing_returns      -    0.08    added" in lines
+        (row,) = (line for line in lines if line.startswith("   2  choose-alphabet"))
+        assert row.endswith(
+            "0.500  0.625  +0.125  fair              diminishing_returns  +0.125  presence: absent → 1.000"
+        )
+        assert any("0.845  -0.023  excellent → good  hook_outcomes" in line for line in lines)
+        assert any(re.search(r"  by weight alone  \+0\.003  correction_pressure \+0\.002, ", line) for line in lines)
+        assert any(re.fullmatch(r"MOVED +[1-9] of 9 iterations", line) for line in lines)
+
+    def test_shows_the_same_of_weights_alone_on_a_terminal(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: True)
+        shown = run("rubric", "diff", "2.0.2", "2.2.0")
+        assert "There is no iteration log at" in shown
+        assert "ITER" not in shown
+
+    @pytest.mark.usefixtures("log")
+    def test_agrees_with_scoring_under_each(self, run: Run) -> None:
+        data = json.loads(run("rubric", "diff", "2.0.2", "2.2.0", "--json"))
+        for side, version in (("a", "2.0.2"), ("b", "2.2.0")):
+            scored = json.loads(run("run", "--no-write", "--json", "--rubric", version))["iterations"]
+            assert [item[side]["value"] for item in data["iterations"]] == [item["value"] for item in scored]
+            assert [item[side]["band"] for item in data["iterations"]] == [item["band"] for item in scored]
+            rows = [{s["signal"]: s[side] for s in item["signals"] if s[side]} for item in data["iterations"]]
+            assert [{n: r["contribution"] for n, r in item.items()} for item in rows] == [
+                {row["signal"]: row["contribution"] for row in item["breakdown"]} for item in scored
+            ]
+        for item in data["iterations"]:
+            assert sum(s["effect"] for s in item["signals"]) == pytest.approx(item["change"], abs=1e-12)
+        assert data["totals"]["moved"] == sum(item["moved"] for item in data["iterations"])
+
+    def test_writes_nothing(self, log: Path, run: Run) -> None:
+        before = sorted(os.listdir(log))
+        run("rubric", "diff", "2.1.0", "2.2.0")
+        assert sorted(os.listdir(log)) == before
+
+    @pytest.mark.usefixtures("log")
+    def test_reads_transcripts(self, template: Demo, run: Run) -> None:
+        folder = template.transcript_dirs[0]
+        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--transcript-dir", folder, "--json"))
+        rows = {s["signal"]: s for s in data["iterations"][4]["signals"]}
+        assert "backfilled from" in rows["token_efficiency"]["a"]["detail"]
+
+    def test_of_an_empty_log_has_no_iterations(self, log: Path, run: Run) -> None:
+        shutil.rmtree(log)
+        log.mkdir()
+        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--json"))
+        assert (data["iterations"], data["totals"]["iterations"]) == ([], 0)
+        assert "MOVED         0 of 0 iterations" in run("rubric", "diff", "2.1.0", "2.2.0")
+
+    def test_of_a_log_that_was_named_and_is_not_there_is_an_error(self, log: Path, run: Run, tmp_path: Path) -> None:
+        shutil.rmtree(log)
+        assert run("rubric", "diff", "2.1.0", "2.2.0", "--iter-log-dir", LOG, status=1).count("\n") == 1
+        assert run("rubric", "diff", "2.1.0", "2.2.0", "--iter-log-dir", tmp_path / "no", status=1).count("\n") == 1
+        assert run("rubric", "diff", "2.1.0", "2.2.0")
+
+    @pytest.mark.usefixtures("log")
+    @pytest.mark.parametrize("pair", [("2.1.0", "9.9.9"), ("9.9.9", "2.1.0"), ("2.1.0", "./no.yaml")])
+    def test_of_a_rubric_that_is_not_there_is_an_error(self, run: Run, pair: tuple[str, str]) -> None:
+        assert run("rubric", "diff", *pair, status=1).count("\n") == 1
+
+    def test_of_one_rubric_is_wrong_usage(self, run: Run) -> None:
+        assert "B" in run("rubric", "diff", "2.1.0", status=2)
+
+
+def test_the_evidence_of_both_is_gathered_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = assemble.gathered
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        calls.append(named)
+        return real(*arguments, **named)
+
+    monkeypatch.setattr("scoring.score.gathered", counted)
+    one, other = score_log_under([default_rubric(), NEXT], log, {"reference": Sources.of(REFERENCE, Path())})
+    assert calls == [{"meter": "votes"}]
+    assert diff_logs(one, other).totals().moved == 2
+    assert [i.score for i in one.iterations] == [i.score for i in score_log(log, Path()).iterations]
+
+
+def test_details_are_shown_where_they_differ() -> None:
+    rubric = weighing(a=0.5, b=0.5)
+    diff = step(
+        rubric,
+        rubric,
+        found(a=1.0, b=0.5),
+        Found({"a": present_signal(1.0, "by squash"), "b": present_signal(0, "b is 0.5")}),
+    )
+    pair = diff_rubrics(rubric, replace(rubric, version="2"))
+    by_name = {m.signal: list(comparison.details(pair, m)) for m in diff.signals}
+    assert by_name == {"a": [("1", "a is 1.0"), ("2", "by squash")], "b": []}
+    assert [m.signal for m in comparison.shown_moves(diff)] == ["b"]
+
+
+def test_a_cause_is_said_in_words() -> None:
+    diff = step(weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, c=0.3), found(a=1.0, b=0.0, c=0.5))
+    said = {m.signal: comparison.why(m) for m in diff.signals}
+    assert said == {"a": "", "b": "weight: 0.4 → 0.3", "c": "weight: 0.2 → 0.3"}
+    diff = step(weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, d=0.3), found(a=1.0, b=0.0, c=0.5))
+    assert {m.signal: comparison.why(m) for m in diff.signals} == {
+        "a": "weight: in proportion to others",
+        "b": "weight: 0.4 → 0.3",
+        "c": "presence: 0.500 → absent",
+        "d": "",
+    }

@@ -1,0 +1,369 @@
+"""The tables of a log: what a pass over it finds, and what export, query and the frames make of that."""
+
+import contextlib
+import csv
+import io
+import json
+import math
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from helpers.commands import DaScore
+from pyarrow import parquet
+
+from rubric import default_rubric, released_rubric
+from scoring import frames
+from scoring.demo import Demo
+from scoring.errors import InputError, WriteError
+from scoring.score import score_log
+from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
+from scoring.views.columns import TABLES
+from scoring.views.examined import LogView
+from scoring.views.tables import table_rows
+from scoring.views.writers import CsvWriter, JsonlWriter
+
+COUNTS = {"iterations": 9, "signals": 63, "sessions": 2}
+
+
+def view(demo: Demo, **how: Any) -> LogView:
+    return LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, **how)
+
+
+def rows_of(demo: Demo, **how: Any) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    for name, row in table_rows(demo.iter_log_dir, default_rubric(), view(demo, **how).examine()):
+        found[name].append(row)
+    return found
+
+
+class TestExamined:
+    def test_scores_in_memory_what_has_no_sidecar(self, demo: Demo) -> None:
+        scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
+        found = list(view(demo).examine())
+        assert {one.origin for one in found} == {"computed"}
+        assert [one.score for one in found] == [i.persisted for i in scored.iterations]
+        assert [one.signals for one in found] == [i.signals for i in scored.iterations]
+        assert not list(demo.iter_log_dir.glob("*.score.yaml"))
+
+    @pytest.mark.usefixtures("here")
+    def test_takes_the_sidecar_where_there_is_one(self, demo: Demo, da_score: DaScore) -> None:
+        da_score("run", "--rubric", "2.0.2")
+        path = iteration_score_path(demo.iter_log_dir, 3)
+        path.write_text(path.read_text().replace("value: ", "value: 0.25 #", 1))
+        by_number = {one.record.iteration: one for one in view(demo).examine()}
+        assert by_number[3].origin == "sidecar"
+        assert by_number[3].score.value == 0.25
+        assert (by_number[3].score.rubric_version, by_number[3].computed.rubric_version) == ("2.0.2", "2.1.0")
+        assert not by_number[3].differs  # scores of two rubrics do not compare
+        assert next(iter(view(demo, rubric=released_rubric("2.0.2"), only=3).examine())).differs
+        recomputed = next(iter(view(demo, recompute=True, only=3).examine()))
+        assert (recomputed.origin, recomputed.score) == ("computed", recomputed.computed)
+
+    def test_scores_anew_what_has_a_broken_sidecar_and_says_so(self, demo: Demo) -> None:
+        iteration_score_path(demo.iter_log_dir, 3).write_text("a: [")
+        warnings: list[str] = []
+        found = {one.record.iteration: one for one in view(demo).examine(warn=warnings.append)}
+        assert found[3].origin == "computed"
+        assert len(warnings) == 1
+        assert "iter-3.score.yaml" in warnings[0]
+
+    @pytest.mark.parametrize(("how", "numbers"), [({"last": 2}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])])
+    def test_goes_through_some(self, demo: Demo, how: dict[str, int], numbers: list[int]) -> None:
+        everything = {one.record.iteration: one for one in view(demo).examine()}
+        found = list(view(demo, **how).examine())
+        assert [one.record.iteration for one in found] == numbers
+        assert all(one == everything[one.record.iteration] for one in found)
+
+    def test_names_the_commit_and_the_window(self, demo: Demo) -> None:
+        found = {one.record.iteration: one for one in view(demo).examine()}
+        assert found[2].sha is None
+        assert found[2].window is None
+        assert found[3].sha is not None
+        assert found[3].sha.startswith("1b0a1589693b")
+        assert found[3].window is not None
+        assert found[3].window.start == found[1].window.end if found[1].window else False
+
+    def test_batches_do_not_show(self, demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = list(view(demo).examine())
+        monkeypatch.setattr("scoring.views.examined._AT_ONCE", 2)
+        assert list(view(demo).examine()) == whole
+
+
+class TestTables:
+    def test_have_the_columns_that_are_documented(self, demo: Demo) -> None:
+        kinds = {"text": str, "integer": int, "number": float, "yes/no": bool}
+        for table, rows in rows_of(demo).items():
+            assert rows
+            for row in rows:
+                assert list(row) == [column.name for column in TABLES[table]]
+                for column in TABLES[table]:
+                    value = row[column.name]
+                    missing = column.may_miss and value is None
+                    assert missing or type(value) is kinds[column.kind], f"{table}.{column.name} is {value!r}"
+
+    def test_hold_what_the_scores_are(self, demo: Demo) -> None:
+        rows = rows_of(demo)
+        assert {name: len(rows[name]) for name in COUNTS} == COUNTS
+        scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
+        assert [row["score"] for row in rows["iterations"]] == [i.score.value for i in scored.iterations]
+        for row in rows["iterations"]:
+            mine = [s for s in rows["signals"] if s["iteration"] == row["iteration"]]
+            assert math.isclose(sum(s["contribution"] for s in mine), row["score"])
+            assert sum(s["present"] for s in mine) == row["signals_present"]
+        assert [(s["session_id"], s["score"]) for s in rows["sessions"]] == [
+            (s.session_id, s.value) for s in scored.sessions
+        ]
+
+    def test_leave_out_nothing_that_is_missing(self, demo: Demo) -> None:
+        rows = rows_of(demo)
+        absent = next(s for s in rows["signals"] if not s["present"])
+        assert absent["sub_score"] is None
+        assert absent["detail"]
+        old = rows["iterations"][0]
+        assert (old["session_id"], old["input_tokens"], old["ran_cli_command"]) == (None, None, None)
+
+    def test_say_who_claimed_too_much(self, demo: Demo) -> None:
+        over = [r for r in rows_of(demo)["integrity"] if r["over_claim"]]
+        assert (5, "landed", "impl", 1.0, 0.0, -1.0) in [
+            (r["iteration"], r["signal"], r["role"], r["claimed"], r["observed"], r["delta"]) for r in over
+        ]
+        assert all(r["delta"] < 0 for r in over)
+
+    def test_give_a_session_two_rows_when_it_was_scored_under_two_rubrics(self, here: Demo, da_score: DaScore) -> None:
+        da_score("iteration", "3", "--recompute", "--rubric", "2.0.2")
+        sessions = rows_of(here)["sessions"]
+        mixed = [s for s in sessions if s["first_iteration"] == 3 or s["rubric_version"] == "2.0.2"]
+        assert [s["rubric_version"] for s in sessions].count("2.0.2") == 1
+        assert len(mixed) >= 1
+        assert sum(s["iterations"] for s in sessions) == 7
+
+
+class TestWriters:
+    def row(self, **values: Any) -> dict[str, Any]:
+        return {"log": "l", "iteration": 1, **values}
+
+    def test_csv_tells_nothing_from_an_empty_text_by_its_column(self) -> None:
+        out = io.BytesIO()
+        columns = TABLES["signals"][:5]
+        writer = CsvWriter(columns, out)
+        writer.add({"log": 'a,"b"\n', "iteration": 1, "rubric_version": "", "signal": None, "label": True})
+        writer.close()
+        (row,) = (
+            csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
+            and list(csv.reader(io.StringIO(out.getvalue().decode(), newline="")))[1:]
+        )
+        assert row == ['a,"b"\n', "1", "", "", "true"]
+
+    def test_bytes_that_are_no_text_become_a_replacement(self) -> None:
+        for kind in (CsvWriter, JsonlWriter):
+            out = io.BytesIO()
+            writer = kind(TABLES["sessions"][:2], out)
+            writer.add({"log": "a\udc80b", "session_id": "ä"})
+            writer.close()
+            assert "a\ufffdb" in out.getvalue().decode("utf-8")
+
+
+@pytest.mark.usefixtures("here")
+class TestExport:
+    def test_to_a_directory(self, da_score: DaScore, tmp_path: Path) -> None:
+        found = da_score("export", "--format", "jsonl", "--out", tmp_path / "out" / "deep")
+        assert (found.status, found.err) == (0, "")
+        for table in TABLES:
+            rows = [
+                json.loads(line) for line in (tmp_path / "out" / "deep" / f"{table}.jsonl").read_text().splitlines()
+            ]
+            assert all(list(row) == [c.name for c in TABLES[table]] for row in rows)
+            assert len(rows) == COUNTS.get(table, len(rows)) > 0
+
+    def test_parquet_has_types_and_meanings(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
+        da_score("export", "--format", "parquet", "--out", tmp_path)
+        table = parquet.read_table(tmp_path / "iterations.parquet")
+        assert table.schema.field("score").type == pa.float64()
+        assert table.schema.field("scored").type == pa.bool_()
+        assert table.schema.field("score").metadata[b"unit"] == b"0 to 1"
+        assert table.column("iteration").to_pylist() == list(range(1, 10))
+        assert table == frames.arrow("iterations", ".agents/active/iteration-log", ".", *demo.transcript_dirs)
+
+    def test_one_table_to_standard_output(self, da_score: DaScore) -> None:
+        found = da_score("export", "--tables", "sessions")
+        assert (found.status, found.err) == (0, "")
+        rows = list(csv.DictReader(io.StringIO(found.out)))
+        assert [row["iterations"] for row in rows] == ["3", "4"]
+
+    def test_one_table_to_a_file(self, da_score: DaScore, tmp_path: Path) -> None:
+        assert (
+            da_score("export", "--tables", "sessions", "--out", tmp_path / "s.csv").out == f"Wrote {tmp_path}/s.csv\n"
+        )
+        assert (tmp_path / "s.csv").read_text().startswith("log,session_id,")
+
+    def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
+        found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
+        logs = {json.loads(line)["log"] for line in found.out.splitlines()}
+        assert logs == {str(demo.iter_log_dir)}
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ([], "several tables need a directory"),
+            (["--tables", "nope"], "'nope' is no table; known: iterations"),
+            (["--out", "report.txt/x"], "cannot make this directory"),
+            (["/nowhere"], "/nowhere: no such directory"),
+        ],
+    )
+    def test_mistakes_are_told_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+        Path("report.txt").write_text("")
+        found = da_score("export", *arguments)
+        assert found.status == 1
+        assert said in found.err
+        assert found.err.count("\n") == 1
+
+    def test_a_failure_leaves_the_old_files(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
+        da_score("export", "--out", tmp_path)
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+        (demo.iter_log_dir / "iter-9.yaml").write_text("a: [")
+        assert da_score("export", "--out", tmp_path).status == 1
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+    def test_writes_nothing_into_the_log(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
+        before = sorted(path.name for path in demo.iter_log_dir.iterdir())
+        da_score("export", "--out", tmp_path)
+        assert sorted(path.name for path in demo.iter_log_dir.iterdir()) == before
+
+    def test_describes_every_column(self, da_score: DaScore) -> None:
+        found = da_score("export", "--describe").out
+        for columns in TABLES.values():
+            for column in columns:
+                assert column.name in found
+                assert column.meaning in found
+        assert list(da_score("export", "--describe", "--json").json) == list(TABLES)
+
+
+@pytest.mark.usefixtures("here")
+class TestQuery:
+    def test_asks_all_tables(self, da_score: DaScore) -> None:
+        found = da_score(
+            "query",
+            "select i.band, count(*) n, max(s.sub_score) best from iterations i join signals s using (iteration) "
+            "where s.signal = 'landed' group by band order by n desc, band limit 2",
+            "--json",
+        )
+        assert found.json == [{"band": "excellent", "n": 4, "best": 1.0}, {"band": "fair", "n": 2, "best": 1.0}]
+
+    def test_numbers_stay_what_they_are(self, demo: Demo, da_score: DaScore) -> None:
+        score = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
+        found = da_score(
+            "query", "select score, session_id is null as no_session from iterations where iteration = 3", "--json"
+        )
+        assert found.json == [{"score": score, "no_session": False}]
+
+    def test_as_json_loses_no_column_and_no_shape(self, da_score: DaScore) -> None:
+        found = da_score(
+            "query", "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x", "--json"
+        )
+        assert found.json == [{"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}]
+
+    def test_nothing_is_null(self, demo: Demo, da_score: DaScore) -> None:
+        found = da_score("query", "select count(*) n from signals where sub_score is null and not present", "--json")
+        assert found.json[0]["n"] == 63 - sum(r["present"] for r in rows_of(demo)["signals"])
+
+    def test_as_csv_and_as_text(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "q.sql").write_text("select iteration, score, session_id from iterations where iteration < 3")
+        assert da_score("query", f"@{tmp_path}/q.sql", "--csv").out == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
+        assert (
+            da_score("query", f"@{tmp_path}/q.sql").out
+            == "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("sql", "said"),
+        [
+            ("selct 1", "syntax error"),
+            ("select * from nothing", "nothing does not exist"),
+            ("select * from read_csv('/etc/hostname')", "disabled"),
+            ("copy iterations to '/tmp/x.csv'", "disabled"),
+            ("set enable_external_access = true", "lock"),
+            ("   ", "there is no SQL"),
+            ("@missing.sql", "missing.sql: no such file"),
+        ],
+    )
+    def test_mistakes_are_told_in_a_line(self, da_score: DaScore, sql: str, said: str) -> None:
+        found = da_score("query", sql)
+        assert found.status == 1
+        assert said in found.err
+        assert found.err.count("\n") == 1
+
+    def test_ends_when_it_is_interrupted(self) -> None:
+        endless = "select count(*) from range(100000000000) a, range(1000) b where hash(a.range * b.range) % 7 = 3"
+        command = [sys.executable, "-m", "scoring", "query", endless]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            try:
+                for _ in range(30):  # the first may come before there is anything to interrupt
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(1)
+                        break
+                    process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=1)
+            finally:
+                process.kill()
+        assert (process.returncode in (130, -signal.SIGINT), out) == (True, b"")
+        assert b"internal error" not in err
+
+    def test_without_duckdb_says_what_to_install(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+        found = da_score("query", "select 1")
+        assert found.err == "da-score: error: this needs duckdb; install it with: pip install 'da-score[query]'\n"
+
+
+def test_the_document_lists_every_column() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "TABLES.md").read_text("utf-8")
+    listed = [
+        tuple(cell.strip().strip("`") for cell in row.split("|")[1:-1])
+        for row in text.splitlines()
+        if row.startswith("| `")
+    ]
+    columns = [column for table in TABLES.values() for column in table]
+    assert listed == [(c.name, c.kind, c.unit or "-", "yes" if c.may_miss else "no", c.meaning) for c in columns]
+    assert re.findall("^## (.*)$", text, re.M)[:4] == list(TABLES)
+
+
+class TestFrames:
+    def test_pandas_and_arrow_hold_the_same(self, demo: Demo) -> None:
+        log = (demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
+        for table in TABLES:
+            rows = list(frames.rows(table, *log))
+            assert frames.arrow(table, *log).to_pylist() == rows
+            frame = frames.pandas(table, *log)
+            assert list(frame.columns) == [c.name for c in TABLES[table]]
+            assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
+
+    def test_of_an_unknown_table(self, demo: Demo) -> None:
+        with pytest.raises(InputError, match="table 'nope' is unknown; known: iterations, signals"):
+            list(frames.rows("nope", demo.iter_log_dir, demo.repo_dir))
+
+    def test_of_an_empty_log(self, demo: Demo, tmp_path: Path) -> None:
+        (tmp_path / "log").mkdir()
+        assert frames.arrow("iterations", tmp_path / "log", demo.repo_dir).num_rows == 0
+        assert len(frames.pandas("signals", tmp_path / "log", demo.repo_dir)) == 0
+
+
+def test_a_table_cannot_be_written_where_nothing_can(demo: Demo) -> None:
+    from scoring.views.writers import write_file
+
+    with pytest.raises(WriteError, match="cannot write"):
+        write_file(iter([]), "iterations", "csv", demo.root / "nowhere" / "x.csv")
+
+
+def test_a_sidecar_of_another_rubric_keeps_its_own_signals(demo: Demo) -> None:
+    old = released_rubric("2.0.2")
+    score = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=old).iterations[4].persisted
+    write_persisted_score(demo.iter_log_dir, score)
+    assert read_iteration_score(demo.iter_log_dir, 5) == score
+    rows = [r for r in rows_of(demo)["signals"] if r["iteration"] == 5]
+    assert [r["signal"] for r in rows] == [s.id for s in old.signals]
+    assert {r["rubric_version"] for r in rows} == {"2.0.2"}

@@ -1,0 +1,372 @@
+"""The reference's answers: every golden case through the command line, held against what the reference gave.
+
+The cases lie in ``testdata/golden``, byte for byte as they came; ``case.json`` and ``expected/`` say what they hold.
+What is compared, and how, is that of the tool they came with: extra JSON keys are allowed, and of a detail that reports
+a failed parse or read of a hook-outcomes file only the part before the reason counts, as the reason is another
+library's.
+"""
+
+import filecmp
+import hashlib
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.repos import Repo
+
+from rubric import released_rubric
+from scoring.cli import main
+from scoring.policies import REFERENCE
+from scoring.policies.sources import Sources
+from scoring.score import score_log_under
+
+GOLDEN = Path(__file__).parents[2] / "testdata" / "golden"
+CASES = sorted(path.name for path in GOLDEN.iterdir())
+SHARED = Path(os.environ.get("DA_SCORE_SHARED_GOLDEN", GOLDEN.parent.parent.parent / "shared" / "golden"))
+FUZZ = SHARED / "fuzz.tar.gz"
+needs_shared = pytest.mark.skipif(not FUZZ.exists(), reason=f"the shared cases are not at {SHARED}")
+
+SHOWN_ESCAPED = {"task-detail-text", "hook-detail-text"}
+"""Cases whose text holds control characters, which we show escaped and the reference does not (contract section 9)."""
+
+REASON = re.compile(r"((?:cannot parse|cannot read) hook-outcomes sidecar for iter-\d+:).*", re.DOTALL)
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: bytes
+    err: str
+
+
+Run = Callable[..., Outcome]
+Import = Callable[[bytes, Path], None]
+"""Makes a work tree of a history in a directory that is not there yet."""
+
+
+@pytest.fixture(autouse=True)
+def _unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: that files are flushed is tested elsewhere, and here thousands are written."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture
+def run(capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+    def run(*arguments: str) -> Outcome:
+        capsysbinary.readouterr()
+        status = main(arguments)
+        out, err = capsysbinary.readouterr()
+        return Outcome(status, out, err.decode())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def import_history(tmp_path_factory: pytest.TempPathFactory) -> Import:
+    """Import a history into a copy of an empty repository, which costs less than making one."""
+    empty = Repo(tmp_path_factory.mktemp("empty"), "--template=").path / ".git"
+
+    def make(stream: bytes, path: Path) -> None:
+        path.mkdir(parents=True)
+        shutil.copytree(empty, path / ".git")
+        command = ["git", "-c", "core.fsync=none", "-C", str(path)]
+        subprocess.run([*command, "fast-import", "--quiet", "--done"], input=stream, check=True)
+        # A case without a branch master has nothing to check out.
+        subprocess.run([*command, "reset", "-q", "--hard"], stderr=subprocess.DEVNULL, check=False)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def copy_history(tmp_path_factory: pytest.TempPathFactory, import_history: Import) -> Import:
+    """The named cases share histories: import each once, and copy it."""
+    root = tmp_path_factory.mktemp("histories")
+
+    def copy(stream: bytes, path: Path) -> None:
+        made = root / hashlib.sha256(stream).hexdigest()
+        if not made.exists():
+            import_history(stream, made)
+        shutil.copytree(made, path)
+
+    return copy
+
+
+class Staged:
+    """A case laid out in a folder of its own: ``repo``, ``log`` and ``transcripts``."""
+
+    def __init__(self, case: Path, where: Path, make_repository: Import) -> None:
+        self.name, self.expected, self.where = case.name, case / "expected", where
+        self.status = self.json("status.json")
+        meta = json.loads((case / "case.json").read_bytes())
+        if meta["git"]:
+            make_repository((case / "repo.fast-import").read_bytes(), where / "repo")
+        for kind, to in (("log", "log"), ("worktree", "repo"), ("transcripts", "transcripts")):
+            (where / to).mkdir(parents=True, exist_ok=True)
+            if (case / kind).exists():
+                shutil.copytree(case / kind, where / to, dirs_exist_ok=True)
+        self.log = where / "log"
+        self.source = ("--iter-log-dir", "log")
+        transcripts = (part for name in meta["transcript_dirs"] for part in ("--transcript-dir", f"transcripts/{name}"))
+        self.evidence = (*self.source, "--repo-dir", "repo", *transcripts)
+
+    def json(self, name: str) -> Any:
+        return json.loads((self.expected / name).read_bytes())
+
+    def files(self) -> dict[str, tuple[int, int, int]]:
+        """Every file but git's own, by path, with what changes when it is written."""
+        found = {}
+        for folder, inner, names in os.walk(self.where):
+            inner[:] = [name for name in inner if name != ".git"]
+            for name in names:
+                path = os.path.join(folder, name)
+                state = os.lstat(path)
+                found[os.path.relpath(path, self.where)] = (state.st_ino, state.st_size, state.st_mtime_ns)
+        return found
+
+
+@pytest.fixture
+def staged(name: str, tmp_path: Path, copy_history: Import, monkeypatch: pytest.MonkeyPatch) -> Iterator[Staged]:
+    monkeypatch.chdir(tmp_path)
+    yield Staged(GOLDEN / name, tmp_path, copy_history)
+    shutil.rmtree(tmp_path)
+
+
+def difference(want: Any, got: Any, path: str = "") -> str:
+    """Say the first thing that is wanted and did not come, extra keys aside; empty when there is none."""
+    if isinstance(want, dict):
+        if not isinstance(got, dict):
+            return f"{path}: want a mapping, got {got!r}"
+        missing = want.keys() - got.keys()
+        inner = (difference(value, got[key], f"{path}.{key}") for key, value in want.items() if key in got)
+        return f"{path}: no {', '.join(sorted(missing))}" if missing else next(filter(None, inner), "")
+    if isinstance(want, list):
+        if not isinstance(got, list) or len(want) != len(got):
+            return f"{path}: want {want!r}, got {got!r}"
+        pairs = enumerate(zip(want, got, strict=True))
+        return next(filter(None, (difference(w, g, f"{path}[{n}]") for n, (w, g) in pairs)), "")
+    if isinstance(want, str) and isinstance(got, str):
+        want, got = REASON.sub(r"\1", want), REASON.sub(r"\1", got)
+    same = want == got and isinstance(want, bool) == isinstance(got, bool)
+    return "" if same else f"{path}: want {want!r}, got {got!r}"
+
+
+def without_reason(text: str) -> str:
+    """Cut the reason of a failed parse or read of a hook-outcomes file out of a table row or a sidecar's detail."""
+    text = re.sub(r"(detail:) [|>][-+0-9]*\n\s*(?=cannot (?:parse|read) hook-outcomes)", r"\1 ", text)
+    lines, inside = [], False
+    for line in text.splitlines():
+        if inside and not line.lstrip().startswith("nominal_weight:"):
+            continue
+        inside = False
+        if re.search(r"cannot (parse|read) hook-outcomes sidecar for iter-", line):
+            inside = line.lstrip().startswith("detail:")
+            line = re.sub(r"['\"]?cannot (parse|read) hook-outcomes sidecar for iter-.*", r"cannot \1", line)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def text_difference(want: bytes, got: bytes) -> str:
+    if want == got:
+        return ""
+    wanted, given = (without_reason(text.decode(errors="surrogateescape")) for text in (want, got))
+    if wanted == given and b"hook-outcomes sidecar for iter-" in want:
+        return ""
+    lines = zip(wanted.splitlines(), given.splitlines(), strict=False)
+    first = next((f"want {w!r}, got {g!r}" for w, g in lines if w != g), "")
+    return first or f"want {len(want)} bytes, got {len(got)}"
+
+
+def json_difference(case: Staged, expected: str, outcome: Outcome) -> str:
+    if outcome.status or outcome.err.startswith("da-score: error"):
+        return f"exit {outcome.status}: {outcome.err}"
+    return difference(case.json(expected), json.loads(outcome.out))
+
+
+def error_difference(case: Staged, outcome: Outcome) -> str:
+    """An error is exit 1 and one line on standard error that names what is at fault, and nothing else."""
+    named = re.search(r"iter-\d+\.yaml|historical\.yaml", case.status["run_error"])
+    at_fault = f"log/{named[0]}" if named else "repo"
+    one_line = outcome.err.startswith(f"da-score: error: {at_fault}: ") and outcome.err.count("\n") == 1
+    return "" if (outcome.status, outcome.out) == (1, b"") and one_line else f"no error about {at_fault}: {outcome}"
+
+
+def differences(case: Staged, run: Run) -> Iterator[tuple[str, str]]:
+    """Every check of a case, and how it differs from the reference; empty when it does not."""
+    before = case.files()
+    for command, state, source in (("records", "load", case.source), ("signals", "signals", case.evidence)):
+        outcome = run(command, *source)
+        ok = case.status[state] == "ok"
+        yield command, json_difference(case, f"{command}.json", outcome) if ok else error_difference(case, outcome)
+    yield "reading writes nothing", "" if case.files() == before else "files changed"
+    outcome = run("run", *case.evidence)
+    if case.status["run"]:
+        yield "run", error_difference(case, outcome)
+        yield "an error writes nothing", "" if case.files() == before else "files changed"
+        return
+    yield "run status", "" if outcome.status == 0 else f"exit {outcome.status}: {outcome.err}"
+    yield "run text", shown_difference(case, "run.txt", outcome)
+    folder = case.expected / "sidecars"
+    want = {f"log/{path.name}": path for path in folder.iterdir()} if folder.exists() else {}
+    after = case.files()
+    there = {name for name in after if name.endswith(".score.yaml")}
+    yield "sidecars", "" if there == want.keys() else f"differ by {sorted(there ^ want.keys())}"
+    others = {name: data for name, data in after.items() if name not in there}
+    inputs = {name: data for name, data in before.items() if name not in there}
+    yield "nothing else", "" if others == inputs else "files changed"
+    for name in sorted(want.keys() & there):
+        yield name, text_difference(want[name].read_bytes(), (case.where / name).read_bytes())
+    for path in sorted(case.expected.glob("iteration-*.txt")) + sorted(case.expected.glob("session-*.txt")):
+        command, which = path.stem.split("-", 1)
+        yield path.stem, shown_difference(case, path.name, run(command, which, *case.source))
+
+
+def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
+    if case.name in SHOWN_ESCAPED:
+        found = CONTROL.search(outcome.out.decode())
+        return f"control character {found[0]!r}" if found else "" if outcome.status == 0 else outcome.err
+    return text_difference((case.expected / expected).read_bytes(), outcome.out)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, run: Run) -> None:
+    assert [(check, found) for check, found in differences(staged, run) if found] == []
+
+
+CLAIMS = ["the log is read once", "sidecars are whole"]
+OUTPUTS = {"claims": CLAIMS, "next_actions": ["I will write the tests", "Run them"]}
+DR_ROUNDS = [{"type": "round", "round": n, "outputs": OUTPUTS} for n in (1, 2, 3)]
+DR_FILES = (
+    (".dr.json", json.dumps({"rounds": DR_ROUNDS})),
+    (".dr.jsonl", "".join(json.dumps(row) + "\n" for row in DR_ROUNDS)),
+    (".dr.json", '{"rounds": ['),
+)
+"""Three DR transcripts: one that converged, in both forms, and one that is broken."""
+
+DR_BLOCK = re.compile(rb"\nDiminishing returns \(observed, does not vote under rubric 2\.1\.0\):\n(?:  .*\n)+")
+
+
+def give_dr_transcripts(case: Staged) -> None:
+    for record in case.json("records.json"):
+        suffix, text = DR_FILES[record["iteration"] % len(DR_FILES)]
+        (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if (GOLDEN / name / "expected" / "records.json").exists()])
+def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, run: Run) -> None:
+    give_dr_transcripts(staged)
+    blocks = 0
+
+    def without_block(*arguments: str) -> Outcome:
+        nonlocal blocks
+        outcome = run(*arguments)
+        out, found = DR_BLOCK.subn(b"", outcome.out) if arguments[0] == "iteration" else (outcome.out, 0)
+        blocks += found
+        return Outcome(outcome.status, out, outcome.err)
+
+    assert [(check, found) for check, found in differences(staged, without_block) if found] == []
+    shown = [
+        record
+        for record in staged.json("records.json")
+        if (staged.expected / f"iteration-{record['iteration']}.txt").exists()
+    ]
+    assert blocks == len(shown)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if (GOLDEN / name / "expected" / "sidecars").exists()])
+def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
+    rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
+    transcripts = [value for option, value in itertools.pairwise(staged.evidence) if option == "--transcript-dir"]
+    before, after = score_log_under(rubrics, "log", {"reference": Sources.of(REFERENCE, "repo", transcripts)})
+    for old, new in zip(before.iterations, after.iterations, strict=True):
+        assert new.score.scored == old.score.scored
+        assert abs(new.score.value - old.score.value) <= 1e-12
+        *same, last = new.score.breakdown
+        assert [replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in same] == [
+            replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in old.score.breakdown
+        ]
+        assert (last.signal, last.present) == ("diminishing_returns", False)
+        assert last.detail == f"no DR transcript for iter-{new.record.iteration}"
+    assert before.iterations
+    for earlier, later in zip(before.sessions, after.sessions, strict=True):
+        assert (later.session_id, later.scored) == (earlier.session_id, earlier.scored)
+        assert abs(later.value - earlier.value) <= 1e-12
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN_ESCAPED))
+def test_no_control_character_of_a_log_reaches_standard_output(staged: Staged, run: Run) -> None:
+    shown = [run("run", *staged.evidence)]
+    shown += [run("iteration", str(record["iteration"]), *staged.source) for record in staged.json("records.json")]
+    assert [outcome.status for outcome in shown] == [0] * len(shown)
+    text = "".join(outcome.out.decode() for outcome in shown)
+    assert CONTROL.search(text) is None
+    # The twin: the characters are there, escaped; this test would not test a thing otherwise.
+    assert re.search(r"\\[nrtx]", text)
+
+
+@pytest.mark.parametrize("name", ["v2-nested-entry", "sessions-aggregate", "hook-detail-text"])
+def test_a_second_run_changes_no_byte_and_no_time(staged: Staged, run: Run) -> None:
+    first = run("run", *staged.evidence)
+    stamps = {path: path.stat().st_mtime_ns for path in staged.where.rglob("*")}
+    assert run("run", *staged.evidence) == first
+    assert {path: path.stat().st_mtime_ns for path in staged.where.rglob("*")} == stamps
+
+
+def test_the_checks_tell_a_difference() -> None:
+    want = {"a": [1, {"b": True, "c": "x"}], "d": None}
+    assert difference(want, {"a": [1, {"b": True, "c": "x", "more": 1}], "d": None, "more": 2}) == ""
+    assert difference(want, {"a": [1, {"b": 1, "c": "x"}], "d": None}) == ".a[1].b: want True, got 1"
+    assert difference(want, {"a": [1, {"b": True, "c": "y"}], "d": None}) == ".a[1].c: want 'x', got 'y'"
+    assert difference(want, {"a": [1], "d": None}).startswith(".a: want [1, {")
+    assert difference(want, {"a": [1, {"b": True, "c": "x"}]}) == ": no d"
+    assert text_difference(b"a\nb\n", b"a\nc\n") == "want 'b', got 'c'"
+    assert text_difference(b"a\n", b"a") == "want 2 bytes, got 1"
+    reason = b"      detail: 'cannot parse hook-outcomes sidecar for iter-1: %s'\n      nominal_weight: 0.1\n"
+    assert text_difference(reason % b"theirs", reason % b"ours") == ""
+    assert text_difference(reason % b"theirs", reason.replace(b"iter-1", b"iter-2").replace(b"0.1", b"0.2")) != ""
+
+
+def test_the_cases_are_all_here() -> None:
+    assert len(CASES) == 92
+    assert (GOLDEN / "backfill-bytes" / "transcripts" / "a" / ".hidden.jsonl").exists()
+    assert (GOLDEN / "bad-entry-is-a-directory" / "log" / "iter-2.yaml" / ".keep").exists()
+    assert (GOLDEN.parent / ".gitattributes").read_bytes() == b"* -text\n"
+
+
+@needs_shared
+def test_shared_cases_are_those_of_the_copy() -> None:
+    names = {str(p.relative_to(SHARED)) for p in SHARED.rglob("*") if p.is_file() and p != FUZZ}
+    assert {str(p.relative_to(GOLDEN)) for p in GOLDEN.rglob("*") if p.is_file()} == names
+    assert filecmp.cmpfiles(SHARED, GOLDEN, names, shallow=False)[1:] == ([], [])
+
+
+@needs_shared
+def test_shared_fuzz_cases_come_out_as_the_reference_had_them(
+    tmp_path: Path, run: Run, import_history: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(FUZZ) as archive:
+        archive.extractall(tmp_path / "cases", filter="data")
+    cases = sorted((tmp_path / "cases").iterdir())
+
+    def stage(case: Path) -> Staged:
+        return Staged(case, tmp_path / "staged" / case.name, import_history)
+
+    wrong, checks = [], 0
+    with ThreadPoolExecutor(2) as pool:  # git lays out the next cases while this one runs
+        for case in pool.map(stage, cases):
+            monkeypatch.chdir(case.where)
+            found = list(differences(case, run))
+            checks += len(found)
+            wrong += [(case.name, check, different) for check, different in found if different]
+    assert wrong == []
+    assert (len(cases), checks > 2000) == (150, True)

@@ -1,0 +1,276 @@
+"""Scoring a whole log or one iteration of it, and writing what came out."""
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from helpers.repos import Repo
+
+from rubric import default_rubric, released_rubric
+from scoring.demo import Demo, build_demo
+from scoring.errors import LogError, NotARepositoryError, NotFoundError, WriteError
+from scoring.log.load import load_iteration_log
+from scoring.score import (
+    ScoredLog,
+    addressable_sessions,
+    examine_iteration,
+    score_iteration,
+    score_log,
+    write_scored_log,
+)
+from scoring.sessions import SessionScore
+from scoring.sidecars.scores import read_iteration_score, read_session_score
+
+VALUES = {
+    1: "1.0",
+    2: "0.5",
+    3: "0.9326595479903601",
+    4: "0.6795095115266807",
+    5: "0.2882276115106456",
+    6: "0.9283399999999999",
+    7: "0.8641975308641974",
+    8: "0.8448308540439096",
+    9: "0.7041648571057487",
+}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    return build_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="module")
+def scored(demo: Demo) -> ScoredLog:
+    return score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log"
+    path.mkdir()
+    return path
+
+
+def entry(
+    log: Path, iteration: int, *, commit: str = "", session: str = "", summary: str = "", retries: int = 0
+) -> Path:
+    """Write an entry of schema 2; text goes in double quotes, so YAML escapes hold."""
+    path = log / f"iter-{iteration}.yaml"
+    path.write_text(
+        f'schema_version: 2\niteration: {iteration}\ncommit: "{commit}"\nagent: {{session_id: "{session}"}}\n'
+        f'impl: {{summary: "{summary}", retries: {retries}}}\n'
+    )
+    return path
+
+
+def tree(root: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path.relative_to(root)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+class TestScoreLog:
+    def test_scores_every_iteration_in_order(self, scored: ScoredLog) -> None:
+        assert {i.score.iteration: repr(i.score.value) for i in scored.iterations} == VALUES
+        assert [i.record.iteration for i in scored.iterations] == list(VALUES)
+        assert [i.signals.iteration for i in scored.iterations] == list(VALUES)
+        assert scored.rubric is default_rubric()
+
+    def test_keeps_what_led_to_each_score(self, demo: Demo, scored: ScoredLog) -> None:
+        assert [i.record for i in scored.iterations] == load_iteration_log(demo.iter_log_dir)
+        for i in scored.iterations:
+            assert default_rubric().score(i.signals) == i.score
+            assert i.persisted.breakdown == i.score.breakdown
+        assert [i.score.iteration for i in scored.iterations if i.persisted.linked_traces_to_outcomes] == [3]
+
+    def test_sums_up_the_sessions(self, scored: ScoredLog) -> None:
+        assert [(s.session_id, s.iterations, repr(s.value), s.band) for s in scored.sessions] == [
+            ("019cbd3b-b01a-7970-85d9-5954058b4714", (7, 8, 9), "0.8043977473379519", "good"),
+            ("5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310", (3, 4, 5, 6), "0.7071841677569216", "good"),
+        ]
+
+    def test_says_in_how_many_iterations_each_signal_is_present(self, scored: ScoredLog) -> None:
+        assert scored.presence() == {
+            "landed": 8 / 9,
+            "verifier": 8 / 9,
+            "tests": 8 / 9,
+            "correction_pressure": 1.0,
+            "scope": 8 / 9,
+            "hook_outcomes": 5 / 9,
+            "token_efficiency": 6 / 9,
+        }
+
+    def test_knows_of_no_tokens_without_transcripts_but_those_of_the_log(self, demo: Demo) -> None:
+        scored = score_log(str(demo.iter_log_dir), str(demo.repo_dir))
+        assert scored.presence()["token_efficiency"] == 1 / 9
+
+    def test_takes_another_rubric(self, demo: Demo, scored: ScoredLog) -> None:
+        older = released_rubric("2.0.2")
+        other = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=older)
+        assert [i.score for i in other.iterations] == older.score_all(i.signals for i in scored.iterations)
+        assert {i.score.rubric_version for i in other.iterations} == {"2.0.2"}
+        assert {s.rubric_version for s in other.sessions} == {"2.0.2"}
+        assert list(other.presence()) == [spec.id for spec in older.signals]
+
+    def test_of_an_empty_log_is_empty(self, log: Path, tmp_path: Path) -> None:
+        scored = score_log(log, tmp_path)  # no repository; an empty log comes first
+        assert (scored.iterations, scored.sessions) == ((), ())
+        assert set(scored.presence().values()) == {0.0}
+
+    def test_wants_a_log(self, tmp_path: Path, repo: Repo) -> None:
+        with pytest.raises(LogError, match=re.escape(f"{tmp_path / 'missing'}: no such file or directory")):
+            score_log(tmp_path / "missing", repo.path)
+
+    def test_wants_entries_that_can_be_read(self, log: Path, repo: Repo) -> None:
+        entry(log, 1)
+        broken = entry(log, 2)
+        broken.write_text("schema_version: 3\n")
+        with pytest.raises(LogError, match=re.escape(str(broken))):
+            score_log(log, repo.path)
+
+    def test_wants_a_repository(self, log: Path, tmp_path: Path) -> None:
+        entry(log, 1)
+        with pytest.raises(NotARepositoryError, match=re.escape(f"{tmp_path}: not a git work tree")):
+            score_log(log, tmp_path)
+
+    def test_tells_what_it_left_out(self, log: Path, repo: Repo, tmp_path: Path) -> None:
+        entry(log, 1, commit=repo.commit())
+        told: list[str] = []
+        score_log(log, repo.path, tmp_path / "missing", warn=told.append)
+        assert len(told) == 1
+        assert str(tmp_path / "missing") in told[0]
+        score_log(log, repo.path, tmp_path / "missing")
+
+    def test_writes_nothing(self, demo: Demo) -> None:
+        before = tree(demo.root)
+        score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
+        examine_iteration(demo.iter_log_dir, demo.repo_dir, 3, *demo.transcript_dirs)
+        assert tree(demo.root) == before
+
+
+class TestOneIteration:
+    @pytest.mark.parametrize("iteration", VALUES)
+    def test_scores_as_it_does_in_the_whole_log(self, demo: Demo, scored: ScoredLog, iteration: int) -> None:
+        alone = examine_iteration(demo.iter_log_dir, demo.repo_dir, iteration, *demo.transcript_dirs)
+        assert alone == scored.iterations[iteration - 1]
+
+    def test_can_be_had_without_its_signals(self, demo: Demo, scored: ScoredLog) -> None:
+        found = score_iteration(demo.iter_log_dir, demo.repo_dir, 5, *demo.transcript_dirs)
+        assert found == (scored.iterations[4].score, scored.iterations[4].record)
+
+    def test_takes_another_rubric(self, demo: Demo) -> None:
+        older = released_rubric("2.0.2")
+        score, _ = score_iteration(demo.iter_log_dir, demo.repo_dir, 2, rubric=older)
+        assert (score.rubric_version, len(score.breakdown)) == ("2.0.2", 6)
+
+    @pytest.mark.parametrize("iteration", [0, 10, -1, 10**30])
+    def test_that_is_not_there_is_named_by_its_path(self, demo: Demo, iteration: int) -> None:
+        path = demo.iter_log_dir / f"iter-{iteration}.yaml"
+        message = re.escape(f"{path}: no entry for iteration {iteration} in this log")
+        for find in (examine_iteration, score_iteration):
+            with pytest.raises(NotFoundError, match=message):
+                find(demo.iter_log_dir, demo.repo_dir, iteration)
+
+    def test_is_found_by_its_field_and_not_by_its_file(self, log: Path, repo: Repo) -> None:
+        entry(log, 7).rename(log / "iter-1.yaml")
+        assert examine_iteration(log, repo.path, 7).record.iteration == 7
+        with pytest.raises(NotFoundError, match=r"iter-1\.yaml: no entry for iteration 1 in this log"):
+            examine_iteration(log, repo.path, 1)
+
+    def test_of_the_archive_scores_too(self, log: Path, repo: Repo) -> None:
+        (log / "historical.yaml").write_text("iterations:\n- {iteration: 4, retries: 1}\n")
+        score, record = score_iteration(log, repo.path, 4)
+        assert (record.schema_version, record.impl.retries, score.scored) == (1, 1, True)
+
+    def test_wants_a_log_and_a_repository_too(self, log: Path, tmp_path: Path) -> None:
+        with pytest.raises(LogError):
+            examine_iteration(tmp_path / "missing", tmp_path, 1)
+        entry(log, 1)
+        with pytest.raises(NotARepositoryError):
+            examine_iteration(log, tmp_path, 1)
+
+
+class TestWriting:
+    @pytest.fixture
+    def copy(self, demo: Demo, tmp_path: Path) -> Path:
+        """A log to write into."""
+        return shutil.copytree(demo.iter_log_dir, tmp_path / "copy")
+
+    def test_writes_a_file_for_each_iteration_and_session(self, copy: Path, scored: ScoredLog) -> None:
+        before = set(os.listdir(copy))
+        iterations, sessions = write_scored_log(str(copy), scored)
+        assert iterations == [copy / f"iter-{n}.score.yaml" for n in range(1, 10)]
+        assert sessions == [copy / f"session-{s.session_id}.score.yaml" for s in scored.sessions]
+        assert set(os.listdir(copy)) - before == {path.name for path in (*iterations, *sessions)}
+        assert [read_iteration_score(copy, i.score.iteration) for i in scored.iterations] == [
+            i.persisted for i in scored.iterations
+        ]
+        assert [read_session_score(copy, s.session_id) for s in scored.sessions] == list(scored.sessions)
+
+    def test_twice_changes_nothing(self, copy: Path, scored: ScoredLog) -> None:
+        write_scored_log(copy, scored)
+        before = tree(copy)
+        write_scored_log(copy, scored)
+        assert tree(copy) == before
+
+    def test_takes_litter_away(self, copy: Path, scored: ScoredLog) -> None:
+        litter = copy / f".da-score-{os.getpid()}-0123456789abcdef.tmp"
+        litter.write_bytes(b"half")
+        os.utime(litter, (1, 1))
+        write_scored_log(copy, scored)
+        assert not litter.exists()
+
+    def test_an_iteration_that_cannot_be_written_stops_it(self, copy: Path, scored: ScoredLog) -> None:
+        (copy / "iter-3.score.yaml").mkdir()
+        with pytest.raises(WriteError, match=r"iter-3\.score\.yaml: cannot write: is a directory") as raised:
+            write_scored_log(copy, scored)
+        assert raised.value.written == (copy / "iter-1.score.yaml", copy / "iter-2.score.yaml")
+        assert not (copy / "iter-4.score.yaml").exists()
+
+    def test_a_session_that_cannot_be_written_stops_it_after_all_iterations(
+        self, copy: Path, scored: ScoredLog
+    ) -> None:
+        first, second = (copy / f"session-{s.session_id}.score.yaml" for s in scored.sessions)
+        second.mkdir()
+        with pytest.raises(WriteError, match=re.escape(f"{second}: cannot write: is a directory")) as raised:
+            write_scored_log(copy, scored)
+        assert raised.value.written == (*(copy / f"iter-{n}.score.yaml" for n in range(1, 10)), first)
+
+    def test_a_session_without_a_file_name_is_warned_of_and_skipped(self, log: Path, repo: Repo) -> None:
+        for n, session in enumerate(["a", "../b", "c", "", "d\\n", "/"], 1):
+            entry(log, n, session=session)
+        told: list[str] = []
+        scored = score_log(log, repo.path)
+        iterations, sessions = write_scored_log(log, scored, told.append)
+        assert (len(iterations), [path.name for path in sessions]) == (
+            6,
+            ["session-a.score.yaml", "session-c.score.yaml"],
+        )
+        assert told == [
+            f"session id {name} is no plain file name; this session gets no score file"
+            for name in ("'../b'", "'/'", "'d\\n'")
+        ]
+        assert [s.session_id for s in scored.sessions] == ["../b", "/", "a", "c", "d\n"]
+        assert sorted(os.listdir(log.parent)) == ["log", "repo"]
+
+
+def session(name: str) -> SessionScore:
+    return SessionScore(name, "2.1.0", (), False, 0.0, "unscored", ())
+
+
+@pytest.mark.parametrize(
+    ("names", "kept", "warnings"),
+    [(["a", "b"], ["a", "b"], 0), (["..", "a", "x/y"], ["a"], 2), ([""], [], 1), ([], [], 0)],
+    ids=["all can", "some can", "none can", "there are none"],
+)
+def test_only_sessions_that_can_name_a_file_are_addressable(
+    names: Sequence[str], kept: list[str], warnings: int
+) -> None:
+    told: list[str] = []
+    assert [s.session_id for s in addressable_sessions([session(name) for name in names], told.append)] == kept
+    assert len(told) == warnings

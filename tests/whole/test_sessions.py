@@ -1,0 +1,129 @@
+"""Sessions: which iterations belong to one, and the mean of those that are scored."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubric import Rubric, Score, default_rubric, released_rubric
+from scoring.log.model import AgentInfo, IterationRecord
+from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, session_score
+
+RUBRIC = default_rubric()
+
+
+def member(iteration: int, session: str, value: float | None) -> tuple[IterationRecord, Score]:
+    """An iteration of a session with its score; None is unscored."""
+    scored = value is not None
+    band = "unscored" if value is None else RUBRIC.band(value)
+    score = Score(iteration, "2.1.0", value or 0.0, scored, band, ())
+    return IterationRecord(2, iteration, agent=AgentInfo(session_id=session)), score
+
+
+def sessions_of(*members: tuple[IterationRecord, Score], rubric: Rubric = RUBRIC) -> list[SessionScore]:
+    return aggregate_sessions(rubric, [record for record, _ in members], [score for _, score in members])
+
+
+def test_members_are_grouped_and_their_values_averaged() -> None:
+    assert sessions_of(member(1, "b", 0.9), member(2, "a", 0.5), member(3, "b", 0.6)) == [
+        SessionScore("a", "2.1.0", (2,), True, 0.5, "fair", (SessionIterRef(2, True, 0.5, "fair"),)),
+        SessionScore(
+            "b",
+            "2.1.0",
+            (1, 3),
+            True,
+            0.75,
+            "good",
+            (SessionIterRef(1, True, 0.9, "excellent"), SessionIterRef(3, True, 0.6, "fair")),
+        ),
+    ]
+
+
+def test_an_iteration_without_a_session_belongs_to_none() -> None:
+    assert [s.session_id for s in sessions_of(member(1, "", 1.0), member(2, "a", 1.0), member(3, "", 0.0))] == ["a"]
+    assert sessions_of(member(1, "", 1.0)) == []
+    assert sessions_of() == []
+
+
+def test_a_session_id_is_taken_as_it_is() -> None:
+    ids = [" ", "a", "a ", "A", ".", "../x", "a\nb"]
+    found = sessions_of(*(member(n, session, 1.0) for n, session in enumerate(ids)))
+    assert {s.session_id for s in found} == set(ids)
+
+
+def test_an_unscored_member_is_listed_and_does_not_vote() -> None:
+    (session,) = sessions_of(member(1, "a", 0.9), member(2, "a", None))
+    assert (session.iterations, session.scored, session.value, session.band) == ((1, 2), True, 0.9, "excellent")
+    assert session.per_iteration[1] == SessionIterRef(2, False, 0.0, "unscored")
+
+
+def test_a_member_that_scored_zero_does_vote() -> None:
+    (session,) = sessions_of(member(1, "a", 0.9), member(2, "a", 0.0))
+    assert (session.value, session.band) == (0.45, "poor")
+
+
+def test_without_a_scored_member_it_is_unscored() -> None:
+    (session,) = sessions_of(member(1, "a", None), member(2, "a", None))
+    assert (session.scored, session.value, session.band, session.iterations) == (False, 0.0, "unscored", (1, 2))
+
+
+def test_values_are_added_in_order_and_divided_once() -> None:
+    (ten,) = sessions_of(*(member(n, "a", 0.1) for n in range(10)))
+    assert repr(ten.value) == "0.09999999999999999"  # a compensated sum would give 0.1
+    (big_first,) = sessions_of(member(1, "a", 1.0), member(2, "a", 1e-16), member(3, "a", 1e-16))
+    (big_last,) = sessions_of(member(1, "a", 1e-16), member(2, "a", 1e-16), member(3, "a", 1.0))
+    assert (repr(big_first.value), repr(big_last.value)) == ("0.3333333333333333", "0.3333333333333334")
+
+
+@pytest.mark.parametrize(
+    ("value", "band"),
+    [(1.0, "excellent"), (0.85, "excellent"), (0.8499, "good"), (0.7, "good"), (0.5, "fair"), (0.49, "poor")],
+)
+def test_the_band_is_that_of_the_mean(value: float, band: str) -> None:
+    (session,) = sessions_of(member(1, "a", value), member(2, "a", value))
+    assert session.band == band
+
+
+def test_the_band_and_the_version_are_those_of_the_rubric() -> None:
+    (session,) = sessions_of(member(1, "a", 0.9), rubric=released_rubric("2.0.2"))
+    assert session.rubric_version == "2.0.2"
+    bands = (replace(RUBRIC.bands[0], name="fine"), replace(RUBRIC.bands[-1], name="not fine"))
+    (session,) = sessions_of(member(1, "a", 0.2), rubric=replace(RUBRIC, bands=bands))
+    assert session.band == "not fine"
+
+
+@pytest.mark.parametrize(
+    ("ids", "in_order"),
+    [
+        (["b", "a", "B", "é", "z", "aa"], ["B", "a", "aa", "b", "z", "é"]),
+        (["\uffff", "😀", "z"], ["z", "\uffff", "😀"]),
+        # A byte that is not UTF-8 sorts as that byte: 0x80 comes before é, which begins with 0xC3.
+        (["é", "\udc80", "\udcff", "a"], ["a", "\udc80", "é", "\udcff"]),
+    ],
+    ids=["letters", "beyond the BMP", "bytes that are not UTF-8"],
+)
+def test_sessions_are_sorted_by_the_bytes_of_their_ids(ids: list[str], in_order: list[str]) -> None:
+    found = sessions_of(*(member(n, session, 1.0) for n, session in enumerate(ids)))
+    assert [session.session_id for session in found] == in_order
+
+
+def test_records_and_scores_go_in_pairs() -> None:
+    record, score = member(1, "a", 1.0)
+    with pytest.raises(ValueError, match="shorter"):
+        aggregate_sessions(RUBRIC, [record, record], [score])
+
+
+def test_a_session_can_be_scored_from_its_members_alone() -> None:
+    refs = [SessionIterRef(1, True, 0.9, "excellent"), SessionIterRef(2, True, 0.6, "fair")]
+    assert session_score(RUBRIC, "a", refs) == SessionScore("a", "2.1.0", (1, 2), True, 0.75, "good", tuple(refs))
+    assert session_score(RUBRIC, "a", []) == SessionScore("a", "2.1.0", (), False, 0.0, "unscored", ())
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1))
+def test_a_session_is_no_better_than_its_best_and_no_worse_than_its_worst(values: list[float | None]) -> None:
+    (session,) = sessions_of(*(member(n, "a", value) for n, value in enumerate(values)))
+    voted = [value for value in values if value is not None]
+    assert session.scored is bool(voted)
+    if voted:
+        assert min(voted) - 1e-12 <= session.value <= max(voted) + 1e-12

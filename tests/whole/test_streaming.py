@@ -1,0 +1,65 @@
+"""Going through a log takes little more memory than its entries do, however many there are. Ratios, no sizes."""
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rubric import default_rubric
+from scoring.demo import Demo
+from scoring.log.load import load_iteration_log
+from scoring.views.columns import TABLES
+from scoring.views.examined import Examined, LogView
+from scoring.views.tables import table_rows
+from scoring.views.writers import write_directory
+
+FEW, MANY = 40, 240
+
+
+def peak(action: Callable[[], object]) -> int:
+    """The most memory, in bytes, that something takes beyond what was there before."""
+    action()  # what is loaded and cached once does not count
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.fixture
+def logs(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[int, Path]:
+    """Logs of few and of many iterations, all alike."""
+    monkeypatch.setattr("scoring.views.examined._AT_ONCE", 8)
+    text = (demo.iter_log_dir / "iter-5.yaml").read_text()
+    found = {}
+    for count in (FEW, MANY):
+        found[count] = tmp_path / f"log-{count}"
+        found[count].mkdir()
+        for n in range(count):
+            entry = text.replace("iteration: 5", f"iteration: {n}")
+            (found[count] / f"iter-{n}.yaml").write_text(entry)
+    return found
+
+
+def growth(logs: dict[int, Path], action: Callable[[Path], object]) -> float:
+    """How much faster the memory of an action grows with the iterations than that of reading their entries."""
+
+    def slope(action: Callable[[Path], object]) -> int:
+        return peak(lambda: action(logs[MANY])) - peak(lambda: action(logs[FEW]))
+
+    return slope(action) / slope(load_iteration_log)
+
+
+def everything(log: Path, demo: Demo) -> list[Examined]:
+    return list(LogView(log, demo.repo_dir).examine())
+
+
+def test_export_holds_no_rows(logs: dict[int, Path], demo: Demo, tmp_path: Path) -> None:
+    def export(log: Path) -> None:
+        rows = table_rows(log, default_rubric(), LogView(log, demo.repo_dir).examine())
+        write_directory(rows, tuple(TABLES), "csv", tmp_path / "out")
+
+    what_is_held_shows = growth(logs, lambda log: everything(log, demo))
+    assert growth(logs, export) < 2 < what_is_held_shows
