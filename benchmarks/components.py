@@ -34,8 +34,8 @@ _WATCHED = {
         "scoring.evidence.transcripts.scan:TranscriptScan.close",
     ),
     LOG: ("scoring.log.load:load_iteration_log",),
-    HOOKS: ("scoring.evidence.hooks:scored_hook_outcomes",),
-    AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.assemble:extract_iterlog_signals"),
+    HOOKS: ("scoring.evidence.hooks:hook_facts",),
+    AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.evidence.facts:Evidence.of"),
     GIT: (
         "scoring.evidence.git.repository:GitRepository.__init__",
         "scoring.evidence.git.reference:GitHistory.__init__",
@@ -46,7 +46,7 @@ _WATCHED = {
         "scoring.evidence.git.reference:GitHistory.keep",
     ),
     SCORING: (
-        "scoring.assemble:assemble_signal_set",
+        "scoring.signals.table:signal_set",
         "rubric.model:Rubric.score_all",
         "rubric.model:Rubric.score",
         "scoring.sessions:aggregate_sessions",

@@ -18,6 +18,7 @@
 Anything else that escapes is a bug and must look like one.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from rubric.errors import DaScoreError, RubricError
@@ -33,9 +34,18 @@ __all__ = [
     "RubricError",
     "SettingsError",
     "TranscriptError",
+    "Warn",
     "WriteError",
     "YamlError",
+    "silent",
 ]
+
+Warn = Callable[[str], None]
+"""Takes a warning: one line of text for people about what was skipped, or reads otherwise than it was meant."""
+
+
+def silent(_: str) -> None:
+    """Drop a warning that nobody asked for."""
 
 
 class InputError(DaScoreError, ValueError):
@@ -70,7 +80,7 @@ class GitError(DaScoreError):
 
 
 class NotARepositoryError(GitError):
-    """The repository directory is not a git work tree (contract section 2)."""
+    """The repository directory is not a git work tree."""
 
 
 class NotFoundError(DaScoreError, LookupError):

@@ -1,23 +1,24 @@
-"""Scoring a log, or one iteration of it: evidence in, scores out, sidecars written when asked for."""
+"""Scoring a log, or one iteration of it: entries → facts → signals → scores → sessions.
 
-from collections.abc import Mapping, Sequence
+The whole way is :func:`gather` and :func:`score_log_under`; the rest are the ways in. Sidecars are written when asked
+for (:func:`write_scored_log`).
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from rubric import Rubric, Score, default_rubric
-from scoring.assemble import Gathered, gathered
-from scoring.errors import WriteError
-from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.errors import Warn, WriteError, silent
+from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.origin import Origin
-from scoring.policies import policy_of
-from scoring.policies.door import Transcripts
-from scoring.policies.sources import Options, Sources
 from scoring.sessions import SessionScore, aggregate_sessions
-from scoring.sidecars.origins import write_scores
+from scoring.sidecars.loss import loss_on_disk, loss_warning
+from scoring.sidecars.provenance import Provenance, provenance_of, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -25,18 +26,23 @@ from scoring.sidecars.scores import (
     write_each,
     write_session_score,
 )
-from scoring.signals.diminishing_returns import use_under
+from scoring.signals.table import optional_signals, signal_set
 from scoring.signals.values import SignalSet
+
+if TYPE_CHECKING:
+    from scoring.evidence.transcripts.scan import Scan
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredIteration:
-    """One iteration with everything that led to its score; ``origin`` where the rubric's rules keep it."""
+    """One iteration with everything that led to its score."""
 
     record: IterationRecord
+    facts: IterationFacts
     signals: SignalSet
     score: Score
-    origin: Origin | None = None
+    provenance: Provenance | None = None
+    """What the score was computed from, where the rubric's evidence rules keep that."""
 
     @property
     def persisted(self) -> PersistedScore:
@@ -61,6 +67,68 @@ class ScoredLog:
         }
 
 
+def gather(
+    records: Sequence[IterationRecord],
+    iter_log_dir: Path | str,
+    sources: Sources,
+    scan: "Scan",
+    rubrics: Sequence[Rubric],
+    only: Collection[int] | None = None,
+    observe: bool = False,
+) -> Iterator[tuple[IterationFacts, SignalSet]]:
+    """Yield what evidence says of loaded records, or of ``only`` some of them, and what signals make of it.
+
+    DR transcripts are read where a rubric has an optional signal that votes, and with ``observe``.
+    """
+    if not records:
+        return
+    wanted = optional_signals(*rubrics)
+    evidence = Evidence(records, iter_log_dir, sources, scan, only, observe or bool(wanted))
+    for record in records:
+        if only is None or record.iteration in only:
+            facts = evidence.of(record)
+            yield facts, signal_set(facts, wanted)
+    evidence.git.keep()
+
+
+def score_log_under(
+    rubrics: Sequence[Rubric], iter_log_dir: Path | str, sources: Mapping[str, Sources], observe: bool = False
+) -> list[ScoredLog]:
+    """Score a log under several rubrics, each under its own evidence rules; what they read alike is read once.
+
+    Args:
+        rubrics: the rubrics.
+        iter_log_dir: the log.
+        sources: where evidence comes from, by the rules that the rubrics name.
+        observe: as for :func:`score_log`, which this raises as.
+    """
+    logs: dict[int, ScoredLog] = {}
+    for rules in dict.fromkeys(rubric.evidence for rubric in rubrics):
+        alike = {n: rubric for n, rubric in enumerate(rubrics) if rubric.evidence == rules}
+        with sources[rules].transcripts().start() as scan:
+            found = score_log_with(scan, iter_log_dir, sources[rules], *alike.values(), observe=observe)
+        logs |= zip(alike, found, strict=True)
+    return [logs[n] for n in range(len(rubrics))]
+
+
+def score_log_with(
+    scan: "Scan", iter_log_dir: Path | str, sources: Sources, *rubrics: Rubric, observe: bool = False
+) -> list[ScoredLog]:
+    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
+    records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
+    found = list(gather(records, iter_log_dir, sources, scan, rubrics, observe=observe))
+    provenances = [provenance_of(facts) if sources.rules.keeps_provenance else None for facts, _ in found]
+    logs = []
+    for rubric in rubrics:
+        scores = rubric.score_all(signals for _, signals in found)
+        iterations = tuple(
+            ScoredIteration(facts.record, facts, signals, score, provenance)
+            for (facts, signals), score, provenance in zip(found, scores, provenances, strict=True)
+        )
+        logs.append(ScoredLog(rubric, iterations, tuple(aggregate_sessions(rubric, records, scores))))
+    return logs
+
+
 def score_log(
     iter_log_dir: Path | str,
     repo_dir: Path | str,
@@ -75,56 +143,13 @@ def score_log(
 
     Raises:
         LogError: the log cannot be loaded.
-        NotARepositoryError: ``repo_dir`` lies in no git work tree.
+        NotARepositoryError: ``repo_dir`` is in no git work tree.
         GitError: the trunk that the options name is not there.
     """
     rubric = rubric or default_rubric()
-    sources = Sources.under(policy_of(rubric), repo_dir, transcript_dirs, options)
+    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:
-        return score_log_with(scan, iter_log_dir, sources, rubric, observe)
-
-
-def score_log_with(
-    scan: Transcripts, iter_log_dir: Path | str, sources: Sources, rubric: Rubric, observe: bool = False
-) -> ScoredLog:
-    """Score every iteration of a log from transcripts whose reading has begun; see :func:`score_log`."""
-    return _score_alike([rubric], scan, iter_log_dir, sources, observe)[0]
-
-
-def score_log_under(
-    rubrics: Sequence[Rubric], iter_log_dir: Path | str, sources: Mapping[str, Sources], observe: bool = False
-) -> list[ScoredLog]:
-    """Score a log under several rubrics, each by its own evidence rules; what they read alike is read once.
-
-    Args:
-        rubrics: the rubrics.
-        iter_log_dir: the log.
-        sources: where evidence comes from, by the rules that the rubrics name.
-        observe: as for :func:`score_log`, which this raises as.
-    """
-    logs: dict[int, ScoredLog] = {}
-    for rules in dict.fromkeys(rubric.evidence for rubric in rubrics):
-        alike = [n for n, rubric in enumerate(rubrics) if rubric.evidence == rules]
-        with sources[rules].transcripts().start() as scan:
-            found = _score_alike([rubrics[n] for n in alike], scan, iter_log_dir, sources[rules], observe)
-        logs |= zip(alike, found, strict=True)
-    return [logs[n] for n in range(len(rubrics))]
-
-
-def _score_alike(
-    rubrics: Sequence[Rubric], scan: Transcripts, iter_log_dir: Path | str, sources: Sources, observe: bool
-) -> list[ScoredLog]:
-    """Score a log under rubrics of the same evidence rules."""
-    records = load_iteration_log(iter_log_dir, sources.policy.true_flags)
-    found = gathered(records, iter_log_dir, sources, scan, meter=use_under(*rubrics, observe=observe))
-    return [_scored_log(rubric, records, found) for rubric in rubrics]
-
-
-def _scored_log(rubric: Rubric, records: Sequence[IterationRecord], found: Gathered) -> ScoredLog:
-    scores = rubric.score_all(found.sets)
-    parts = zip(records, found.sets, scores, found.origins, strict=True)
-    iterations = tuple(ScoredIteration(*part) for part in parts)
-    return ScoredLog(rubric, iterations, tuple(aggregate_sessions(rubric, records, scores)))
+        return score_log_with(scan, iter_log_dir, sources, rubric, observe=observe)[0]
 
 
 def examine_iteration(
@@ -145,15 +170,14 @@ def examine_iteration(
         LogError, NotARepositoryError: as :func:`score_log`.
     """
     rubric = rubric or default_rubric()
-    sources = Sources.under(policy_of(rubric), repo_dir, transcript_dirs, options)
-    records = load_iteration_log(iter_log_dir, sources.policy.true_flags)
-    record = next((r for r in records if r.iteration == iteration), None)
-    if record is None:
+    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
+    records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
+    if not any(record.iteration == iteration for record in records):
         raise no_such_entry(iter_log_dir, iteration)
-    meter = use_under(rubric, observe=observe)
     with sources.transcripts().start() as scan:
-        found = gathered(records, iter_log_dir, sources, scan, {iteration}, meter)
-    return ScoredIteration(record, found.sets[0], rubric.score(found.sets[0]), found.origins[0])
+        ((facts, signals),) = gather(records, iter_log_dir, sources, scan, [rubric], {iteration}, observe)
+    provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
+    return ScoredIteration(facts.record, facts, signals, rubric.score(signals), provenance)
 
 
 def score_iteration(
@@ -172,24 +196,28 @@ def score_iteration(
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
-    Beside a sidecar goes where the score comes from, when the rubric's rules keep that. A session whose id is no plain
-    file name gets no sidecar; a warning says so.
+    Beside a sidecar goes what the score was computed from, when the rubric's rules keep that. ``warn`` is told of every
+    score that lost evidence which its old sidecar had, and of a session whose id is no plain file name: it gets no
+    sidecar.
 
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
+    for found in scored.iterations:
+        if lost := loss_on_disk(iter_log_dir, found.persisted, found.facts, found.provenance):
+            warn(loss_warning(found.record.iteration, lost))
     remove_stale(Path(iter_log_dir))
-    iterations = write_scores(iter_log_dir, [(i.persisted, i.origin) for i in scored.iterations])
-    sessions = addressable_sessions(scored.sessions, warn)
+    iterations = write_scores(iter_log_dir, [(i.persisted, i.provenance) for i in scored.iterations])
+    sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:
         return iterations, write_each(sessions, lambda session: write_session_score(iter_log_dir, session))
     except WriteError as e:
         raise WriteError(str(e), (*iterations, *e.written)) from e
 
 
-def addressable_sessions(sessions: Sequence[SessionScore], warn: Warn) -> list[SessionScore]:
-    """Return the sessions whose id can name a file; warn of the others."""
-    for session in sessions:
-        if not is_plain_session_id(session.session_id):
-            warn(f"session id {session.session_id!r} is no plain file name; this session gets no score file")
-    return [session for session in sessions if is_plain_session_id(session.session_id)]
+def has_session_file(session_id: str, warn: Warn) -> bool:
+    """Tell whether a session's id can name a file; warn when it cannot."""
+    if is_plain_session_id(session_id):
+        return True
+    warn(f"session id {session_id!r} is no plain file name; this session gets no score file")
+    return False

@@ -1,4 +1,4 @@
-"""From iterations to sessions: the mean score of the iterations that one agent session did (contract section 3)."""
+"""From iterations to sessions: the mean score of the iterations that one agent session did."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Text as the contract compares, quotes and cuts it (contract section 2).
+"""Text as the reference compares, quotes and cuts it.
 
 The reference trims, folds and quotes one character at a time by Unicode's simple mappings; Python's own string methods
 use the full ones, which differ for a handful of letters. The rules live here so that no signal has to know.
@@ -74,7 +74,7 @@ def quote(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Show control characters escaped, so that text from a log cannot write to a terminal (contract section 9)."""
+    """Show control characters escaped, so that text from a log cannot write to a terminal."""
     return _CONTROL.sub(lambda m: _ESCAPES.get(m[0]) or _escape(m[0]), text)
 
 

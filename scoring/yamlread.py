@@ -1,4 +1,4 @@
-"""How YAML becomes typed fields: the reading rules of contract section 1.2, over libyaml's parser.
+"""How YAML becomes typed fields, over libyaml's parser (``docs/LOG.md``, "How YAML scalars are read").
 
 The reference decodes YAML into typed fields with yaml.v3. That is not what a YAML loader for Python does: the *field*
 decides how a scalar reads (``date: 2026-04-18`` is text, ``first_commit: yes`` is true, ``retries: 1.5`` is 1), and

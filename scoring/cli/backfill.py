@@ -19,7 +19,7 @@ from scoring.errors import DaScoreError, SettingsError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.settings import resolve_settings
-from scoring.policies import policy_of
+from scoring.evidence.rules import rules_of
 
 
 @click.command(epilog="Example:  da-score backfill ~/src --dry-run")
@@ -115,7 +115,7 @@ def _job(log: FoundLog, options: dict[str, Any]) -> LogJob:
     """
     settings = settings_of(log, options)
     rubric = find_rubric(settings.rubric)
-    for text in without_effect(settings, policy_of(rubric)):
+    for text in without_effect(settings, rules_of(rubric)):
         warn(f"{log.iter_log_dir}: {text}")
     named = settings.transcript_dirs
     return LogJob(log.iter_log_dir, settings.repo_dir, named, rubric, settings.transcripts, settings.trunk)

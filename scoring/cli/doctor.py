@@ -23,7 +23,7 @@ def command(options: dict[str, Any], list_files: bool) -> None:
     from rubric import RubricError, default_rubric, find_rubric
     from scoring.cli.doctor_text import doctor_payload, doctor_text
     from scoring.cli.reading import sources
-    from scoring.policies import policy_of
+    from scoring.evidence.rules import rules_of
     from scoring.views.doctor.examination import examine
     from scoring.views.doctor.findings import Finding, findings
 
@@ -40,7 +40,7 @@ def command(options: dict[str, Any], list_files: bool) -> None:
     def note(text: str) -> None:
         broken.append(Finding("settings", "note", text, "leave the setting out, or score under rubric 2.3.0"))
 
-    found = examine(settings.iter_log_dir, sources(settings, policy_of(rubric), warn=note), rubric)
+    found = examine(settings.iter_log_dir, sources(settings, rules_of(rubric), warn=note), rubric)
     advice_on = [*broken, *findings(found)]
     if settings.json:
         write_json(doctor_payload(found, advice_on))

@@ -22,14 +22,13 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
 
     from scoring.cli.views import log_view
     from scoring.log.load import no_such_entry
-    from scoring.log.places import entry_places
+    from scoring.log.load import entry_places
     from scoring.views.explain import explain
-    from scoring.views.sources import Surroundings
 
     view = replace(log_view(settings, recompute), only=iteration)
     log_dir = view.iter_log_dir
     for one in view.examine():
-        explanation = explain(one, Surroundings(log_dir, view.repo_dir, entry_places(log_dir, iteration)))
+        explanation = explain(one, entry_places(log_dir, iteration))
         if settings.json:
             write_json(explanation.as_dict())
         else:

@@ -25,13 +25,13 @@ def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
     from rubric import released_rubric
     from scoring.cli.reading import sources
     from scoring.jobs.init import RUBRIC, settings_text, write_settings
-    from scoring.policies import policy_of
+    from scoring.evidence.rules import rules_of
     from scoring.views.doctor.examination import examine
 
     settings = _settings(options)
     rubric = released_rubric(RUBRIC)
     under = replace(settings, rubric=RUBRIC)
-    seen = examine(settings.iter_log_dir, sources(under, policy_of(rubric)), rubric)
+    seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
     if seen.repository.trunk_problem:
         raise SettingsError(seen.repository.trunk_problem)
     text = settings_text(seen, under)

@@ -3,7 +3,7 @@
 import click
 
 from rubric import evidence_of
-from scoring.assemble import build_signal_sets
+from scoring.parity import build_signal_sets
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.cli.reading import options

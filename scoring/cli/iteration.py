@@ -10,10 +10,10 @@ from scoring.cli.completion import complete_iterations
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.deliberations import deliberation_file
-from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outcomes
+from scoring.evidence.hooks import HookOutcome, hook_facts
 from scoring.log.settings import resolve_settings
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
-from scoring.signals.values import HOOK_OUTCOMES, Deliberation
+from scoring.signals.values import Deliberation
 
 
 @click.command(epilog="Example:  da-score iteration 42 --recompute")
@@ -38,20 +38,20 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     if recompute:
         from rubric import find_rubric
         from scoring.cli.reading import options as evidence_options
-        from scoring.jobs.loss import loss_on_disk, loss_warning
-        from scoring.policies import policy_of
+        from scoring.evidence.rules import rules_of
         from scoring.score import examine_iteration
-        from scoring.sidecars.origins import write_score
+        from scoring.sidecars.loss import loss_on_disk, loss_warning
+        from scoring.sidecars.provenance import write_score
 
         rubric = find_rubric(settings.rubric)
-        how = evidence_options(settings, policy_of(rubric))
+        how = evidence_options(settings, rules_of(rubric))
         scored_now = examine_iteration(
             log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, observe=True, **how
         )
         score = scored_now.persisted
-        if lost := loss_on_disk(log_dir, score, scored_now.origin):
+        if lost := loss_on_disk(log_dir, score, scored_now.facts, scored_now.provenance):
             warn(loss_warning(iteration, lost))
-        write_score(log_dir, score, scored_now.origin)
+        write_score(log_dir, score, scored_now.provenance)
     deliberation = scored_now.signals.deliberation if scored_now else deliberation_of(log_dir, iteration)
     if settings.json:
         from scoring.cli.payloads import score_payload, scored_now_payload
@@ -73,22 +73,22 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     """Return the hook records behind a score whose hook signal is present."""
     from scoring.cli.tables import sorted_hooks
 
-    if not any(row.signal == HOOK_OUTCOMES and row.present for row in score.breakdown):
+    if not any(row.signal == "hook_outcomes" and row.present for row in score.breakdown):
         return []
-    try:
-        return sorted_hooks(scored_hook_outcomes(log_dir, score.iteration) or [])
-    except HookFileError as e:
-        warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {e}")
-        return []
+    found = hook_facts(log_dir, score.iteration)
+    if found.failed:
+        warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {found.problem}")
+    return sorted_hooks(found.records or ())
 
 
 def deliberation_of(log_dir: Path, iteration: int) -> Deliberation | None:
     """Return what the meter says of an iteration's DR transcript; None when there is none."""
     if deliberation_file(log_dir, iteration) is None:  # most logs have none, and load no signal to show a sidecar
         return None
-    from scoring.signals.diminishing_returns import observe
+    from scoring.evidence.deliberations import deliberation_facts
+    from scoring.signals.diminishing_returns import deliberation_shown
 
-    return observe(log_dir, iteration)
+    return deliberation_shown(deliberation_facts(log_dir, iteration), iteration)
 
 
 def _warn_of_another_rubric(score: PersistedScore, wanted: str) -> None:

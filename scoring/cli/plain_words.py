@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
 from scoring.views.explain import ExplainedSignal, Explanation
-from scoring.views.sources import window_text
+from scoring.signals.windows import window_text
 
 _LONGEST_NAME = 200
 
@@ -29,8 +29,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield f"The evidence gives {now} today; 'da-score iteration {score.iteration} --recompute' takes that over."
     if explanation.entry:
         yield f"Entry: {explanation.entry}"
-    if one.window:
-        yield f"Time: {window_text(one.window)}"
+    if one.facts.window:
+        yield f"Time: {window_text(one.facts.window)}"
     voted = [s for s in explanation.signals if s.present]
     if voted:
         yield ""

@@ -1,4 +1,4 @@
-"""How commands read evidence: by which rules, where from, and what is said of settings that those rules do not know."""
+"""How commands read evidence: under which rules, where from, and the warnings for settings that those rules ignore."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rubric import Rubric, evidence_of
 from scoring.cli.output import warn
-from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.errors import Warn, silent
+from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
 from scoring.log.settings import Settings, resolve_settings
-from scoring.policies import POLICIES
-from scoring.policies.door import EvidencePolicy
-from scoring.policies.sources import Options, Sources
 
 if TYPE_CHECKING:
     from scoring.log.find import FoundLog
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 def sources(
     settings: Settings,
-    policy: EvidencePolicy | None = None,
+    rules: EvidenceRules | None = None,
     hinted: Sequence[Path] = (),
     warn: Warn = warn,
 ) -> Sources:
@@ -26,15 +24,15 @@ def sources(
 
     Args:
         settings: what was set.
-        policy: the rules; by default those of the rubric of the settings, which is not loaded for that.
+        rules: the evidence rules; by default those of the rubric of the settings, which is not loaded for that.
         hinted: folders of transcripts that a harness named.
-        warn: takes warnings, also of settings that have no effect under the policy.
+        warn: takes warnings, also of settings that have no effect under these rules.
 
     Raises:
         RubricError: the rubric that the settings name cannot be used.
     """
-    policy = policy or POLICIES[evidence_of(settings.rubric)]
-    return Sources.under(policy, settings.repo_dir, settings.transcript_dirs, options(settings, policy, warn), hinted)
+    rules = rules or RULES[evidence_of(settings.rubric)]
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options(settings, rules, warn), hinted)
 
 
 def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
@@ -42,20 +40,20 @@ def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, 
 
     A setting that only some of them know has an effect, so nothing is said of it.
     """
-    rules = dict.fromkeys(rubric.evidence for rubric in rubrics)
-    silently: Warn = warn if len(rules) == 1 else silent
+    names = dict.fromkeys(rubric.evidence for rubric in rubrics)
+    silently: Warn = warn if len(names) == 1 else silent
     found = {}
-    for name in rules:
-        how = options(settings, POLICIES[name], silently)
+    for name in names:
+        how = options(settings, RULES[name], silently)
         how["warn"] = warn
-        found[name] = Sources.under(POLICIES[name], settings.repo_dir, settings.transcript_dirs, how)
+        found[name] = Sources.under(RULES[name], settings.repo_dir, settings.transcript_dirs, how)
     return found
 
 
-def options(settings: Settings, policy: EvidencePolicy | None = None, warn: Warn = warn) -> Options:
+def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
     """Return the same as the options of a library function; raises as :func:`sources`."""
-    policy = policy or POLICIES[evidence_of(settings.rubric)]
-    for text in without_effect(settings, policy):
+    rules = rules or RULES[evidence_of(settings.rubric)]
+    for text in without_effect(settings, rules):
         warn(text)
     found: Options = {"warn": warn, "cache_dir": cache_dir(settings), "processes": settings.processes}
     found["trunk"] = settings.trunk
@@ -64,9 +62,9 @@ def options(settings: Settings, policy: EvidencePolicy | None = None, warn: Warn
     return found
 
 
-def without_effect(settings: Settings, policy: EvidencePolicy) -> list[str]:
-    """Return a warning for every setting that the rules of a policy do not know."""
-    if policy.looks_around:
+def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
+    """Return a warning for every setting that some evidence rules do not know."""
+    if rules.discovers_transcripts:
         return []
     where = f"rubric {settings.rubric} has the evidence rules of the reference"
     texts = []

@@ -25,14 +25,9 @@ def command(settings: Settings, no_write: bool) -> None:
         from rubric import find_rubric
         from scoring.score import score_log_with, write_scored_log
 
-        scored = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
+        (scored,) = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
     written = None
     if not no_write and scored.iterations:
-        from scoring.jobs.loss import loss_on_disk, loss_warning
-
-        for scored_now in scored.iterations:
-            if lost := loss_on_disk(log_dir, scored_now.persisted, scored_now.origin):
-                warn(loss_warning(scored_now.record.iteration, lost))
         iterations, sessions = write_scored_log(log_dir, scored, warn)
         written = len(iterations), len(sessions)
     if settings.json:

@@ -8,7 +8,7 @@ from scoring.cli.output import write_json
 from scoring.cli.payloads import signals_payload
 from scoring.cli.reading import options
 from scoring.log.settings import Settings
-from scoring.policies import policy_of
+from scoring.evidence.rules import rules_of
 from scoring.score import score_log
 
 
@@ -17,7 +17,7 @@ from scoring.score import score_log
 def command(settings: Settings) -> None:
     """Print every iteration's signals as JSON, with integrity, the objective checks and any DR transcript."""
     rubric = find_rubric(settings.rubric)
-    how = options(settings, policy_of(rubric))
+    how = options(settings, rules_of(rubric))
     log_dir, transcripts = settings.iter_log_dir, settings.transcript_dirs
     scored = score_log(log_dir, settings.repo_dir, *transcripts, rubric=rubric, observe=True, **how)
     write_json([signals_payload(iteration) for iteration in scored.iterations])

@@ -74,9 +74,9 @@ def _warned(error: DaScoreError, said: str) -> str:
 def _show(found: list[Any], settings: Settings, writes: bool) -> None:
     for seen in found:
         if writes and seen.score is not None:
-            from scoring.sidecars.origins import write_score
+            from scoring.sidecars.provenance import write_score
 
-            write_score(settings.iter_log_dir, seen.score, seen.origin)
+            write_score(settings.iter_log_dir, seen.score, seen.provenance)
         if settings.json:
             import json
 

@@ -1,17 +1,19 @@
-"""The door to verification artifacts: small YAML files in the repository that a record names by path.
+"""Verification artifacts: small YAML files in the repository that a record names by path, and what they say.
 
 Every path comes from a log and is not trusted: it must be relative and stay inside the repository, also through
-symlinks. An artifact that is missing, unreadable or malformed is as if it had not been named (contract section 2.3).
+symlinks. An artifact that is missing, unreadable or malformed is as if it had not been named.
 """
 
 import os
 import posixpath
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from scoring.errors import InputError
+from scoring.errors import InputError, Warn
 from scoring.files import read_file
+from scoring.log.model import IterationRecord
+from scoring.numbers import wrap64
 from scoring.text import trim
 from scoring.yamlread import Reader, Take, items_of, parse
 
@@ -21,12 +23,41 @@ def artifact_status(repo_root: Path | str, path: str) -> str:
     return str((_read(repo_root, path, {"status": Reader.string}) or {}).get("status", ""))
 
 
-def artifact_corrections(repo_root: Path | str, path: str) -> int:
-    """Return the number of user corrections and in-loop retries in a review's decision artifact, 0 when unusable."""
-    return sum((reported_corrections(repo_root, path) or {}).values())
+class Corrections(NamedTuple):
+    """What an entry and its review artifact say of corrections.
+
+    ``retries`` are those of the implementation and of every verifier, ``corrections`` what the review artifact counts:
+    corrections by the user and retries in the loop; 64-bit integers, below 0 where the log says so. ``reported`` is
+    whether anybody reported any of them.
+    """
+
+    retries: int
+    corrections: int
+    reported: bool
 
 
-def reported_corrections(repo_root: Path | str, path: str) -> dict[str, int] | None:
+def reference_corrections(record: IterationRecord, repo_root: Path | str, warn: Warn) -> Corrections:  # noqa: ARG001
+    """Count what is there, as the reference does: an entry that reports nothing reports that there was nothing."""
+    retries = wrap64(record.impl.retries + sum(v.retries for v in record.verifiers))
+    counts = _counts(repo_root, record.review.decision_artifact) or {}
+    return Corrections(retries, sum(counts.values()), True)
+
+
+def reported_corrections(record: IterationRecord, repo_root: Path | str, warn: Warn) -> Corrections:
+    """Count what is reported; a count below 0 is read as 0, with a warning."""
+    found = _counts(repo_root, record.review.decision_artifact)
+    counts = {"retries": record.impl.retries}
+    counts |= {f"retries of verifier {n}": v.retries for n, v in enumerate(record.verifiers, 1)}
+    counts |= found or {}
+    for name, count in counts.items():
+        if count < 0:
+            warn(f"iteration {record.iteration}: {name} is {count}; a count below 0 is read as 0")
+    corrections = sum(max(count, 0) for count in (found or {}).values())
+    retries = sum(max(count, 0) for count in counts.values()) - corrections
+    return Corrections(wrap64(retries), wrap64(corrections), record.retries_reported or found is not None)
+
+
+def _counts(repo_root: Path | str, path: str) -> dict[str, int] | None:
     """Return the counts in a review's decision artifact, by the names of their fields; None when it is unusable."""
     fields = {"user_corrections": items_of(Reader.string), "retries_in_loop": Reader.integer}
     given = _read(repo_root, path, {"post_invocation": lambda reader, node: reader.struct(node, fields)})

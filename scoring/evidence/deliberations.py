@@ -1,30 +1,52 @@
-"""The door to deliberations: ``iter-N.dr.json``, else ``iter-N.dr.jsonl``, beside the entries (contract section 8)."""
+"""Deliberations: the DR transcript beside an entry, ``iter-N.dr.json``, else ``iter-N.dr.jsonl``, and what it measures.
+
+The meter (:mod:`scoring.meters.dr`) is loaded when there is a DR transcript to read, and not before.
+"""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scoring.errors import TranscriptError
+
 if TYPE_CHECKING:  # a log without a DR transcript does not pay for the meter
-    from scoring.meters.dr.transcript import Transcript
+    from scoring.meters.dr.meter import DRResult
 
 SUFFIXES = (".dr.json", ".dr.jsonl")
 
+CONSECUTIVE_LOW_ROUNDS = 2
+"""The meter's k where it votes, whatever the settings say: a rubric's scores must compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliberationFacts:
+    """A DR transcript and what the meter measured: ``result`` is None where it cannot be read, ``problem`` why."""
+
+    path: Path
+    result: "DRResult | None"
+    problem: str = ""
+
+
+def deliberation_files(log_dir: Path | str, iteration: int) -> list[Path]:
+    """Return where the DR transcript of an iteration may be, the one that counts first."""
+    return [Path(log_dir) / f"iter-{iteration}{suffix}" for suffix in SUFFIXES]
+
 
 def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
-    """Return where the DR transcript of an iteration lies; None when there is none."""
-    for suffix in SUFFIXES:
-        path = Path(log_dir) / f"iter-{iteration}{suffix}"
-        if os.path.exists(path):
-            return path
-    return None
+    """Return where the DR transcript of an iteration is; None when there is none."""
+    return next((path for path in deliberation_files(log_dir, iteration) if os.path.exists(path)), None)
 
 
-def read_deliberation(path: Path) -> "Transcript":
-    """Read a DR transcript.
-
-    Raises:
-        TranscriptError: it is not there any more, cannot be read, or is no transcript.
-    """
+def deliberation_facts(log_dir: Path | str, iteration: int) -> DeliberationFacts | None:
+    """Read and measure an iteration's DR transcript; None when there is none. Never raises."""
+    path = deliberation_file(log_dir, iteration)
+    if path is None:
+        return None
+    from scoring.meters.dr.meter import score_transcript
     from scoring.meters.dr.transcript import read_transcript
 
-    return read_transcript(path)
+    try:
+        return DeliberationFacts(path, score_transcript(read_transcript(path), k=CONSECUTIVE_LOW_ROUNDS))
+    except TranscriptError as e:
+        return DeliberationFacts(path, None, str(e).replace(str(path), path.name))

@@ -1,4 +1,4 @@
-"""The door to hook outcomes: ``iter-N.hook-outcomes.yaml`` beside the entries (contract sections 1.3 and 2.6)."""
+"""Hook outcomes: what the gates of an iteration did, from ``iter-N.hook-outcomes.yaml`` beside the entries."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from scoring.files import read_file
 from scoring.yamlread import Reader, Take, items_of, parse
 
 SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
-"""The intervention classes that count; the others are only observed."""
+"""The intervention classes that are scored; the others are only observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,17 @@ class HookOutcome:
     correlation_id: str = ""
 
 
-class HookFileError(InputError):
-    """A hook file that is there but cannot be used; ``verb`` is what failed: parse or read."""
+@dataclass(frozen=True, slots=True)
+class HookFacts:
+    """The scored records of an iteration in file order, and the file; ``records`` is None when there is no file.
 
-    def __init__(self, verb: str, reason: str) -> None:
-        super().__init__(reason)
-        self.verb = verb
+    Where the file cannot be used, ``failed`` says what failed (``parse`` or ``read``) and ``problem`` why.
+    """
+
+    path: Path
+    records: tuple[HookOutcome, ...] | None
+    failed: str = ""
+    problem: str = ""
 
 
 _FIELDS: dict[str, Take] = dict.fromkeys(HookOutcome.__annotations__, Reader.string)
@@ -39,23 +44,18 @@ _FILE = {"records": items_of(lambda reader, node: HookOutcome(**reader.struct(no
 
 
 def hook_file(log_dir: Path | str, iteration: int) -> Path:
-    """Return where the hook outcomes of an iteration lie."""
+    """Return where the hook outcomes of an iteration are."""
     return Path(log_dir) / f"iter-{iteration}.hook-outcomes.yaml"
 
 
-def scored_hook_outcomes(log_dir: Path | str, iteration: int) -> list[HookOutcome] | None:
-    """Return the records of an iteration whose class counts, in file order; None when there is no file.
-
-    Raises:
-        HookFileError: the file cannot be read or parsed.
-    """
+def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
+    """Read the records of an iteration whose class is scored. Never raises."""
+    path = hook_file(log_dir, iteration)
     try:
-        node = parse(read_file(hook_file(log_dir, iteration)))
+        node = parse(read_file(path))
         records = [] if node is None else Reader().struct(node, _FILE).get("records", [])
     except FileNotFoundError:
-        return None
-    except YamlError as e:
-        raise HookFileError("parse", str(e)) from e
+        return HookFacts(path, None)
     except InputError as e:
-        raise HookFileError("read", str(e)) from e
-    return [record for record in records if record.intervention_class in SCORED_CLASSES]
+        return HookFacts(path, None, "parse" if isinstance(e, YamlError) else "read", str(e))
+    return HookFacts(path, tuple(record for record in records if record.intervention_class in SCORED_CLASSES))

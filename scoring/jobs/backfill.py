@@ -1,7 +1,7 @@
 """Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk.
 
 Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
-whatever happens next (contract section 5, backfill).
+whatever happens next (``docs/COMMANDS.md``, "backfill").
 """
 
 import datetime
@@ -13,29 +13,33 @@ from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
-from scoring.assemble import Evidence, assembled
-from scoring.errors import DaScoreError, InputError, NotFoundError
+from scoring.errors import DaScoreError, InputError
+from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import read_file, remove_stale
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
-from scoring.jobs.loss import lost_evidence
-from scoring.jobs.reasons import general
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.origin import Origin, changed_between
-from scoring.policies import policy_of
-from scoring.policies.sources import Sources
+from scoring.score import has_session_file
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.origins import read_origin, write_origin, write_score
+from scoring.sidecars.loss import lost_evidence
+from scoring.sidecars.provenance import (
+    Provenance,
+    changed_between,
+    provenance_of,
+    read_provenance,
+    write_provenance,
+    write_score,
+)
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
-    is_plain_session_id,
     iteration_score_path,
-    read_iteration_score,
+    parse_iteration_score,
     write_session_score,
 )
-from scoring.signals.diminishing_returns import use_under
+from scoring.signals.table import optional_signals, signal_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,74 +131,75 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
 
 
 def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport) -> None:
-    log = job.iter_log_dir
-    sources = Sources.of(
-        policy_of(plan.rubric),
-        job.repo_dir,
-        job.transcript_dirs,
-        transcripts=job.transcripts,
-        trunk=job.trunk,
-        warn=report.warnings.append,
-        cache_dir=plan.cache_dir,
-        processes=plan.processes,
-        keep=not plan.dry_run,
-    )
+    log, rubric = job.iter_log_dir, plan.rubric
+    options: Options = {
+        "warn": report.warnings.append,
+        "cache_dir": plan.cache_dir,
+        "processes": plan.processes,
+        "keep": not plan.dry_run,
+        "trunk": job.trunk,
+    }
+    if job.transcripts is not None:
+        options["transcripts"] = "none" if job.transcripts == "none" else "auto"
+    sources = Sources.under(rules_of(rubric), job.repo_dir, job.transcript_dirs, options)
+    wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
-        records = load_iteration_log(log, sources.policy.true_flags)
+        records = load_iteration_log(log, sources.rules.true_flags)
         if not records:
             return
-        evidence = Evidence(records, sources, scan)
-        meter = use_under(plan.rubric)
-        inputs = [inputs_of(record, evidence, log, meter) for record in records]
-        sets = assembled(records, log, evidence, meter)
+        evidence = Evidence(records, log, sources, scan, deliberations=bool(wanted))
+        inputs = [inputs_of(record, evidence, log, wanted) for record in records]
+        found = [evidence.of(record) for record in records]
     if not plan.dry_run:
         evidence.git.keep()
         remove_stale(log)
     standing: dict[int, PersistedScore] = {}
-    for record, signals, fed in zip(records, sets, inputs, strict=True):
-        new = build_persisted_score(plan.rubric.score(signals), record)
+    for facts, given in zip(found, inputs, strict=True):
+        n, signals = facts.record.iteration, signal_set(facts, wanted)
+        new = build_persisted_score(rubric.score(signals), facts.record)
         data = emit(new.as_dict())
-        found = fingerprint(fed, record, evidence, evidence.git_signals(record), data)
-        now = evidence.origin(record)
-        was = read_origin(log, record.iteration) if now else None
-        old, old_data = _on_disk(log, record.iteration)
-        reason = _reason(record, plan, evidence, found, store.get(record.iteration), old, old_data, data, report)
-        reason = _with_origins(reason, was, now)
-        if reason and old and not plan.allow_evidence_loss and (lost := lost_evidence(old, new, was, now)):
-            report.kept[record.iteration] = lost
-            reason = None
+        now = fingerprint(given, facts, data)
+        provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
+        was = read_provenance(log, n) if provenance else None
+        old, old_data = _on_disk(log, n)
+        reason = _reason(facts, plan, now, store.get(n), old, old_data, data, report)
+        reason = _with_provenance(reason, was, provenance)
+        if reason and old and not plan.allow_evidence_loss:
+            if lost := lost_evidence(old, new, facts, was, provenance):
+                report.kept[n] = lost
+                reason = None
         if reason:
-            report.scored[record.iteration] = reason
+            report.scored[n] = reason
             if not plan.dry_run:
-                write_score(log, new, now)
-                store.put(record.iteration, found)
+                write_score(log, new, provenance)
+                store.put(n, now)
         elif old_data == data and not plan.dry_run:
-            store.put(record.iteration, found)
-            if now and was is None:
-                write_origin(log, now, new.rubric_version)
-        stands = new if reason else old
-        if stands is not None:
-            standing[record.iteration] = stands
-            report.absent.update((row.signal, general(row.detail)) for row in stands.breakdown if not row.present)
+            store.put(n, now)
+            if provenance and was is None:
+                write_provenance(log, provenance, new.rubric_version)
+        if stands := new if reason else old:
+            standing[n] = stands
+            for row in stands.breakdown:
+                if not row.present:
+                    report.absent[row.signal, signals.value(row.signal).reason or row.detail] += 1
     if not plan.dry_run:
-        _write_sessions(log, plan.rubric, records, standing, report)
+        _write_sessions(log, rubric, records, standing, report)
 
 
-_UNKNOWN = "result differs, and what it came from was not kept"
+_UNKNOWN = "result differs, and what it was computed from was not kept"
 
 
-def _with_origins(reason: str | None, was: Origin | None, now: Origin | None) -> str | None:
-    """Say what changed, where only the evidence that was kept beside the sidecar can tell."""
+def _with_provenance(reason: str | None, was: Provenance | None, now: Provenance | None) -> str | None:
+    """Say what changed, where only the provenance that was kept beside the sidecar can tell."""
     if reason != _UNKNOWN or was is None or now is None:
         return reason
-    told = changed_between(was, now)
-    return f"evidence changed ({'; '.join(told)})" if told else "inputs changed"
+    changed = changed_between(was, now)
+    return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
 
 
 def _reason(
-    record: IterationRecord,
+    facts: IterationFacts,
     plan: BackfillPlan,
-    evidence: Evidence,
     now: Fingerprint,
     then: Fingerprint | None,
     old: PersistedScore | None,
@@ -203,7 +208,7 @@ def _reason(
     report: LogReport,
 ) -> str | None:
     """Return why an iteration must be scored, or None; what stands is counted in the report."""
-    if plan.since and not _is_since(record, evidence, plan.since):
+    if plan.since and not _is_since(facts, plan.since):
         report.passed_over += 1
         return None
     if plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown):
@@ -227,35 +232,33 @@ def _reason(
         if plan.refresh_git and old_data != data:
             return "git answers differently"
         if old_data != data:
-            report.git_changed.append(record.iteration)
+            report.git_changed.append(facts.record.iteration)
     report.up_to_date += 1
     return None
 
 
 def _on_disk(log: Path, iteration: int) -> tuple[PersistedScore | None, bytes | None]:
     """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there."""
+    path = iteration_score_path(log, iteration)
     try:
-        data = read_file(iteration_score_path(log, iteration))
+        data = read_file(path)
     except FileNotFoundError:
         return None, None
     except InputError:
         return None, b""
     try:
-        return read_iteration_score(log, iteration), data
-    except (NotFoundError, InputError):
+        return parse_iteration_score(data, str(path)), data
+    except InputError:
         return None, data
 
 
-def _is_since(record: IterationRecord, evidence: Evidence, since: datetime.date) -> bool:
+def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
     """Tell whether an iteration is of a day or later: by its date, or else by its commit's, or else it is taken."""
     try:
-        return datetime.date.fromisoformat(record.date[:10]) >= since
+        return datetime.date.fromisoformat(facts.record.date[:10]) >= since
     except ValueError:
-        window = evidence.window(record.iteration)
-    if window is None:
-        return True
-    start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
-    return window.end >= start_of_day.timestamp() * 1e9
+        start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
+        return facts.window is None or facts.window.end >= start_of_day.timestamp() * 1e9
 
 
 def _write_sessions(
@@ -272,8 +275,8 @@ def _write_sessions(
             members.setdefault(record.agent.session_id, []).append(standing.get(record.iteration))
     for session_id, standings in members.items():
         scores = [score for score in standings if score is not None]
-        if not is_plain_session_id(session_id):
-            report.warnings.append(f"session id {session_id!r} is no plain file name; it gets no score file")
-        elif len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
+        if not has_session_file(session_id, report.warnings.append):
+            continue
+        if len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
             refs = [SessionIterRef(s.iteration, s.scored, s.value, s.band) for s in scores]
             write_session_score(log, session_score(rubric, session_id, refs))

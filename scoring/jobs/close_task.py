@@ -1,4 +1,4 @@
-"""Scoring what was just finished: the iteration that closed, and its session (contract section 5, close-task)."""
+"""Scoring what was just finished: the iteration that closed, and its session."""
 
 import re
 from collections.abc import Sequence
@@ -7,26 +7,22 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rubric import Rubric
-from scoring.assemble import gathered
-from scoring.errors import DaScoreError, NotFoundError, SettingsError
-from scoring.evidence.transcripts.reader import Warn
+from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
+from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
-from scoring.jobs.loss import loss_on_disk, loss_warning
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.policies import policy_of
-from scoring.policies.sources import Options, Sources
+from scoring.score import gather, has_session_file
 from scoring.sessions import SessionIterRef, session_score
-from scoring.sidecars.origins import write_score
+from scoring.sidecars.loss import loss_on_disk, loss_warning
+from scoring.sidecars.provenance import provenance_of, write_score
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
-    is_plain_session_id,
     iteration_score_path,
     read_iteration_score,
     write_session_score,
 )
-from scoring.signals.diminishing_returns import use_under
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
 
@@ -85,16 +81,15 @@ def close_task(
         LogError, NotARepositoryError, WriteError: as for a whole run.
     """
     warnings: list[str] = []
-    tell = options.get("warn")
+    also = options.get("warn", silent)
 
     def warn(text: str) -> None:
         warnings.append(text)
-        if tell:
-            tell(text)
+        also(text)
 
     options["warn"] = warn
-    sources = Sources.under(policy_of(rubric), repo_dir, transcript_dirs, options, hinted)
-    records = load_iteration_log(iter_log_dir, sources.policy.true_flags)
+    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options, hinted)
+    records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
     record = _wanted(records, iteration, iter_log_dir)
     chosen = _chosen(records, record.iteration, recompute)
     sessions = {r.agent.session_id for r in records if r.iteration in chosen} - {""}
@@ -103,14 +98,15 @@ def close_task(
     chosen |= {number for number, score in kept.items() if score is None}
 
     with sources.transcripts().start() as scan:
-        found = gathered(records, iter_log_dir, sources, scan, chosen, use_under(rubric))
+        found = list(gather(records, iter_log_dir, sources, scan, [rubric], chosen))
     remove_stale(Path(iter_log_dir))
-    by_number = {r.iteration: r for r in records}
-    scores = {s.iteration: build_persisted_score(rubric.score(s), by_number[s.iteration]) for s in found.sets}
-    for score, origin in zip(scores.values(), found.origins, strict=True):
-        if lost := loss_on_disk(iter_log_dir, score, origin):
+    scores: dict[int, PersistedScore] = {}
+    for facts, signals in found:
+        score = scores[signals.iteration] = build_persisted_score(rubric.score(signals), facts.record)
+        provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
+        if lost := loss_on_disk(iter_log_dir, score, facts, provenance):
             warn(loss_warning(score.iteration, lost))
-        write_score(iter_log_dir, score, origin)
+        write_score(iter_log_dir, score, provenance)
     known = scores | {number: score for number, score in kept.items() if score is not None}
     paths = {
         session_id: _write_session(iter_log_dir, rubric, session_id, members, known, warn)
@@ -170,8 +166,7 @@ def _write_session(
     known: dict[int, PersistedScore],
     warn: Warn,
 ) -> Path | None:
-    if not is_plain_session_id(session_id):
-        warn(f"session id {session_id!r} is no plain file name; this session gets no score file")
+    if not has_session_file(session_id, warn):
         return None
     numbers = [r.iteration for r in members if r.agent.session_id == session_id]
     refs = [SessionIterRef(n, known[n].scored, known[n].value, known[n].band) for n in numbers]

@@ -2,8 +2,8 @@
 
 Kept beside the cache and never in a sidecar, whose bytes are the reference's. Three fingerprints per iteration:
 
-- ``inputs``: the entry, its hook outcomes, its artifacts and its task's declared scope, and its DR transcript under a
-  rubric in which that votes;
+- ``inputs``: the entry, its task's declared scope, and the files that the signals depend on (hook outcomes, artifacts,
+  and the DR transcript under a rubric in which that votes);
 - ``facts``: what the transcripts show in its window, with the window itself;
 - ``git``: what git says of its commit. Git's answers change with every push and age no score by themselves.
 
@@ -14,23 +14,19 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from scoring.assemble import Evidence
 from scoring.errors import InputError, WriteError
-from scoring.evidence.artifacts import artifact_path
-from scoring.evidence.deliberations import deliberation_file
-from scoring.evidence.hooks import hook_file
+from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.files import read_file, remove_stale, write_atomically
 from scoring.log.model import IterationRecord
-from scoring.signals.diminishing_returns import MeterUse
-from scoring.signals.findings import GitSignals
+from scoring.signals.table import evidence_files
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,38 +48,23 @@ class Fingerprint:
         return self.git == other.git and self.window == other.window
 
 
-def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, meter: MeterUse = "unread") -> str:
-    """Return the ``inputs`` of one iteration.
+def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]) -> str:
+    """Return the ``inputs`` of one iteration, with the evidence files of all signals and of ``wanted`` optional ones.
 
     Taken before the files are read for the score: one that changes in between then shows as changed the next time,
-    and not as what the score came from.
+    and not as what the score was computed from.
     """
-    artifacts = [v.result_artifact for v in record.verifiers] + [record.review.decision_artifact]
-    paths = [artifact_path(evidence.repo_dir, artifact) for artifact in artifacts]
-    return _digest(
-        record,
-        _bytes_of(hook_file(log_dir, record.iteration)),
-        [None if path is None else _bytes_of(path) for path in paths],
-        evidence.scopes.get(record.task_id),
-        *([_deliberation(log_dir, record.iteration)] if meter == "votes" else []),
-    )
+    files = evidence_files(record, log_dir, Path(evidence.sources.repo_dir), wanted)
+    return _digest(record, [(path.name, _bytes_of(path)) for path in files], evidence.scopes.get(record.task_id))
 
 
-def _deliberation(log_dir: Path, iteration: int) -> tuple[str, bytes | None] | None:
-    """Return the name and bytes of an iteration's DR transcript."""
-    path = deliberation_file(log_dir, iteration)
-    return None if path is None else (path.name, _bytes_of(path))
-
-
-def fingerprint(
-    inputs: str, record: IterationRecord, evidence: Evidence, git: GitSignals, sidecar: bytes
-) -> Fingerprint:
+def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:
     """Take the fingerprint of one iteration whose ``inputs`` were taken before."""
     return Fingerprint(
         inputs=inputs,
-        window=_digest(evidence.window(record.iteration)),
-        facts=_digest(evidence.facts(record.iteration)),
-        git=_digest(git),
+        window=_digest(facts.window),
+        facts=_digest(facts.transcripts),
+        git=_digest(facts.landing, facts.changed),
         sidecar=digest_of(sidecar),
     )
 

@@ -13,17 +13,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack
 
 from rubric import Rubric
-from scoring.assemble import Evidence, assembled
 from scoring.errors import InputError, LogError
+from scoring.evidence.facts import Evidence
 from scoring.evidence.git.repository import TRUNK, GitRepository
+from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import list_names
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
 from scoring.log.model import IterationRecord
-from scoring.origin import Origin
-from scoring.policies import policy_of
-from scoring.policies.sources import Options, Sources
+from scoring.sidecars.provenance import Provenance, provenance_of
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.diminishing_returns import use_under
+from scoring.signals.table import evidence_files, optional_signals, signal_set
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -42,7 +41,7 @@ class Seen:
     score: PersistedScore | None = None
     before: float | None = None
     reason: str = ""
-    origin: Origin | None = None
+    provenance: Provenance | None = None
     """What the score was computed from, where the rubric's rules keep that."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -83,7 +82,7 @@ class LogWatch:
     ) -> None:
         """Begin to watch; nothing is read yet."""
         self._log = iter_log_dir
-        self._sources = Sources.under(policy_of(rubric), repo_dir, transcript_dirs, options)
+        self._sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
         self._rubric = rubric
         self._files: dict[str, _File] = {}
         self._beside: dict[int, tuple[_Stamp | None, ...]] = {}
@@ -120,7 +119,7 @@ class LogWatch:
         """
         self._untold += self._read_changed()
         records = self._current()
-        beside = {n: self._stamps_beside(n) for n in records}
+        beside = {n: self._stamps_beside(record) for n, record in records.items()}
         for n, record in records.items():
             if n not in self._records:
                 self._due[n] = "new"
@@ -161,7 +160,7 @@ class LogWatch:
                     yield Seen("broken", None, reason=str(e))
 
     def _load(self, name: str) -> list[IterationRecord]:
-        return load_records(self._log / name, self._sources.policy.true_flags)
+        return load_records(self._log / name, self._sources.rules.true_flags)
 
     def _current(self) -> dict[int, IterationRecord]:
         """Return the entries that count, as the log's own rules choose them, in order."""
@@ -172,10 +171,10 @@ class LogWatch:
             records.setdefault(record.iteration, record)
         return {n: records[n] for n in sorted(records)}
 
-    def _stamps_beside(self, n: int) -> tuple[_Stamp | None, ...]:
+    def _stamps_beside(self, record: IterationRecord) -> tuple[_Stamp | None, ...]:
         """Return the state of the files beside an entry that its score depends on."""
-        names = (f"iter-{n}.{ending}" for ending in ("hook-outcomes.yaml", "dr.json", "dr.jsonl"))
-        return tuple(_stamp(self._log / name) if name in self._names else None for name in names)
+        files = evidence_files(record, self._log, Path(self._sources.repo_dir), optional_signals(self._rubric))
+        return tuple(_stamp(path) if path.name in self._names else None for path in files if path.parent == self._log)
 
     def _removed(self, n: int) -> Seen:
         self._due.pop(n, None)
@@ -208,18 +207,18 @@ class LogWatch:
     def _score(self, due: Mapping[int, Change]) -> list[Seen]:
         if not due:
             return []
-        wanted = list(due)
+        wanted = optional_signals(self._rubric)
         with self._sources.transcripts().start() as scan:
-            evidence = Evidence(list(self._records.values()), self._sources, scan, set(wanted))
-            sets = assembled([self._records[n] for n in wanted], self._log, evidence, use_under(self._rubric))
-            origins = [evidence.origin(self._records[n]) for n in wanted]
+            records = list(self._records.values())
+            evidence = Evidence(records, self._log, self._sources, scan, set(due), bool(wanted))
+            gathered = [evidence.of(self._records[n]) for n in due]
             self._trunk_ref = evidence.git.trunk.ref or self._trunk_ref
             evidence.git.keep()
         found: list[Seen] = []
-        for (n, change), signals, origin in zip(due.items(), sets, origins, strict=True):
-            record = self._records[n]
-            score = build_persisted_score(self._rubric.score(signals), record)
-            found.append(Seen(change, n, record.task_id, score, self._values.get(n), origin=origin))
+        for (n, change), facts in zip(due.items(), gathered, strict=True):
+            score = build_persisted_score(self._rubric.score(signal_set(facts, wanted)), facts.record)
+            provenance = provenance_of(facts) if self._sources.rules.keeps_provenance else None
+            found.append(Seen(change, n, facts.record.task_id, score, self._values.get(n), provenance=provenance))
         return found
 
 

@@ -1,7 +1,10 @@
-"""One iteration as the agent reported it, whichever schema the log used (contract section 1.1)."""
+"""One iteration as the agent reported it, whichever schema the log used (``docs/LOG.md``, "One record for both schemas")."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+SCHEMA_FLAT, SCHEMA_NESTED = 1, 2
+"""The schemas of an entry."""
 
 
 @dataclass(frozen=True, slots=True)

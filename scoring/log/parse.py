@@ -1,10 +1,15 @@
-"""From one YAML document to one record: the two schemas, field by field (contract sections 1.1 and 1.2)."""
+"""From one YAML document to one record: the two schemas, field by field.
+
+See ``docs/LOG.md``, "One record for both schemas" and "How YAML scalars are read".
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from scoring.errors import YamlError
 from scoring.log.model import (
+    SCHEMA_FLAT,
+    SCHEMA_NESTED,
     AgentInfo,
     ImplBlock,
     IterationRecord,
@@ -16,8 +21,6 @@ from scoring.log.model import (
     VerifierRecord,
 )
 from scoring.yamlread import TRUE_FLAGS, Node, Reader, Take, items_of, parse
-
-SCHEMA_FLAT, SCHEMA_NESTED = 1, 2
 
 _BUILT_IN: dict[Any, Take] = {
     str: Reader.string,

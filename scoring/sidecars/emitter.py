@@ -1,6 +1,6 @@
 """Writes sidecars in the style of yaml.v3, the YAML library of the reference: the same bytes for the same data.
 
-The style (contract section 4): block collections, four spaces of indentation with lists indented under their key, no
+The style (``docs/SIDECARS.md``, "Scores"): block collections, four spaces of indentation with lists indented under their key, no
 line folding. A string is plain when a reader would take it for that string; otherwise
 
 - text of several lines is a literal block (``|``),

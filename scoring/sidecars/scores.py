@@ -1,4 +1,4 @@
-"""Score sidecars: what is persisted of a score, where, and how it is read back (contract section 4)."""
+"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores")."""
 
 import math
 import re
@@ -105,7 +105,7 @@ def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
 
 
 def is_plain_session_id(session_id: str) -> bool:
-    """Tell whether a session id can be part of a file name (contract section 9)."""
+    """Tell whether a session id can be part of a file name."""
     return (
         session_id not in ("", ".", "..")
         and not any(c in "/\\" or c < " " or "\x7f" <= c <= "\x9f" for c in session_id)

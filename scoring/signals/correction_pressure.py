@@ -1,40 +1,68 @@
-"""correction_pressure: how little the iteration had to be corrected (contract section 2.5)."""
+"""correction_pressure: how little the iteration had to be corrected.
 
-from typing import NamedTuple
+See ``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure".
+"""
 
+from collections.abc import Iterator
+from pathlib import Path
+
+from rubric import SignalID
+from scoring.evidence.artifacts import Corrections, artifact_path
+from scoring.evidence.facts import IterationFacts
 from scoring.log.model import IterationRecord
+from scoring.log.load import EntryPlaces
 from scoring.numbers import wrap64
-from scoring.signals.findings import Findings
+from scoring.signals.signal import Signal, named_fields
 from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.signals.windows import window_source
+
+CORRECTION_PRESSURE = SignalID("correction_pressure")
 
 
-class Corrections(NamedTuple):
-    """What an entry and its review artifact say; see :class:`~scoring.policies.door.Pressure`."""
+class CorrectionPressure(Signal):
+    """Retries, corrections and, when there were tool calls, the share of them that failed."""
 
-    retries: int
-    corrections: int
-    reported: bool
+    id = CORRECTION_PRESSURE
+    better = "fewer retries, fewer corrections by the user, fewer tool calls that fail"
+    supply = "write the number of retries into the entry, 0 included"
+
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Combine retries, corrections and the tool-error rate."""
+        return pressure_value(facts.corrections, error_rate_of(facts))
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+        """Yield the retries in the entry, the review artifact, and the window of the tool calls."""
+        retries = [f"verifiers.{n}.retries" for n in range(len(facts.record.verifiers))]
+        yield from named_fields(entry, "retries", "impl.retries", *retries)
+        if facts.record.review.decision_artifact:
+            yield f"artifact {facts.record.review.decision_artifact}"
+        if error_rate_of(facts) is not None:
+            yield from window_source(facts)
+
+    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
+        """Yield the review artifact."""
+        if path := artifact_path(repo_dir, record.review.decision_artifact):
+            yield path
 
 
-def value(findings: Findings) -> SignalValue:
+def error_rate_of(facts: IterationFacts) -> float | None:
+    """Return failed tool calls over tool calls, in [0, 1]; None when none were seen."""
+    return None if facts.transcripts is None else facts.transcripts.tool_error_rate
+
+
+def pressure_value(corrections: Corrections, error_rate: float | None) -> SignalValue:
     """Combine retries, user corrections and, when there were tool calls, their error rate.
 
-    Absent when nobody spoke of any of them; the reference's evidence takes silence for none, so there it is always
-    present.
+    Absent when nobody reported any of them. The reference takes silence for none, so under its rules the signal is
+    always present.
     """
-    retries, corrections = findings.iterlog.retries, findings.iterlog.user_corrections
-    error_rate = findings.backfill.tool_error_rate
-    if error_rate is None and not findings.iterlog.corrections_reported:
+    retries, by_user, reported = corrections
+    if error_rate is None and not reported:
         return absent_signal("no retries field, no review artifact and no tool calls")
-    detail = f"{retries} retries, {corrections} user corrections"
-    pressure = float(wrap64(retries + corrections))
+    detail = f"{retries} retries, {by_user} user corrections"
+    pressure = float(wrap64(retries + by_user))
     if error_rate is not None:
         detail += f", {error_rate * 100:.0f}% tool-error rate"
         pressure += 2 * error_rate
     divisor = 1 + pressure
     return present_signal(1 / divisor if divisor else float("inf"), detail)
-
-
-def retries(record: IterationRecord) -> int:
-    """Count the retries of the implementation and of every verifier."""
-    return wrap64(record.impl.retries + sum(v.retries for v in record.verifiers))

@@ -1,77 +1,79 @@
-"""diminishing_returns: had the iteration's deliberation converged, unblocked, when it stopped (contract section 8).
+"""diminishing_returns: had the iteration's deliberation converged, unblocked, when it stopped.
 
-The meter itself is :mod:`scoring.meters.dr`; it is loaded when there is a DR transcript to read, and not before.
+See ``docs/OUTCOME_SCORING_RUBRIC.md``, "diminishing_returns". It is shown wherever there is a DR transcript, and votes
+under a rubric that has it.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from rubric import Rubric
-from scoring.errors import TranscriptError
-from scoring.evidence.deliberations import deliberation_file, read_deliberation
-from scoring.signals.findings import Findings
-from scoring.signals.values import DIMINISHING_RETURNS, Deliberation, SignalValue, absent_signal, present_signal
+from rubric import SignalID
+from scoring.evidence.deliberations import DeliberationFacts, deliberation_files
+from scoring.evidence.facts import IterationFacts
+from scoring.log.model import IterationRecord
+from scoring.log.load import EntryPlaces
+from scoring.signals.signal import Signal
+from scoring.signals.values import Deliberation, SignalValue, absent_signal, present_signal
 from scoring.text import cut, printable
 
 if TYPE_CHECKING:
     from scoring.meters.dr.meter import DRResult
 
-MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
-"""What becomes of DR transcripts: they vote; they are only shown, where there are any; they are left alone."""
-
-CONSECUTIVE_LOW_ROUNDS = 2
-"""The meter's k where it votes, whatever the settings say: a rubric's scores must compare."""
+DIMINISHING_RETURNS = SignalID("diminishing_returns")
 
 LEAST_ROUNDS = 2
 REASON_WIDTH = 200
 
 
-def use_under(*rubrics: Rubric, observe: bool = False) -> MeterUse:
-    """Return what rubrics make of DR transcripts: they vote when one of them has the signal."""
-    if any(rubric.signal(DIMINISHING_RETURNS) for rubric in rubrics):
-        return "votes"
-    return "observed" if observe else "unread"
+class DiminishingReturns(Signal):
+    """What the diminishing-returns meter says of the iteration's deliberation."""
+
+    id = DIMINISHING_RETURNS
+    better = "the deliberation has converged and is not blocked when it stops"
+    supply = "nothing, if no deliberation was held; otherwise keep its rounds in iter-N.dr.json beside the entry"
+    optional = True
+
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Return the meter's score; 0 where it says to escalate."""
+        return deliberation_value(facts.deliberation, facts.record.iteration)
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
+        """Yield the DR transcript."""
+        if facts.deliberation:
+            yield str(facts.deliberation.path)
+
+    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
+        """Yield where the DR transcript may be."""
+        yield from deliberation_files(log_dir, record.iteration)
 
 
-def value(findings: Findings) -> SignalValue | None:
-    """Return what the meter says; None when nobody asked."""
-    return findings.diminishing_returns
-
-
-def vote(iteration: int, deliberation: Deliberation | None) -> SignalValue:
-    """Return the signal of an iteration, from what :func:`observe` found."""
-    return absent_signal(f"no DR transcript for iter-{iteration}") if deliberation is None else deliberation.value
-
-
-def observe(log_dir: Path | str, iteration: int) -> Deliberation | None:
-    """Read and measure an iteration's DR transcript; None when there is none. Never raises."""
-    path = deliberation_file(log_dir, iteration)
-    if path is None:
+def deliberation_shown(found: DeliberationFacts | None, iteration: int) -> Deliberation | None:
+    """Return what is shown of a deliberation beside a score, whether it votes or not; None where there is none."""
+    if found is None:
         return None
-    try:
-        transcript = read_deliberation(path)
-    except TranscriptError as e:
-        return Deliberation(path, absent_signal(f"cannot read DR transcript for iter-{iteration}: {_reason(path, e)}"))
-    from scoring.meters.dr.meter import score_transcript
-
-    result = score_transcript(transcript, k=CONSECUTIVE_LOW_ROUNDS)
-    return Deliberation(path, _value(iteration, result), result.payload())
+    return Deliberation(found.path, deliberation_value(found, iteration), found.result and found.result.payload())
 
 
-def _value(iteration: int, result: "DRResult") -> SignalValue:
-    name = f"DR transcript for iter-{iteration}"
+def deliberation_value(found: DeliberationFacts | None, iteration: int) -> SignalValue:
+    """Judge a deliberation; None where there is no DR transcript."""
+    transcript, general = f"DR transcript for iter-{iteration}", "DR transcript for iter-N"
+    if found is None:
+        return absent_signal(f"no {transcript}", f"no {general}")
+    if found.result is None:
+        problem = cut(printable(" ".join(found.problem.split())), REASON_WIDTH)
+        return absent_signal(f"cannot read {transcript}: {problem}", f"cannot read {general}: …")
+    result = found.result
     if result.round_count < LEAST_ROUNDS:
-        return absent_signal(f"{name} has {result.round_count} round; at least {LEAST_ROUNDS} needed")
+        few = f"has {result.round_count} round; at least {LEAST_ROUNDS} needed"
+        return absent_signal(f"{transcript} {few}", f"{general} {few}")
     if not result.has_claims:
-        return absent_signal(f"{name} has no claims")
-    return present_signal(
-        0.0 if result.signal == "ESCALATE" else result.score,
+        return absent_signal(f"{transcript} has no claims", f"{general} has no claims")
+    return present_signal(0.0 if result.signal == "ESCALATE" else result.score, _detail(result))
+
+
+def _detail(result: "DRResult") -> str:
+    return (
         f"{result.signal}: novelty {result.novelty_rate:.3f} {result.novelty_classification}, "
-        f"readiness {result.action_readiness:.2f} {result.readiness_classification}, {result.round_count} rounds",
+        f"readiness {result.action_readiness:.2f} {result.readiness_classification}, {result.round_count} rounds"
     )
-
-
-def _reason(path: Path, error: TranscriptError) -> str:
-    """Return why a transcript cannot be read, in one short line that does not depend on where the log lies."""
-    text = " ".join(str(error).replace(str(path), path.name).split())
-    return cut(printable(text), REASON_WIDTH)

@@ -1,33 +1,57 @@
-"""hook_outcomes: did the iteration's hook gates allow, advise, or remediate (contract section 2.6)."""
+"""hook_outcomes: did the iteration's hook gates allow, advise, or remediate.
 
-from collections.abc import Iterable
+See ``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes".
+"""
+
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outcomes
-from scoring.signals.findings import Findings
+from rubric import SignalID
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.hooks import HookFacts, HookOutcome, hook_file
+from scoring.log.model import IterationRecord
+from scoring.log.load import EntryPlaces
+from scoring.signals.signal import Signal
 from scoring.signals.values import SignalValue, absent_signal, present_signal
+
+HOOK_OUTCOMES = SignalID("hook_outcomes")
 
 _SEVERITY = {"remediate": 3, "advise": 2, "allow": 1}
 
 
-def value(findings: Findings) -> SignalValue:
-    """Return what the hook gates did."""
-    return findings.hook_outcomes
+class HookOutcomes(Signal):
+    """What the hook gates did: the most severe result decides."""
+
+    id = HOOK_OUTCOMES
+    better = "no hook gate had to advise or remediate"
+    supply = "let the hook gates write iter-N.hook-outcomes.yaml beside the entry"
+
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Return the sub-score of the most severe result."""
+        return hook_value(facts.hooks, facts.record.iteration)
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
+        """Yield the file, where there is one."""
+        if facts.hooks.records is not None or facts.hooks.failed:
+            yield str(facts.hooks.path)
+
+    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
+        """Yield the file."""
+        yield hook_file(log_dir, record.iteration)
 
 
-def observe(log_dir: Path | str, iteration: int) -> SignalValue:
-    """Read an iteration's hook outcomes: the most severe result decides. Never raises."""
-    try:
-        records = scored_hook_outcomes(log_dir, iteration)
-    except HookFileError as e:
-        return absent_signal(f"cannot {e.verb} hook-outcomes sidecar for iter-{iteration}: {e}")
-    if records is None:
-        return absent_signal(f"no hook-outcomes sidecar for iter-{iteration}")
-    if not records:
-        return absent_signal(
-            f"no scored hook-outcome records for iter-{iteration} (continuity_advice/observe_tool_result are deferred)"
-        )
-    results = _collapse(records)
+def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
+    """Return what the gates of an iteration did."""
+    if hooks.failed:
+        what = f"cannot {hooks.failed} hook-outcomes sidecar for iter-"
+        return absent_signal(f"{what}{iteration}: {hooks.problem}", f"{what}N: …")
+    if hooks.records is None:
+        return absent_signal(f"no hook-outcomes sidecar for iter-{iteration}", "no hook-outcomes sidecar for iter-N")
+    if not hooks.records:
+        what = "(continuity_advice/observe_tool_result are deferred)"
+        kept = "no scored hook-outcome records for iter-"
+        return absent_signal(f"{kept}{iteration} {what}", f"{kept}N {what}")
+    results = _collapse(hooks.records)
     for result, sub_score in (("remediate", 0.0), ("advise", 0.6), ("allow", 1.0)):
         rules = [rule for rule, found in results if found == result]
         if rules:

@@ -1,15 +1,18 @@
-"""The objective checks: facts about discipline that are observed and never scored (contract section 2.8)."""
+"""The objective checks: facts about discipline that are observed and never scored.
 
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, WindowFacts
+See ``docs/OUTCOME_SCORING_RUBRIC.md``, "Objective checks".
+"""
+
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, TranscriptFacts
 from scoring.signals.values import IterationObjectives, SignalValue, absent_signal, present_signal
 
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
-def observe(facts: WindowFacts | None) -> IterationObjectives:
+def objective_checks(facts: TranscriptFacts | None) -> IterationObjectives:
     """Check what the transcripts of a window show; ``facts`` is None when the iteration has no window.
 
-    Details name the harnesses where the evidence tells them apart.
+    Details name the harnesses where they are known.
     """
     flags = 0 if facts is None else facts.flags
 
@@ -24,7 +27,7 @@ def observe(facts: WindowFacts | None) -> IterationObjectives:
         by = ", ".join(h.name for h in harnesses if h.flags & bit)
         return present_signal(1, seen + (f" ({by})" if by else ""))
 
-    # Where harnesses are told apart, the tool that runs commands has a name in each.
+    # Where harnesses are known, the tool that runs commands has a name in each.
     tool = ("command tool invoked", "no command run in window") if harnesses else _BASH
     return IterationObjectives(
         ran_cli_command=check(BASH, *tool),

@@ -1,46 +1,73 @@
-"""The signals, one file each, and the one table that lists them.
+"""The one table of signals, and what it makes of the facts of an iteration.
 
-A signal is a function from :class:`~scoring.signals.findings.Findings` to a
-:class:`~scoring.signals.values.SignalValue`, or to None when its evidence was not asked for. To add one, write its file
-and add its line to :data:`SIGNALS`.
+To add a signal, write its file (a subclass of :class:`~scoring.signals.signal.Signal`), add its line here, and give it
+a weight in a rubric. Everything that shows or explains signals goes through this table.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
-from rubric import SignalID
-from scoring.signals import (
-    correction_pressure,
-    diminishing_returns,
-    hook_outcomes,
-    landed,
-    scope,
-    tests,
-    token_efficiency,
-    verifier,
+from rubric import Rubric
+from scoring.evidence.facts import IterationFacts
+from scoring.log.model import IterationRecord
+from scoring.signals.correction_pressure import CorrectionPressure
+from scoring.signals.diminishing_returns import DiminishingReturns, deliberation_shown
+from scoring.signals.hook_outcomes import HookOutcomes
+from scoring.signals.landed import Landed
+from scoring.signals.objectives import objective_checks
+from scoring.signals.scope import Scope
+from scoring.signals.signal import Signal
+from scoring.signals.tests import Tests
+from scoring.signals.token_efficiency import TokenEfficiency
+from scoring.signals.values import IntegrityObservation, SignalSet
+from scoring.signals.verifier import Verifier
+
+SIGNALS: tuple[Signal, ...] = (
+    Landed(),
+    Verifier(),
+    Tests(),
+    CorrectionPressure(),
+    Scope(),
+    HookOutcomes(),
+    TokenEfficiency(),
+    DiminishingReturns(),
 )
-from scoring.signals.findings import Findings
-from scoring.signals.values import (
-    CORRECTION_PRESSURE,
-    DIMINISHING_RETURNS,
-    HOOK_OUTCOMES,
-    LANDED,
-    SCOPE,
-    TESTS,
-    TOKEN_EFFICIENCY,
-    VERIFIER,
-    SignalValue,
-)
 
-Signal: TypeAlias = Callable[[Findings], SignalValue | None]
 
-SIGNALS: dict[SignalID, Signal] = {
-    LANDED: landed.value,
-    VERIFIER: verifier.value,
-    TESTS: tests.value,
-    CORRECTION_PRESSURE: correction_pressure.value,
-    SCOPE: scope.value,
-    HOOK_OUTCOMES: hook_outcomes.value,
-    TOKEN_EFFICIENCY: token_efficiency.value,
-    DIMINISHING_RETURNS: diminishing_returns.value,
-}
+def signal_of(signal_id: str) -> Signal | None:
+    """Return the signal of an id; None when there is none, as for one that only an old sidecar has."""
+    return next((signal for signal in SIGNALS if signal.id == signal_id), None)
+
+
+def signal_set(facts: IterationFacts, wanted: Collection[str] = ()) -> SignalSet:
+    """Judge the facts of one iteration. Pure.
+
+    Args:
+        facts: what evidence says.
+        wanted: the ids of the optional signals to compute.
+    """
+    record = facts.record
+    values = {s.id: s.value(facts) for s in SIGNALS if not s.optional or s.id in wanted}
+    deliberation = deliberation_shown(facts.deliberation, record.iteration)
+    pairs = tuple(comparable(facts))
+    return SignalSet(record.iteration, values, objective_checks(facts.transcripts), pairs, deliberation)
+
+
+def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
+    """Yield the claims with their observations; pairs with neither side are left out."""
+    for signal in SIGNALS:
+        pair = signal.pair(facts)
+        if pair and (pair.claimed.present or pair.observed.present):
+            yield pair
+
+
+def optional_signals(*rubrics: Rubric) -> frozenset[str]:
+    """Return the ids of the optional signals that any of some rubrics has."""
+    return frozenset(s.id for s in SIGNALS if s.optional and any(rubric.signal(s.id) for rubric in rubrics))
+
+
+def evidence_files(record: IterationRecord, log_dir: Path, repo_dir: Path, wanted: Collection[str]) -> Iterator[Path]:
+    """Yield the files, beside the entry, that the values of some signals depend on, whether they are there or not."""
+    for signal in SIGNALS:
+        if not signal.optional or signal.id in wanted:
+            yield from signal.files(record, log_dir, repo_dir)

@@ -1,4 +1,4 @@
-"""A signal's value and the set of them for one iteration (contract section 2)."""
+"""What signals make of facts: a value each, what was claimed beside it, and all of it for one iteration."""
 
 import math
 from collections.abc import Mapping
@@ -7,15 +7,6 @@ from pathlib import Path
 from typing import Any, NewType
 
 from rubric import SignalID
-
-LANDED = SignalID("landed")
-VERIFIER = SignalID("verifier")
-TESTS = SignalID("tests")
-CORRECTION_PRESSURE = SignalID("correction_pressure")
-SCOPE = SignalID("scope")
-HOOK_OUTCOMES = SignalID("hook_outcomes")
-TOKEN_EFFICIENCY = SignalID("token_efficiency")
-DIMINISHING_RETURNS = SignalID("diminishing_returns")
 
 AgentRole = NewType("AgentRole", str)
 """Who made a claim: ``impl``, ``verifier`` or ``review``."""
@@ -29,12 +20,14 @@ ROLE_REVIEW = AgentRole("review")
 class SignalValue:
     """One signal of one iteration: present with a sub-score in [0, 1], or absent. Absent is not zero: it has no vote.
 
-    ``detail`` says in a few words what produced the value or why it is absent; it is persisted.
+    ``detail`` says in a few words what produced the value or why it is absent; it is persisted. ``reason`` says why a
+    value is absent without what is particular to one iteration, so that reasons can be counted.
     """
 
     present: bool
     sub_score: float = 0.0
     detail: str = ""
+    reason: str = field(default="", compare=False)
 
     def as_dict(self) -> dict[str, bool | float | str]:
         """Return plain data."""
@@ -48,14 +41,14 @@ def present_signal(sub_score: float, detail: str) -> SignalValue:
     return SignalValue(True, min(sub_score, 1.0) if sub_score > 0 else 0.0, detail)
 
 
-def absent_signal(detail: str) -> SignalValue:
-    """Build an absent value; ``detail`` says why."""
-    return SignalValue(False, 0.0, detail)
+def absent_signal(detail: str, reason: str = "") -> SignalValue:
+    """Build an absent value: ``detail`` says why, and ``reason`` too, if it differs, without the particulars."""
+    return SignalValue(False, 0.0, detail, reason or detail)
 
 
 @dataclass(frozen=True, slots=True)
 class IterationObjectives:
-    """Facts read off the transcripts that never vote (contract section 2.8): 1 seen, 0 not seen, absent uncovered."""
+    """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them."""
 
     ran_cli_command: SignalValue
     committed_after_tests: SignalValue
@@ -68,7 +61,7 @@ class IterationObjectives:
 
 @dataclass(frozen=True, slots=True)
 class IntegrityObservation:
-    """A claim beside what was seen, for one signal, laid to the role that claimed it (contract section 2.9)."""
+    """A claim beside what was seen, for one signal, with the role that claimed it."""
 
     signal: SignalID
     role: AgentRole
@@ -99,7 +92,7 @@ class IntegrityObservation:
 
 @dataclass(frozen=True, slots=True)
 class Deliberation:
-    """What the diminishing-returns meter says of an iteration that has a DR transcript (contract sections 6 and 8).
+    """What the diminishing-returns meter says of an iteration that has a DR transcript.
 
     ``source`` is the transcript, ``value`` what the signal is where it votes, ``meter`` the meter's whole output as
     plain data, None when the transcript cannot be read.
@@ -144,4 +137,4 @@ class SignalSet:
 
 def deliberation_dict(deliberation: Deliberation | None) -> dict[str, object]:
     """Return the key that a DR transcript adds to an iteration's data; nothing where there is none."""
-    return {} if deliberation is None else {str(DIMINISHING_RETURNS): deliberation.as_dict()}
+    return {} if deliberation is None else {"diminishing_returns": deliberation.as_dict()}

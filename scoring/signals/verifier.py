@@ -1,42 +1,70 @@
-"""verifier: did the iteration's verification gates pass (contract sections 2.3 and 2.9)."""
+"""verifier: did the iteration's verification gates pass (``docs/OUTCOME_SCORING_RUBRIC.md``, "verifier")."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from scoring.evidence.artifacts import artifact_status
-from scoring.log.model import IterationRecord, SelfAssessment, VerifierRecord
-from scoring.signals.findings import Findings
-from scoring.signals.values import SignalValue, absent_signal, present_signal
+from rubric import SignalID
+from scoring.evidence.artifacts import artifact_path
+from scoring.evidence.facts import IterationFacts
+from scoring.log.model import IterationRecord, SelfAssessment
+from scoring.log.load import EntryPlaces
+from scoring.signals.signal import Signal, named_fields, role_of
+from scoring.signals.values import ROLE_VERIFIER, IntegrityObservation, SignalValue, absent_signal, present_signal
 from scoring.text import lower, trim
+
+VERIFIER = SignalID("verifier")
 
 _STATUSES = {"pass": 1.0, "partial": 0.5, "fail": 0.0}
 
 
-def value(findings: Findings) -> SignalValue:
-    """Return what the verifiers and their artifacts say."""
-    return findings.iterlog.verifier
+class Verifier(Signal):
+    """The mean status of the verifiers; without verifiers, the entry's total test flag is taken instead."""
+
+    id = VERIFIER
+    better = "every verifier ends with status pass"
+    supply = "list verifiers with a status in the entry, or set impl.tests_total_pass"
+
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Return the mean status; what an artifact says overrides what the entry says."""
+        return verifier_value(facts.record, facts.statuses)
+
+    def pair(self, facts: IterationFacts) -> IntegrityObservation:
+        """Compare the claim that traces were linked with the status."""
+        role = role_of(facts.record, ROLE_VERIFIER)
+        return IntegrityObservation(self.id, role, verifier_claim(facts.record), self.value(facts))
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+        """Yield the status of each verifier, and its artifact."""
+        for n, verifier in enumerate(facts.record.verifiers):
+            yield from named_fields(entry, f"verifiers.{n}.status")
+            if verifier.result_artifact:
+                yield f"artifact {verifier.result_artifact}"
+        if not facts.record.verifiers:
+            yield from named_fields(entry, "tests_total_pass")
+
+    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
+        """Yield the result artifacts."""
+        for verifier in record.verifiers:
+            if path := artifact_path(repo_dir, verifier.result_artifact):
+                yield path
 
 
-def observe(record: IterationRecord, repo_root: Path | str) -> SignalValue:
-    """Take the mean status of the verifiers; without verifiers, the entry's total test flag stands in."""
+def verifier_value(record: IterationRecord, artifact_statuses: tuple[str, ...]) -> SignalValue:
+    """Take the mean status of the verifiers, or what the total test flag says instead."""
     if not record.verifiers:
         passed = record.impl.tests_total_pass
         if passed is None:
             return absent_signal("no verifier records and no tests_total_pass proxy")
         return present_signal(float(passed), f"no verifiers; tests_total_pass proxy: {'pass' if passed else 'fail'}")
-    votes = [_STATUSES[s] for v in record.verifiers if (s := _status(v, repo_root)) in _STATUSES]
+    pairs = zip(artifact_statuses, record.verifiers, strict=True)
+    statuses = [lower(trim(recorded) or trim(verifier.status)) for recorded, verifier in pairs]
+    votes = [_STATUSES[status] for status in statuses if status in _STATUSES]
     if not votes:
         return absent_signal("verifier records carry no pass/fail/partial status")
-    detail = f"{len(votes)}/{len(record.verifiers)} verifiers scored, mean status"
-    return present_signal(sum(votes) / len(votes), detail)
+    return present_signal(sum(votes) / len(votes), f"{len(votes)}/{len(statuses)} verifiers scored, mean status")
 
 
-def _status(verifier: VerifierRecord, repo_root: Path | str) -> str:
-    """Return a verifier's status; what its artifact says overrides what the entry says."""
-    recorded = trim(artifact_status(repo_root, verifier.result_artifact))
-    return lower(recorded or trim(verifier.status))
-
-
-def claim(record: IterationRecord) -> SignalValue:
+def verifier_claim(record: IterationRecord) -> SignalValue:
     """Read whether the agent says that traces were linked to outcomes."""
     verifiers = record.verifiers
     if (

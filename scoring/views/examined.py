@@ -1,24 +1,22 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
 The score that counts is that of the sidecar, because it may rest on evidence that is gone by now. An iteration that has
-none is scored in memory, and so is every one when asked to. Iterations are yielded as they come, a few hundred held at
-a time, so that a log of any length can be gone through.
+none is scored in memory, and so is every one when asked to. Iterations are yielded as they come, so that a log of any
+length can be gone through.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias, Unpack
 
 from rubric import Rubric, default_rubric
-from scoring.assemble import Evidence, assembled
 from scoring.errors import InputError, NotFoundError
-from scoring.evidence.transcripts.events import IterationWindow
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.policies import policy_of
-from scoring.policies.sources import Options, Sources
+from scoring.score import gather
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -26,14 +24,10 @@ from scoring.sidecars.scores import (
     iteration_score_path,
     read_iteration_score,
 )
-from scoring.signals.diminishing_returns import use_under
 from scoring.signals.values import SignalSet
-from scoring.text import trim
 
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this very pass."""
-
-_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +35,19 @@ class Examined:
     """One iteration as a pass over its log finds it.
 
     ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
-    that was asked for. ``sha`` and ``window`` are the commit that the entry's commit field stands for and the time
-    that belongs to the iteration; None when it stands for none.
+    that was asked for, from ``facts`` and ``signals``.
     """
 
-    record: IterationRecord
+    facts: IterationFacts
     signals: SignalSet
     computed: PersistedScore
     score: PersistedScore
     origin: ScoreOrigin
-    sha: str | None
-    window: IterationWindow | None
+
+    @property
+    def record(self) -> IterationRecord:
+        """The entry."""
+        return self.facts.record
 
     @property
     def differs(self) -> bool:
@@ -88,30 +84,20 @@ class LogView:
             GitError: the trunk that the options name is not there.
         """
         rubric = self.rubric
-        meter = use_under(rubric, observe=self.observe)
-        sources = Sources.under(policy_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
-        records = load_iteration_log(self.iter_log_dir, sources.policy.true_flags)
-        wanted = records[-self.last :] if self.last is not None else records
+        sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
+        records = load_iteration_log(self.iter_log_dir, sources.rules.true_flags)
+        wanted = {record.iteration for record in (records if self.last is None else records[-self.last :])}
         if self.only is not None:
-            wanted = [record for record in wanted if record.iteration == self.only]
+            wanted &= {self.only}
         if not wanted:
             return
         with sources.transcripts().start() as scan:
-            evidence = Evidence(records, sources, scan, {record.iteration for record in wanted})
-            for some in _batches(wanted):
-                for record, signals in zip(some, assembled(some, self.iter_log_dir, evidence, meter), strict=True):
-                    computed = build_persisted_score(rubric.score(signals), record)
-                    on_disk = None if self.recompute else self._sidecar(record.iteration, sources.warn)
-                    yield Examined(
-                        record,
-                        signals,
-                        computed,
-                        on_disk or computed,
-                        "sidecar" if on_disk else "computed",
-                        evidence.git.resolve(trim(record.commit)),
-                        evidence.window(record.iteration),
-                    )
-            evidence.git.keep()
+            found = gather(records, self.iter_log_dir, sources, scan, [rubric], wanted, self.observe)
+            for facts, signals in found:
+                computed = build_persisted_score(rubric.score(signals), facts.record)
+                on_disk = None if self.recompute else self._sidecar(signals.iteration, sources.warn)
+                origin: ScoreOrigin = "sidecar" if on_disk else "computed"
+                yield Examined(facts, signals, computed, on_disk or computed, origin)
 
     def _sidecar(self, iteration: int, warn: Callable[[str], None]) -> PersistedScore | None:
         path = iteration_score_path(self.iter_log_dir, iteration)
@@ -126,9 +112,3 @@ class LogView:
             warn(f"{e}; this iteration is scored anew instead")
             return None
         return score
-
-
-def _batches(records: Sequence[IterationRecord]) -> Iterator[list[IterationRecord]]:
-    rest = iter(records)
-    while some := list(islice(rest, _AT_ONCE)):
-        yield some

@@ -1,50 +1,15 @@
 """Why an iteration scored what it did, and what would have raised it."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rubric import SignalContribution
-from scoring.signals.values import (
-    CORRECTION_PRESSURE,
-    DIMINISHING_RETURNS,
-    HOOK_OUTCOMES,
-    LANDED,
-    SCOPE,
-    TESTS,
-    TOKEN_EFFICIENCY,
-    VERIFIER,
-)
+from scoring.log.load import EntryPlaces
+from scoring.signals.table import signal_of
+from scoring.signals.windows import window_text
 from scoring.views.examined import Examined
-from scoring.views.sources import Surroundings, sources, window_text
 
 _WORTH_SAYING = 0.0005
-
-_BETTER: Mapping[str, str] = {
-    LANDED: "the commit is on the trunk and stays there",
-    VERIFIER: "every verifier ends with status pass",
-    TESTS: "every test flag of the entry is true",
-    CORRECTION_PRESSURE: "fewer retries, fewer corrections by the user, fewer tool calls that fail",
-    SCOPE: "every changed file lies in the task's write_scope",
-    HOOK_OUTCOMES: "no hook gate had to advise or remediate",
-    TOKEN_EFFICIENCY: "more of the prompt is read from the cache",
-    DIMINISHING_RETURNS: "the deliberation has converged and is not blocked when it stops",
-}
-"""How a signal's vote becomes better, in words."""
-
-_PRESENT: Mapping[str, str] = {
-    LANDED: "name the commit in the entry, as one that this repository has",
-    VERIFIER: "record a verifier with its status, or tests_total_pass",
-    TESTS: "set focused_tests_pass or tests_total_pass",
-    SCOPE: "declare the task's write_scope in its TASKS.yaml, or give a scope_note",
-    HOOK_OUTCOMES: "let the hook gates write iter-N.hook-outcomes.yaml beside the entry",
-    TOKEN_EFFICIENCY: "name the transcripts with --transcript-dir, or record session_tokens in the entry",
-    DIMINISHING_RETURNS: "keep the deliberation's rounds in iter-N.dr.json beside the entry",
-}
-"""How a signal gets to vote, in words."""
-_NO_WINDOW = (
-    "name the commit in the entry, as one that this repository has: its time tells which transcripts belong to it"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +61,29 @@ class Explanation:
             "origin": one.origin,
             "differs_from_evidence_now": one.differs,
             "entry": self.entry,
-            "commit": one.sha,
-            "window": window_text(one.window) if one.window else None,
+            "commit": one.facts.landing.sha,
+            "window": window_text(one.facts.window) if one.facts.window else None,
             "signals": [asdict(signal) for signal in self.signals],
             "would_have_raised": [{"signal": s.signal, "by": s.could_add, "advice": s.advice} for s in self.raises],
             "integrity": [observation.as_dict() for observation in one.signals.integrity],
         }
 
 
-def explain(one: Examined, around: Surroundings) -> Explanation:
-    """Explain the score of an iteration that a pass over its log found."""
+def explain(one: Examined, entry: EntryPlaces | None) -> Explanation:
+    """Explain the score of an iteration that a pass over its log found; ``entry`` is where its fields are, if known."""
     votes = sum(row.nominal_weight for row in one.score.breakdown if row.present)
-    signals = tuple(_explained(row, votes, one, around) for row in one.score.breakdown)
-    return Explanation(one, signals, str(around.entry.path) if around.entry else None)
+    signals = tuple(_explained(row, votes, one, entry) for row in one.score.breakdown)
+    return Explanation(one, signals, str(entry.path) if entry else None)
 
 
-def _explained(row: SignalContribution, votes: float, one: Examined, around: Surroundings) -> ExplainedSignal:
+def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
     cost = row.effective_weight - row.contribution if row.present else None
     if cost is not None:
         could_add = cost
     else:
         whole = one.score.value * votes + row.nominal_weight
         could_add = whole / (votes + row.nominal_weight) - one.score.value
-    advice = (_BETTER if row.present else _PRESENT).get(row.signal, "")
-    if row.signal == TOKEN_EFFICIENCY and not row.present and one.window is None:
-        advice = _NO_WINDOW
+    signal = signal_of(row.signal)
     return ExplainedSignal(
         row.signal,
         row.label,
@@ -131,6 +94,6 @@ def _explained(row: SignalContribution, votes: float, one: Examined, around: Sur
         cost,
         could_add,
         row.detail,
-        tuple(sources(row.signal, one, around)),
-        advice,
+        tuple(signal.sources(one.facts, entry)) if signal else (),
+        signal.advice(row.present, one.facts) if signal else "",
     )

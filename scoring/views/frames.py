@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from rubric import Rubric, default_rubric
 from scoring.errors import InputError
-from scoring.policies.sources import Options
+from scoring.evidence.rules import Options
 from scoring.views.columns import TABLES, Row
 from scoring.views.examined import LogView
 from scoring.views.tables import table_rows

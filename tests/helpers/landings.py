@@ -12,7 +12,7 @@ from helpers.repos import Repo
 from scoring.evidence.git.facts import Landing
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
-from scoring.policies import CORRECTED, REFERENCE
+from scoring.evidence.rules import CORRECTED, REFERENCE, EvidenceRules
 
 BASE = {"a.txt": "".join(f"line {n}\n" for n in range(20)), "b.txt": "b\n"}
 

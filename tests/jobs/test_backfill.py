@@ -24,7 +24,6 @@ from scoring.cli import main
 from scoring.demo import build_demo
 from scoring.errors import InputError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
-from scoring.jobs.reasons import general
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 
 CLAUDE = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
@@ -1055,37 +1054,6 @@ class TestText:
             "token_efficiency      1           no transcript covers the iteration window\n"
             "verifier              1           no verifier records and no tests_total_pass proxy\n"
         )
-
-    @pytest.mark.parametrize(
-        ("details", "shown"),
-        [
-            (
-                ["no hook-outcomes sidecar for iter-1", "no hook-outcomes sidecar for iter-22"],
-                "no hook-outcomes sidecar for iter-N",
-            ),
-            (
-                ['no write_scope declared for task "a"', 'no write_scope declared for task "b \\" c"'],
-                'no write_scope declared for task "…"',
-            ),
-            (
-                ["commit SHA 0123456789ab does not resolve", "commit SHA HEAD~1 does not resolve"],
-                "commit SHA … does not resolve",
-            ),
-            (
-                ["cannot read changed files for 0123456789ab", "cannot read changed files for ba9876543210"],
-                "cannot read changed files for …",
-            ),
-            (
-                [
-                    "cannot parse hook-outcomes sidecar for iter-1: a\nb",
-                    "cannot parse hook-outcomes sidecar for iter-2: c",
-                ],
-                "cannot parse hook-outcomes sidecar for iter-N: …",
-            ),
-        ],
-    )
-    def test_joins_reasons_that_differ_in_particulars(self, details: list[str], shown: str) -> None:
-        assert [general(detail) for detail in details] == [shown] * 2
 
     def test_cannot_write_to_a_terminal(self, project: Project, da_score: DaScore, tmp_path: Path) -> None:
         evil = project.root.rename(tmp_path / "src/a\x1b[31m")

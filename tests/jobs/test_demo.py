@@ -9,7 +9,7 @@ import pytest
 
 import scoring.demo
 from rubric import Score, default_rubric
-from scoring.assemble import build_signal_sets
+from scoring.parity import build_signal_sets
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
 from scoring.evidence.git.repository import import_repository

@@ -16,11 +16,10 @@ import pytest
 from helpers.doors import ends, make_fifo
 from helpers.repos import Repo
 
-from scoring.assemble import Evidence
+from scoring.evidence.facts import Evidence
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.log.load import load_iteration_log
-from scoring.policies import REFERENCE
-from scoring.policies.sources import Sources
+from scoring.evidence.rules import REFERENCE, Sources
 
 ONE = Fingerprint("inputs", "window", "facts", "git", "sidecar")
 
@@ -95,12 +94,11 @@ class Project:
 
     def taken(self) -> Fingerprint:
         records = load_iteration_log(self.log)
-        sources = Sources.of(REFERENCE, self.repo.path, [self.transcripts])
+        sources = Sources.under(REFERENCE, self.repo.path, [self.transcripts])
         with sources.transcripts() as scan:
-            evidence = Evidence(records, sources, scan)
-            git = evidence.git_signals(records[0])
-            inputs = inputs_of(records[0], evidence, self.log)
-            return fingerprint(inputs, records[0], evidence, git, b"sidecar")
+            evidence = Evidence(records, self.log, sources, scan)
+            inputs = inputs_of(records[0], evidence, self.log, ())
+            return fingerprint(inputs, evidence.of(records[0]), b"sidecar")
 
     def edit(self, path: Path, old: str, new: str) -> None:
         text = path.read_text()

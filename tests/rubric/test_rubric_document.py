@@ -13,12 +13,11 @@ import pytest
 import yaml
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
-from scoring.assemble import assemble_signal_set, extract_iterlog_signals
+from scoring.parity import GitSignals, assemble_signal_set, extract_iterlog_signals
 from scoring.evidence.transcripts.events import WindowFacts
 from scoring.log.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.log.parse import parse_iteration_record
 from scoring.signals import diminishing_returns, hook_outcomes, landed, objectives, scope, token_efficiency, verifier
-from scoring.signals.findings import GitSignals
 from scoring.signals.values import SignalSet, SignalValue, absent_signal, present_signal
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")

@@ -16,16 +16,17 @@ from helpers.repos import Repo
 
 from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
-from scoring.assemble import Evidence
+from scoring.evidence.facts import Evidence
 from scoring.cli import main
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.jobs.fingerprint import inputs_of
 from scoring.log.load import load_iteration_log
-from scoring.policies import REFERENCE
-from scoring.policies.sources import Sources
-from scoring.signals.diminishing_returns import observe, use_under, vote
-from scoring.signals.values import DIMINISHING_RETURNS, SignalValue, absent_signal, present_signal
+from scoring.evidence.rules import REFERENCE, Sources
+from scoring.evidence.deliberations import deliberation_facts
+from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
+from scoring.signals.table import optional_signals
+from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 NEXT = released_rubric("2.2.0")
 
@@ -83,7 +84,7 @@ class Log:
         return path
 
     def value(self, iteration: int = 1) -> SignalValue:
-        return vote(iteration, observe(self.path, iteration))
+        return deliberation_value(deliberation_facts(self.path, iteration), iteration)
 
     def sidecars(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.path.glob("*.score.yaml")}
@@ -221,7 +222,8 @@ class TestAbsent:
         log.give("{")
         here = log.value()
         monkeypatch.chdir(log.path)
-        assert vote(1, observe(".", 1)) == vote(1, observe(Path(), 1)) == here
+        found = [deliberation_value(deliberation_facts(folder, 1), 1) for folder in (".", Path())]
+        assert found == [here, here]
 
     def test_with_a_directory(self, log: Log) -> None:
         (log.path / "iter-1.dr.json").mkdir()
@@ -242,17 +244,16 @@ class TestAbsent:
 
     def test_with_a_file_that_goes_away_meanwhile(self, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
         path = log.path / "iter-1.dr.json"
-        monkeypatch.setattr("scoring.signals.diminishing_returns.deliberation_file", lambda *_: path)
+        monkeypatch.setattr("scoring.evidence.deliberations.deliberation_file", lambda *_: path)
         assert log.value().detail.startswith("cannot read DR transcript for iter-1: iter-1.dr.json: ")
 
 
 class TestUse:
-    def test_is_to_vote_where_the_rubric_has_the_signal(self) -> None:
-        assert use_under(NEXT) == use_under(default_rubric(), NEXT) == use_under(NEXT, observe=True) == "votes"
+    def test_is_to_vote_where_a_rubric_has_the_signal(self) -> None:
+        assert optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
 
-    def test_is_to_be_shown_where_it_has_not_and_somebody_looks(self) -> None:
-        assert use_under(default_rubric(), observe=True) == "observed"
-        assert use_under(default_rubric()) == use_under() == "unread"
+    def test_is_none_where_no_rubric_has_it(self) -> None:
+        assert optional_signals(default_rubric()) == optional_signals() == frozenset()
 
 
 class TestVotes:
@@ -503,7 +504,7 @@ class TestBackfill:
             pytest.param(lambda _: None, False, id="nothing"),
             pytest.param(lambda log: log.give(document(*OPEN)), True, id="other rounds"),
             pytest.param(lambda log: (log.path / "iter-1.dr.json").unlink(), True, id="none any more"),
-            pytest.param(lambda log: log.give(lines(*OPEN), suffix=".dr.jsonl"), False, id="a second one, not read"),
+            pytest.param(lambda log: log.give(lines(*OPEN), suffix=".dr.jsonl"), True, id="a second one, which could be the next to be read"),
             pytest.param(lambda log: log.give(document(*OPEN), iteration=2), False, id="that of another iteration"),
         ],
     )
@@ -512,18 +513,18 @@ class TestBackfill:
     ) -> None:
         log.give(document(*CONVERGED))
         record = load_iteration_log(log.path)[0]
-        sources = Sources.of(REFERENCE, log.repo.path)
+        sources = Sources.under(REFERENCE, log.repo.path)
         with sources.transcripts() as scan:
-            evidence = Evidence([record], sources, scan)
-            before = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
+            evidence = Evidence([record], log.path, sources, scan)
+            before = [inputs_of(record, evidence, log.path, use) for use in ({DIMINISHING_RETURNS}, ())]
             change(log)
-            after = [inputs_of(record, evidence, log.path, use) for use in ("votes", "unread")]
+            after = [inputs_of(record, evidence, log.path, use) for use in ({DIMINISHING_RETURNS}, ())]
         assert [old != new for old, new in zip(before, after, strict=True)] == [shows, False]
 
     def test_does_not_wait_for_a_fifo(self, log: Log) -> None:
         make_fifo(log.path / "iter-1.dr.json")
         record = load_iteration_log(log.path)[0]
-        sources = Sources.of(REFERENCE, log.repo.path)
+        sources = Sources.under(REFERENCE, log.repo.path)
         with sources.transcripts() as scan:
-            evidence = Evidence([record], sources, scan)
-            assert ends(lambda: inputs_of(record, evidence, log.path, "votes"))
+            evidence = Evidence([record], log.path, sources, scan)
+            assert ends(lambda: inputs_of(record, evidence, log.path, {DIMINISHING_RETURNS}))

@@ -11,19 +11,11 @@ import pytest
 from helpers.repos import START, Repo
 
 from rubric import SignalID
-from scoring.assemble import (
-    assemble_signal_set,
-    backfill_iterations,
-    build_signal_sets,
-    extract_git_signals,
-    extract_hook_outcomes_signal,
-    extract_iteration_objectives,
-    extract_iterlog_signals,
-)
-from scoring.errors import LogError, NotARepositoryError
+from scoring.errors import LogError, NotARepositoryError, silent
+from scoring.evidence.artifacts import Corrections, reference_corrections
 from scoring.evidence.git.reference import GitHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, WindowFacts
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, TranscriptFacts
 from scoring.log.model import (
     ImplBlock,
     IterationRecord,
@@ -35,19 +27,31 @@ from scoring.log.model import (
     VerifierRecord,
 )
 from scoring.numbers import wrap64
-from scoring.signals import (
-    correction_pressure,
-    hook_outcomes,
-    landed,
-    objectives,
-    scope,
-    tests,
-    token_efficiency,
-    verifier,
+from scoring.parity import (
+    BackfillSignals,
+    GitSignals,
+    IterlogSignals,
+    assemble_signal_set,
+    backfill_iterations,
+    build_signal_sets,
+    extract_git_signals,
+    extract_hook_outcomes_signal,
+    extract_iteration_objectives,
+    extract_iterlog_signals,
 )
-from scoring.signals.findings import BackfillSignals, Findings, GitSignals, IterlogSignals
-from scoring.signals.integrity import observations
+from scoring.signals import landed, scope
+from scoring.evidence.git.facts import Changed, Unknown
+from scoring.evidence.hooks import HookFacts
+from scoring.signals.correction_pressure import pressure_value
+from scoring.signals.diminishing_returns import deliberation_value
+from scoring.signals.hook_outcomes import hook_value
+from scoring.signals.scope import scope_claim, scope_value
+from scoring.signals.landed import landed_claim, landed_value
+from scoring.signals.objectives import objective_checks
 from scoring.signals.table import SIGNALS
+from scoring.signals.token_efficiency import efficiency_value
+from scoring.signals.verifier import verifier_claim
+from scoring.signals.tests import tests_claim
 from scoring.signals.values import (
     IntegrityObservation,
     IterationObjectives,
@@ -369,7 +373,7 @@ class TestVerifier:
         ],
     )
     def test_without_verifiers_is_the_proxy(self, proxy: bool | None, expected: SignalValue) -> None:
-        assert verifier.observe(verified(proxy=proxy), "") == expected
+        assert extract_iterlog_signals(verified(proxy=proxy), "").verifier == expected
 
     @pytest.mark.parametrize(
         ("statuses", "expected"),
@@ -393,7 +397,7 @@ class TestVerifier:
         ],
     )
     def test_is_the_mean_status(self, statuses: tuple[str, ...], expected: SignalValue) -> None:
-        assert verifier.observe(verified(*statuses, proxy=False), "") == expected
+        assert extract_iterlog_signals(verified(*statuses, proxy=False), "").verifier == expected
 
     @pytest.mark.parametrize(
         ("artifact", "expected"),
@@ -411,14 +415,14 @@ class TestVerifier:
         if artifact is not None:
             (tmp_path / "a.yaml").write_text(artifact)
         record = IterationRecord(verifiers=(VerifierRecord(status="pass", result_artifact="a.yaml"),))
-        assert verifier.observe(record, tmp_path) == present(expected, "1/1 verifiers scored, mean status")
-        assert verifier.observe(record, "") == present(1, "1/1 verifiers scored, mean status")
+        assert extract_iterlog_signals(record, tmp_path).verifier == present(expected, "1/1 verifiers scored, mean status")
+        assert extract_iterlog_signals(record, "").verifier == present(1, "1/1 verifiers scored, mean status")
 
     def test_takes_an_unknown_status_of_an_artifact_for_what_it_is(self, tmp_path: Path) -> None:
         (tmp_path / "a.yaml").write_text("status: skipped")
         record = IterationRecord(verifiers=(VerifierRecord(status="pass", result_artifact="a.yaml"),))
         expected = absent("verifier records carry no pass/fail/partial status")
-        assert verifier.observe(record, tmp_path) == expected
+        assert extract_iterlog_signals(record, tmp_path).verifier == expected
 
     @pytest.mark.parametrize("path", ["../a.yaml", "/etc/passwd", "\0", "x" * 5_000, "\ud800", "a/" * 3_000])
     def test_raises_for_no_path(self, tmp_path: Path, path: str) -> None:
@@ -432,7 +436,7 @@ class TestVerifier:
 
 class TestVerifierClaim:
     def claim(self, impl: SelfAssessment, *verifiers: VerifierRecord) -> SignalValue:
-        return verifier.claim(IterationRecord(impl=ImplBlock(self_assessment=impl), verifiers=verifiers))
+        return verifier_claim(IterationRecord(impl=ImplBlock(self_assessment=impl), verifiers=verifiers))
 
     @pytest.mark.parametrize(
         ("impl", "verifiers"),
@@ -499,31 +503,20 @@ class TestTests:
             impl=ImplBlock(focused_tests_pass=focused, tests_total_pass=total),
             verifiers=tuple(VerifierRecord(tests_total_pass=flag) for flag in verifiers),
         )
-        assert tests.claim(record) == expected
+        assert tests_claim(record) == expected
 
 
 NOTHING = absent("nothing")
 UNSEEN = IterationObjectives(NOTHING, NOTHING, NOTHING)
 
 
-def findings(
-    retries: int = 0,
-    corrections: int = 0,
-    error_rate: float | None = None,
-    record: IterationRecord | None = None,
-    **log: Any,
-) -> Findings:
-    """Return findings with nothing in them but what is given."""
-    sides = dict.fromkeys(("scope_claimed", "tests_claimed", "verifier", "verifier_claimed", "landed_claimed"), NOTHING)
-    git = GitSignals(log.pop("landed_observed", NOTHING), log.pop("scope_observed", NOTHING))
-    return Findings(
-        record or IterationRecord(2, 1),
-        IterlogSignals(**sides | log, retries=retries, user_corrections=corrections),
-        git,
-        BackfillSignals(1, NOTHING, error_rate),
-        UNSEEN,
-        NOTHING,
-    )
+def assembled(record: IterationRecord | None = None, **sides: SignalValue) -> SignalSet:
+    """Return a signal set with nothing in it but what is given."""
+    git = GitSignals(sides.pop("landed_observed", NOTHING), sides.pop("scope_observed", NOTHING))
+    log = dict.fromkeys(("scope_claimed", "tests_claimed", "verifier", "verifier_claimed", "landed_claimed"), NOTHING)
+    bundle = IterlogSignals(**log | sides, retries=0, user_corrections=0)
+    backfill = BackfillSignals(1, NOTHING, None)
+    return assemble_signal_set(record or IterationRecord(2, 1), bundle, git, backfill, UNSEEN, NOTHING)
 
 
 class TestCorrectionPressure:
@@ -575,7 +568,7 @@ class TestCorrectionPressure:
     def test_falls_with_every_correction(
         self, retries: int, corrections: int, rate: float | None, sub_score: float, detail: str
     ) -> None:
-        assert correction_pressure.value(findings(retries, corrections, rate)) == present(sub_score, detail)
+        assert pressure_value(Corrections(retries, corrections, True), rate) == present(sub_score, detail)
 
     @pytest.mark.parametrize(
         ("own", "verifiers", "total"),
@@ -590,7 +583,7 @@ class TestCorrectionPressure:
         record = IterationRecord(
             impl=ImplBlock(retries=own), verifiers=tuple(VerifierRecord(retries=n) for n in verifiers)
         )
-        assert correction_pressure.retries(record) == total
+        assert reference_corrections(record, "", silent).retries == total
 
     def test_reads_corrections_off_the_review_artifact(self, tmp_path: Path) -> None:
         (tmp_path / "d.yaml").write_text("post_invocation: {user_corrections: [a, b], retries_in_loop: 1}")
@@ -609,7 +602,7 @@ class TestHookOutcomes:
         (directory / "iter-4.hook-outcomes.yaml").write_text(
             json.dumps({"records": records}, ensure_ascii=False), "utf-8"
         )
-        return hook_outcomes.observe(directory, 4)
+        return extract_hook_outcomes_signal(directory, 4)
 
     @pytest.mark.parametrize(
         ("records", "expected"),
@@ -737,44 +730,44 @@ class TestTokenEfficiency:
                 absent("commit time unresolvable; cannot window the transcript"),
                 id="no-window-native-tokens-or-not",
             ),
-            pytest.param(None, WindowFacts(), absent("no transcript covers the iteration window"), id="no-turns"),
+            pytest.param(None, TranscriptFacts(), absent("no transcript covers the iteration window"), id="no-turns"),
             pytest.param(
                 None,
-                WindowFacts(tool_calls=5, flags=COVERED),
+                TranscriptFacts(tool_calls=5, flags=COVERED),
                 absent("no transcript covers the iteration window"),
                 id="lines-but-no-turns",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=0.9),
-                WindowFacts(),
+                TranscriptFacts(),
                 present(0.9, "native session_tokens: cache_hit_rate 0.900"),
                 id="native",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=0.25),
-                WindowFacts(turns=2, cache_reads=1),
+                TranscriptFacts(turns=2, cache_reads=1),
                 present(0.25, "native session_tokens: cache_hit_rate 0.250"),
                 id="native-over-transcripts",
             ),
             pytest.param(
-                TokenUsage(), WindowFacts(), present(0, "native session_tokens: cache_hit_rate 0.000"), id="native-zero"
+                TokenUsage(), TranscriptFacts(), present(0, "native session_tokens: cache_hit_rate 0.000"), id="native-zero"
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=10),
-                WindowFacts(),
+                TranscriptFacts(),
                 present(1, "native session_tokens: cache_hit_rate 10.000"),
                 id="native-above-one-is-clamped",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=-0.5),
-                WindowFacts(),
+                TranscriptFacts(),
                 present(0, "native session_tokens: cache_hit_rate -0.500"),
                 id="native-below-zero-is-clamped",
             ),
             *(
                 pytest.param(
                     TokenUsage(cache_hit_rate=rate),
-                    WindowFacts(turns=2, cache_reads=1),
+                    TranscriptFacts(turns=2, cache_reads=1),
                     absent("native session_tokens: cache_hit_rate is not a number"),
                     id=f"native-{rate}",
                 )
@@ -782,65 +775,63 @@ class TestTokenEfficiency:
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=1, cache_reads=3, cache_creations=1),
+                TranscriptFacts(turns=1, cache_reads=3, cache_creations=1),
                 present(0.75, "backfilled from 1 transcript turn(s): cache_hit_rate 0.750"),
                 id="backfilled",
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=12, cache_reads=2, cache_creations=1),
+                TranscriptFacts(turns=12, cache_reads=2, cache_creations=1),
                 present(2 / 3, "backfilled from 12 transcript turn(s): cache_hit_rate 0.667"),
                 id="rounded-in-words-only",
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=3),
+                TranscriptFacts(turns=3),
                 present(0, "backfilled from 3 transcript turn(s): cache_hit_rate 0.000"),
                 id="turns-without-a-cache",
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=1, cache_reads=-4, cache_creations=1),
+                TranscriptFacts(turns=1, cache_reads=-4, cache_creations=1),
                 present(1, "backfilled from 1 transcript turn(s): cache_hit_rate 1.333"),
                 id="backfilled-above-one-is-clamped",
             ),
         ],
     )
     def test_is_the_cache_hit_rate(
-        self, tokens: TokenUsage | None, facts: WindowFacts | None, expected: SignalValue
+        self, tokens: TokenUsage | None, facts: TranscriptFacts | None, expected: SignalValue
     ) -> None:
-        assert token_efficiency.observe(IterationRecord(session_tokens=tokens), facts).token_efficiency == expected
+        assert efficiency_value(tokens, facts) == expected
 
     @pytest.mark.parametrize(
         ("facts", "rate"),
         [
             pytest.param(None, None, id="no-window"),
-            pytest.param(WindowFacts(turns=5), None, id="no-calls"),
-            pytest.param(WindowFacts(tool_calls=4), 0.0, id="no-errors"),
-            pytest.param(WindowFacts(tool_calls=4, tool_errors=1), 0.25, id="some"),
+            pytest.param(TranscriptFacts(turns=5), None, id="no-calls"),
+            pytest.param(TranscriptFacts(tool_calls=4), 0.0, id="no-errors"),
+            pytest.param(TranscriptFacts(tool_calls=4, tool_errors=1), 0.25, id="some"),
         ],
     )
-    def test_comes_with_the_tool_error_rate(self, facts: WindowFacts | None, rate: float | None) -> None:
-        record = IterationRecord(iteration=9, session_tokens=TokenUsage(cache_hit_rate=0.5))
-        found = token_efficiency.observe(record, facts)
-        assert (found.iteration, found.tool_error_rate) == (9, rate)
+    def test_is_beside_the_tool_error_rate(self, facts: TranscriptFacts | None, rate: float | None) -> None:
+        assert (facts and facts.tool_error_rate) == rate
 
 
 class TestObjectives:
-    @pytest.mark.parametrize("facts", [None, WindowFacts(), WindowFacts(turns=3, tool_calls=2)])
-    def test_without_coverage_are_absent(self, facts: WindowFacts | None) -> None:
+    @pytest.mark.parametrize("facts", [None, TranscriptFacts(), TranscriptFacts(turns=3, tool_calls=2)])
+    def test_without_coverage_are_absent(self, facts: TranscriptFacts | None) -> None:
         unseen = absent("no transcript coverage in window")
-        assert objectives.observe(facts) == IterationObjectives(unseen, unseen, unseen)
+        assert objective_checks(facts) == IterationObjectives(unseen, unseen, unseen)
 
     def test_with_coverage_and_no_match_are_zero(self) -> None:
-        assert objectives.observe(WindowFacts(flags=COVERED)) == IterationObjectives(
+        assert objective_checks(TranscriptFacts(flags=COVERED)) == IterationObjectives(
             ran_cli_command=present(0, "no Bash tool invocation in window"),
             committed_after_tests=present(0, "no test command in window"),
             read_loop_state=present(0, "loop-state.md not read in window"),
         )
 
     def test_with_a_match_are_one(self) -> None:
-        assert objectives.observe(WindowFacts(flags=COVERED | BASH | TESTS | LOOP_STATE)) == IterationObjectives(
+        assert objective_checks(TranscriptFacts(flags=COVERED | BASH | TESTS | LOOP_STATE)) == IterationObjectives(
             ran_cli_command=present(1, "Bash tool invoked"),
             committed_after_tests=present(1, "test command invoked before commit"),
             read_loop_state=present(1, "loop-state.md was read"),
@@ -851,7 +842,7 @@ class TestObjectives:
         [(BASH, "ran_cli_command"), (TESTS, "committed_after_tests"), (LOOP_STATE, "read_loop_state")],
     )
     def test_are_told_apart(self, flag: int, name: str) -> None:
-        found = objectives.observe(WindowFacts(flags=COVERED | flag)).as_dict()
+        found = objective_checks(TranscriptFacts(flags=COVERED | flag)).as_dict()
         assert {check for check, value in found.items() if value["sub_score"] == 1} == {name}
 
 
@@ -869,7 +860,7 @@ class TestIntegrity:
             "scope_claimed": present(0.75, "f"),
             "scope_observed": present(0.25, "g"),
         }
-        found = observations(findings(**sides))
+        found = assembled(**sides).integrity
         assert [(pair.signal, pair.role, pair.claimed.detail, pair.observed.detail, pair.delta) for pair in found] == [
             ("landed", "impl", "a", "b", -1.0),
             ("verifier", "verifier", "c", "d", 1.0),
@@ -878,14 +869,14 @@ class TestIntegrity:
         ]
 
     def test_of_a_flat_entry_is_all_the_implementers(self) -> None:
-        flat = findings(record=IterationRecord(1, 1), verifier_claimed=SAID, landed_claimed=SAID)
-        assert [(pair.signal, pair.role) for pair in observations(flat)] == [("landed", "impl"), ("verifier", "impl")]
+        flat = assembled(record=IterationRecord(1, 1), verifier_claimed=SAID, landed_claimed=SAID)
+        assert [(pair.signal, pair.role) for pair in flat.integrity] == [("landed", "impl"), ("verifier", "impl")]
 
     def test_drops_pairs_with_neither_side(self) -> None:
-        assert observations(findings()) == ()
-        assert [pair.signal for pair in observations(findings(scope_observed=SEEN))] == ["scope"]
-        assert [pair.signal for pair in observations(findings(tests_claimed=SAID))] == ["tests"]
-        assert [pair.signal for pair in observations(findings(verifier=SEEN))] == ["verifier", "tests"]
+        assert assembled().integrity == ()
+        assert [pair.signal for pair in assembled(scope_observed=SEEN).integrity] == ["scope"]
+        assert [pair.signal for pair in assembled(tests_claimed=SAID).integrity] == ["tests"]
+        assert [pair.signal for pair in assembled(verifier=SEEN).integrity] == ["verifier", "tests"]
 
     @pytest.mark.parametrize(
         ("claimed", "observed", "comparable", "delta"),
@@ -900,7 +891,7 @@ class TestIntegrity:
     def test_compares_only_what_is_there(
         self, claimed: SignalValue, observed: SignalValue, comparable: bool, delta: float
     ) -> None:
-        pair = observations(findings(landed_claimed=claimed, landed_observed=observed))[0]
+        pair = assembled(landed_claimed=claimed, landed_observed=observed).integrity[0]
         assert (pair.comparable, pair.delta) == (comparable, delta)
         assert pair.as_dict() == {
             "signal": "landed",
@@ -912,12 +903,58 @@ class TestIntegrity:
         }
 
     def test_cannot_be_compared_from_outside(self) -> None:
-        assert isinstance(observations(findings(landed_claimed=SAID))[0], IntegrityObservation)
+        assert isinstance(assembled(landed_claimed=SAID).integrity[0], IntegrityObservation)
+
+
+class TestReasons:
+    """Why a signal is absent, without what is particular to one iteration: reasons are counted over a log."""
+
+    @pytest.mark.parametrize(
+        ("values", "reason"),
+        [
+            pytest.param(
+                [hook_value(HookFacts(Path("x"), None), n) for n in (1, 22)],
+                "no hook-outcomes sidecar for iter-N",
+                id="the iteration",
+            ),
+            pytest.param(
+                [hook_value(HookFacts(Path("x"), None, "parse", why), 1) for why in ("a\nb", "c")],
+                "cannot parse hook-outcomes sidecar for iter-N: …",
+                id="what is wrong with a file",
+            ),
+            pytest.param(
+                [scope_value(Changed("reference", "a", "a"), (), task) for task in ("a", 'b " c')],
+                'no write_scope declared for task "…"',
+                id="the task",
+            ),
+            pytest.param(
+                [scope_value(Changed("reference", f, unknown=Unknown.UNRESOLVED), (), "t") for f in ("0123", "HEAD~1")],
+                "commit SHA … does not resolve",
+                id="the commit field",
+            ),
+            pytest.param(
+                [scope_value(Changed("corrected", s, s, unknown=Unknown.FILES), ("a",), "t") for s in ("01", "ba")],
+                "cannot read changed files for …",
+                id="the commit",
+            ),
+            pytest.param(
+                [deliberation_value(None, n) for n in (1, 2)], "no DR transcript for iter-N", id="the deliberation"
+            ),
+        ],
+    )
+    def test_leave_out_the_particulars(self, values: list[SignalValue], reason: str) -> None:
+        assert len({value.detail for value in values}) == len(values)
+        assert {(value.present, value.reason) for value in values} == {(False, reason)}
+
+    def test_are_the_details_where_there_are_no_particulars(self) -> None:
+        assert absent("x") == absent_signal("x")
+        assert absent_signal("x").reason == "x"
+        assert present_signal(1, "x").reason == ""
 
 
 class TestSignalTable:
     def test_is_in_the_order_of_the_rubric(self) -> None:
-        assert list(SIGNALS) == [
+        assert [signal.id for signal in SIGNALS] == [
             "landed",
             "verifier",
             "tests",
@@ -957,7 +994,7 @@ class TestSignalTable:
     def test_takes_scope_from_git_or_else_from_the_agent(
         self, observed: SignalValue, claimed: SignalValue, expected: SignalValue
     ) -> None:
-        assert SIGNALS[SignalID("scope")](findings(scope_observed=observed, scope_claimed=claimed)) == expected
+        assert assembled(scope_observed=observed, scope_claimed=claimed).value("scope") == expected
 
     def test_of_an_unknown_id_is_absent(self) -> None:
         found = SignalSet(1, {SignalID("landed"): SAID}, UNSEEN)
@@ -965,7 +1002,7 @@ class TestSignalTable:
         assert not found.value("nonsense").present
 
     def test_is_plain_data(self) -> None:
-        pair = observations(findings(landed_claimed=SAID))[0]
+        pair = assembled(landed_claimed=SAID).integrity[0]
         found = SignalSet(1, {SignalID("landed"): SAID}, UNSEEN, (pair,))
         nothing = {"present": False, "sub_score": 0.0, "detail": "nothing"}
         assert found.as_dict() == {

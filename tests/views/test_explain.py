@@ -9,10 +9,9 @@ from helpers.commands import DaScore
 
 from scoring.demo import Demo
 from scoring.log.load import load_iteration_log
-from scoring.log.places import entry_places
+from scoring.log.load import entry_places
 from scoring.views.examined import Examined, LogView
 from scoring.views.explain import Explanation, explain
-from scoring.views.sources import Surroundings
 
 LOG = Path(".agents/active/iteration-log")
 
@@ -20,7 +19,7 @@ LOG = Path(".agents/active/iteration-log")
 def explained(demo: Demo, number: int) -> Explanation:
     view = LogView(LOG, Path(), demo.transcript_dirs)
     one: Examined = next(iter(replace(view, only=number).examine()))
-    return explain(one, Surroundings(LOG, Path(), entry_places(LOG, number)))
+    return explain(one, entry_places(LOG, number))
 
 
 class TestPlaces:

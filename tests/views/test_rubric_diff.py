@@ -27,8 +27,7 @@ from rubric import (
 from scoring import assemble
 from scoring.cli import comparison, main
 from scoring.demo import Demo, build_demo
-from scoring.policies import REFERENCE
-from scoring.policies.sources import Sources
+from scoring.evidence.rules import REFERENCE, Sources
 from scoring.score import score_log, score_log_under
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.views.compare import (
@@ -410,7 +409,7 @@ def test_the_evidence_of_both_is_gathered_once(log: Path, monkeypatch: pytest.Mo
         return real(*arguments, **named)
 
     monkeypatch.setattr("scoring.score.gathered", counted)
-    one, other = score_log_under([default_rubric(), NEXT], log, {"reference": Sources.of(REFERENCE, Path())})
+    one, other = score_log_under([default_rubric(), NEXT], log, {"reference": Sources.under(REFERENCE, Path())})
     assert calls == [{"meter": "votes"}]
     assert diff_logs(one, other).totals().moved == 2
     assert [i.score for i in one.iterations] == [i.score for i in score_log(log, Path()).iterations]

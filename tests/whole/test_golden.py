@@ -26,8 +26,7 @@ from helpers.repos import Repo
 
 from rubric import released_rubric
 from scoring.cli import main
-from scoring.policies import REFERENCE
-from scoring.policies.sources import Sources
+from scoring.evidence.rules import REFERENCE, Sources
 from scoring.score import score_log_under
 
 GOLDEN = Path(__file__).parents[2] / "testdata" / "golden"
@@ -287,7 +286,7 @@ def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: St
 def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
     rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
     transcripts = [value for option, value in itertools.pairwise(staged.evidence) if option == "--transcript-dir"]
-    before, after = score_log_under(rubrics, "log", {"reference": Sources.of(REFERENCE, "repo", transcripts)})
+    before, after = score_log_under(rubrics, "log", {"reference": Sources.under(REFERENCE, "repo", transcripts)})
     for old, new in zip(before.iterations, after.iterations, strict=True):
         assert new.score.scored == old.score.scored
         assert abs(new.score.value - old.score.value) <= 1e-12

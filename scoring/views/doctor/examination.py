@@ -6,21 +6,21 @@ rest is still looked at. Nothing is written, and nothing is taken into the cache
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rubric import Rubric
-from scoring.assemble import Evidence, assembled
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
+from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import TranscriptSurvey
-from scoring.jobs.reasons import general
+from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.policies.door import Transcripts
-from scoring.policies.sources import Sources
+from scoring.signals.table import optional_signals, signal_set
 from scoring.text import trim
 
 
@@ -92,29 +92,30 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
 
     Args:
         iter_log_dir: the log.
-        sources: where evidence comes from, by the rubric's rules. Their warnings come back with the rest.
+        sources: where evidence comes from, under the rubric's rules. Their warnings come back with the rest.
         rubric: the rubric.
     """
     warnings: list[str] = []
-    told = replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
+    noted = replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
     broken: list[LogError] = []
     records: list[IterationRecord] = []
     problem = ""
     try:
-        records = load_iteration_log(iter_log_dir, sources.policy.true_flags, broken.append)
+        records = load_iteration_log(iter_log_dir, sources.rules.true_flags, broken.append)
     except LogError as e:
         problem = str(e)
     schemas = Counter(record.schema_version for record in records)
     numbers = tuple(record.iteration for record in records)
     log = LogFound(iter_log_dir, numbers, dict(sorted(schemas.items())), tuple(map(str, broken)), problem)
-    with told.transcripts().start() as scan:
-        repository, evidence = _repository(records, told, scan)
+    with noted.transcripts().start() as scan:
+        repository, evidence = _repository(records, iter_log_dir, noted, scan, bool(optional_signals(rubric)))
         signals: tuple[SignalFound, ...] = ()
         uncovered: tuple[int, ...] = ()
         if evidence is not None and records:
             try:
-                signals = _signals(rubric, records, iter_log_dir, evidence)
-                uncovered = _uncovered(records, evidence)
+                found = [evidence.of(record) for record in records]
+                signals = _signals(rubric, found)
+                uncovered = tuple(_uncovered(found))
             except DaScoreError as e:
                 repository = replace(repository, problem=str(e))
         else:
@@ -129,20 +130,20 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
 
 
 def _repository(
-    records: Sequence[IterationRecord], sources: Sources, scan: Transcripts
+    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, scan: Scan, deliberations: bool
 ) -> tuple[RepositoryFound, Evidence | None]:
     """Look at the repository; a trunk that is not there is noted, and the one that would be found is taken."""
     path, trunk_problem = Path(sources.repo_dir), ""
     try:
         try:
-            evidence = Evidence(records, sources, scan)
+            evidence = Evidence(records, log_dir, sources, scan, None, deliberations)
         except NotARepositoryError:
             raise
         except GitError as e:
             if sources.trunk is None:
                 raise
             trunk_problem = str(e)
-            evidence = Evidence(records, replace(sources, trunk=None), scan)
+            evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, deliberations)
         opened = GitRepository(path)
         fields = {record.iteration: record.commit for record in records}
         return RepositoryFound(
@@ -163,25 +164,20 @@ def _git_version(repository: GitRepository) -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else ()
 
 
-def _signals(
-    rubric: Rubric, records: Sequence[IterationRecord], log_dir: Path, evidence: Evidence
-) -> tuple[SignalFound, ...]:
+def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:
     """Count in how many iterations each signal of the rubric is present, and why not in the others."""
-    from scoring.signals.diminishing_returns import use_under
-
-    sets = assembled(records, log_dir, evidence, use_under(rubric))
-    found = []
+    wanted = optional_signals(rubric)
+    sets = [signal_set(facts, wanted) for facts in found]
+    counted = []
     for spec in rubric.signals:
         values = [signals.value(spec.id) for signals in sets]
-        reasons = Counter(general(value.detail) for value in values if not value.present)
-        found.append(SignalFound(spec.id, sum(v.present for v in values), len(values), dict(reasons.most_common())))
-    return tuple(found)
+        reasons = Counter(value.reason for value in values if not value.present)
+        counted.append(SignalFound(spec.id, sum(v.present for v in values), len(values), dict(reasons.most_common())))
+    return tuple(counted)
 
 
-def _uncovered(records: Sequence[IterationRecord], evidence: Evidence) -> tuple[int, ...]:
-    """Return the iterations that have a window, and no tokens from the log nor a transcript line in it."""
-    return tuple(
-        record.iteration
-        for record in records
-        if (facts := evidence.facts(record.iteration)) is not None and not facts.flags and record.session_tokens is None
-    )
+def _uncovered(found: Sequence[IterationFacts]) -> Iterator[int]:
+    """Yield the iterations that have a window, and no tokens from the log nor a transcript line in it."""
+    for facts in found:
+        if facts.transcripts is not None and not facts.transcripts.flags and facts.record.session_tokens is None:
+            yield facts.record.iteration

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.signals.table import signal_of
 from scoring.text import spans
 from scoring.views.doctor.examination import Examination
 
@@ -58,7 +59,7 @@ def _repository(seen: Examination) -> Iterator[Finding]:
     if repository.problem:
         advice = "run da-score inside the repository, or name it with --repo-dir: without it nothing can be scored"
         yield Finding("repository", "problem", f"the repository cannot be read: {repository.problem}", advice)
-    if repository.git_version and repository.git_version < MERGE_TREE and seen.sources.policy.looks_around:
+    if repository.git_version and repository.git_version < MERGE_TREE and seen.sources.rules.discovers_transcripts:
         what = f"git is {'.'.join(map(str, repository.git_version))}, which cannot merge without a work tree"
         yield Finding("repository", "note", what, "with git 2.38 or newer more work is found that landed by squash")
 
@@ -70,7 +71,7 @@ def _trunk(seen: Examination) -> Iterator[Finding]:
         yield Finding("trunk", "problem", repository.trunk_problem, advice)
     if trunk is None:
         return
-    if trunk.commit is None and not seen.sources.policy.looks_around:
+    if trunk.commit is None and not seen.sources.rules.discovers_transcripts:
         what = "there is no local branch master, the only trunk that this rubric knows: nothing counts as landed"
         yield Finding("trunk", "problem", what, "score under rubric 2.3.0, which finds the trunk that is there")
     elif trunk.commit is None:
@@ -107,7 +108,7 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
     read = [file for file in found.files if not file.left_out]
     if not found.roots:
         how = "set transcripts to auto, or name folders with --transcript-dir"
-        if not seen.sources.policy.looks_around:
+        if not seen.sources.rules.discovers_transcripts:
             how = (
                 "name folders with --transcript-dir, or score under rubric 2.3.0, which looks in the harnesses' places"
             )
@@ -138,18 +139,6 @@ def _lines(seen: Examination) -> Iterator[Finding]:
         yield Finding("transcripts", "note", f"{count} lines were skipped: {reason}", advice)
 
 
-_EVIDENCE = {
-    "landed": "write the commit into each entry, and see the trunk above",
-    "verifier": "list verifiers with a status in the entry, or set impl.tests_total_pass",
-    "tests": "set focused_tests_pass and tests_total_pass in the entry",
-    "correction_pressure": "write the number of retries into the entry, 0 included",
-    "scope": "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml, or write impl.scope_note",
-    "hook_outcomes": "have hooks write iter-N.hook-outcomes.yaml into the log",
-    "token_efficiency": "keep transcripts until the iteration is scored, or write session_tokens into the entry",
-    "diminishing_returns": "nothing, if no deliberation was held; otherwise save it as iter-N.dr.json in the log",
-}
-
-
 def _signals(seen: Examination) -> Iterator[Finding]:
     for signal in seen.signals:
         if signal.present < signal.total:
@@ -157,12 +146,13 @@ def _signals(seen: Examination) -> Iterator[Finding]:
             what = (
                 f"{signal.signal} is absent in {signal.total - signal.present} of {signal.total} iterations: {reasons}"
             )
-            level: Level = "note" if signal.present or signal.signal == "diminishing_returns" else "problem"
-            yield Finding("signals", level, what, _EVIDENCE.get(signal.signal, "see the rubric's document"))
+            known = signal_of(signal.signal)
+            level: Level = "note" if signal.present or (known and known.optional) else "problem"
+            yield Finding("signals", level, what, known.supply if known else "see the rubric's document")
 
 
 def _rules(seen: Examination) -> Iterator[Finding]:
-    if not seen.sources.policy.looks_around:
+    if not seen.sources.rules.discovers_transcripts:
         what = (
             f"rubric {seen.rubric.version} reads evidence as the reference does: folders named by hand without their "
             "sub-folders, repeated responses counted again, and a trunk called master"

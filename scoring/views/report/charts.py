@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from scoring.signals.values import TOKEN_EFFICIENCY
+from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 from scoring.text import cell, printable
 from scoring.views.report.digest import RESULTS, Digest, Line
 

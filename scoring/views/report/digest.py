@@ -1,6 +1,5 @@
 """What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,15 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_UNSCORED, Rubric, SignalContribution
-from scoring.evidence.hooks import HookFileError, scored_hook_outcomes
-from scoring.signals.values import CORRECTION_PRESSURE, Deliberation, IntegrityObservation, SignalSet
+from scoring.signals.correction_pressure import error_rate_of
+from scoring.signals.values import Deliberation, IntegrityObservation, SignalSet
 from scoring.text import as_utf8, cut
 from scoring.views.examined import Examined
 from scoring.views.integrity import IntegritySummary, summarize_integrity
 from scoring.views.tables import SessionRows
 from scoring.views.weakest import weakest
 
-_CORRECTIONS = re.compile(r"(-?\d{1,9}) retries, (-?\d{1,9}) user corrections(?:, (\d{1,3})% tool-error rate)?")
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; what the contract does not name is other."""
 _BEFORE = 5
@@ -196,7 +194,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     for one in examined:
         sessions.add(one)
         found.lines.append(_line(one))
-        found.hooks.update(_hooks(log, one.record.iteration))
+        found.hooks.update(_hooks(one))
         claims.add(one.signals)
     found.sessions = list(sessions.rows())
     found.integrity = claims.summary()
@@ -218,8 +216,7 @@ class _Claims:
 
 def _line(one: Examined) -> Line:
     score, record = one.score, one.record
-    pressure = next((row.detail for row in score.breakdown if row.present and row.signal == CORRECTION_PRESSURE), "")
-    counts = _CORRECTIONS.match(pressure)
+    corrections = one.facts.corrections
     return Line(
         iteration=score.iteration,
         task_id=_short(record.task_id),
@@ -234,9 +231,9 @@ def _line(one: Examined) -> Line:
         sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
         rows=tuple(map(_vote, score.breakdown)),
         claims=tuple(map(_claim, one.signals.integrity)),
-        retries=int(counts[1]) if counts else None,
-        corrections=int(counts[2]) if counts else None,
-        tool_errors=int(counts[3]) / 100 if counts and counts[3] else None,
+        retries=corrections.retries if corrections.reported else None,
+        corrections=corrections.corrections if corrections.reported else None,
+        tool_errors=error_rate_of(one.facts),
         deliberation=_deliberated(one.signals.deliberation),
     )
 
@@ -280,11 +277,8 @@ def _short(text: str, width: int = _NAME) -> str:
     return cut(as_utf8(text), width)
 
 
-def _hooks(log: Path, iteration: int) -> Iterable[tuple[str, str]]:
-    try:
-        outcomes = scored_hook_outcomes(log, iteration) or []
-    except HookFileError:
-        return []
+def _hooks(one: Examined) -> Iterable[tuple[str, str]]:
+    outcomes = one.facts.hooks.records or ()
     return [(_short(o.rule_id), o.result if o.result in RESULTS else "other") for o in outcomes]
 
 

@@ -9,7 +9,7 @@ from helpers.landings import clone, record, squash, started
 from helpers.repos import Repo
 
 from scoring.evidence.globs import WriteScope
-from scoring.policies import CORRECTED
+from scoring.evidence.rules import CORRECTED
 from scoring.policies.corrected_git import CorrectedGit
 from scoring.signals.values import SignalValue
 

@@ -11,7 +11,7 @@ from helpers.landings import SCENARIOS, Case, answers, clone, forked, pick, reco
 from helpers.repos import Repo
 
 from scoring.evidence.git.facts import Landing
-from scoring.policies import CORRECTED
+from scoring.evidence.rules import CORRECTED
 
 PAGE = Path(__file__).parents[3] / "docs" / "EVIDENCE.md"
 

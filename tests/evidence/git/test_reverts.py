@@ -8,7 +8,7 @@ from helpers.landings import record, started
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.reverts import Reverts, reverted_shas
-from scoring.policies import CORRECTED
+from scoring.evidence.rules import CORRECTED
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 SHORT = SHA[:7]

@@ -11,7 +11,7 @@ from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.trunk import choose_trunk, read_references
-from scoring.policies import CORRECTED
+from scoring.evidence.rules import CORRECTED
 
 
 def trunk(repo: Repo, wanted: str | None = None) -> Trunk:

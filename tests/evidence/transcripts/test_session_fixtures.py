@@ -1,4 +1,4 @@
-"""The generated sessions: what they state is true, and the evidence policies find it or, where they must, do not."""
+"""The generated sessions: what they state is true, and the evidence rules find it or, where they must, do not."""
 
 import dataclasses
 import hashlib
@@ -24,8 +24,7 @@ from scoring.evidence.transcripts.events import TESTS as RAN_TESTS
 from scoring.evidence.transcripts.facts import HarnessFacts, ObservedFacts, TranscriptPlaces
 from scoring.evidence.transcripts.scan import Reading
 from scoring.evidence.transcripts.times import NS
-from scoring.policies import CORRECTED, REFERENCE
-from scoring.policies.door import EvidencePolicy
+from scoring.evidence.rules import CORRECTED, REFERENCE, EvidenceRules
 from scoring.score import score_log
 
 Scenario = Callable[[Path, int], Truth]
@@ -135,27 +134,27 @@ def by_the_oracle(truth: Truth, *, here: bool) -> list[str]:
 
 
 def read(
-    policy: EvidencePolicy, places: TranscriptPlaces, truth: Truth, **reading: Unpack[Reading]
+    rules: EvidenceRules, places: TranscriptPlaces, truth: Truth, **reading: Unpack[Reading]
 ) -> Sequence[WindowFacts]:
-    """Read transcripts under a policy; the last of the facts are those of all windows together."""
+    """Read transcripts under some rules; the last of the facts are those of all windows together."""
     windows = [IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])]
-    with policy.transcripts(places, **reading) as transcripts:
+    with rules.transcripts(places, **reading) as transcripts:
         facts = transcripts.start().facts(windows)
-        if policy is CORRECTED:
+        if rules is CORRECTED:
             last = facts[-1]
             assert isinstance(last, ObservedFacts)
             assert transcripts.survey().harnesses == last.by_harness()
         return facts
 
 
-def read_leaves(policy: EvidencePolicy, truth: Truth) -> Sequence[WindowFacts]:
+def read_leaves(rules: EvidenceRules, truth: Truth) -> Sequence[WindowFacts]:
     """Read every folder that holds transcripts, named one by one."""
     below = {path.parent for folder in truth.folders for path in folder.rglob("*.jsonl*")}
-    return read(policy, TranscriptPlaces(truth.repository, tuple(sorted(below))), truth)
+    return read(rules, TranscriptPlaces(truth.repository, tuple(sorted(below))), truth)
 
 
-def by_the_policy(truth: Truth, places: TranscriptPlaces, *, here: bool, **reading: Unpack[Reading]) -> list[str]:
-    """Return where the corrected policy does not find the truth."""
+def under_the_rules(truth: Truth, places: TranscriptPlaces, *, here: bool, **reading: Unpack[Reading]) -> list[str]:
+    """Return where the corrected rules does not find the truth."""
     windows = [*truth.windows, truth.everything]
     facts = dict(zip(windows, read(CORRECTED, places, truth, **reading), strict=True))
 
@@ -292,15 +291,15 @@ class TestCorrected:
     ) -> None:
         truth = scenario(tmp_path / "world", 1)
         monkeypatch.setenv("HOME", str(truth.home))
-        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
-        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+        assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
     @seeds
     def test_a_whole_home(self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         truth = mixed(tmp_path / "world", seed)
         monkeypatch.setenv("HOME", str(truth.home))
-        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
-        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+        assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
     @pytest.mark.parametrize("name", ["repo/src/deep", "linked", "linked/src", "through", "repo/.worktrees/feature"])
     def test_whichever_folder_of_the_repository_is_named(
@@ -309,14 +308,14 @@ class TestCorrected:
         truth = mixed(tmp_path / "world", 2)
         monkeypatch.setenv("HOME", str(truth.home))
         places = TranscriptPlaces(truth.repository.parent / name, auto=True)
-        assert by_the_policy(truth, places, here=True) == []
+        assert under_the_rules(truth, places, here=True) == []
 
     def test_places_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         truth = mixed(tmp_path / "world", 3)
         claude = [truth.home / ".claude", truth.home / ".config" / "claude"]
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", ",".join(map(str, claude)))
         monkeypatch.setenv("CODEX_HOME", str(truth.home / ".codex"))
-        assert by_the_policy(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
+        assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
     @pytest.mark.parametrize("seed", range(20, 24))
     def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
@@ -327,9 +326,9 @@ class TestCorrected:
         for truth in stages(tmp_path / "world", seed, size=20):
             places = TranscriptPlaces(truth.repository, auto=True)
             for _ in range(2):
-                assert by_the_policy(truth, places, here=True, cache_dir=cache) == []
+                assert under_the_rules(truth, places, here=True, cache_dir=cache) == []
             assert (
-                by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False, cache_dir=cache)
+                under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False, cache_dir=cache)
                 == []
             )
 
@@ -374,7 +373,7 @@ class TestCorrected:
 
     def test_a_replay_is_told_by_its_time_where_nothing_else_tells_it(self, tmp_path: Path) -> None:
         truth = codex_cases.orphaned_fork(tmp_path / "world", 1, v7=False)
-        assert by_the_policy(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
     @seeds
     def test_any_windows_whatever_their_order(self, seed: int, tmp_path: Path) -> None:
@@ -382,7 +381,7 @@ class TestCorrected:
         times = [deed.time + rng.choice((-1, 0, 0, 1)) for deed in rng.sample(truth.deeds, 30)]
         windows = [Window(rng.choice((None, start)), end) for start, end in zip(times[:15], times[15:], strict=True)]
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
-        assert by_the_policy(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
     @pytest.mark.parametrize("size", [700, 9_000])
     @seeds
@@ -392,8 +391,8 @@ class TestCorrected:
         monkeypatch.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", size)
         truth = mixed(tmp_path / "world", seed)
         places = TranscriptPlaces(truth.repository, truth.folders)
-        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
-        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
+        assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
+        assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
 
     @pytest.mark.parametrize(
         "scenario",
@@ -425,7 +424,7 @@ class TestCorrected:
                 assert (found.turns, found.input_tokens, found.output_tokens) == sums[:3]
                 assert (found.cache_reads, found.cache_creations) == sums[3:5]
                 assert (found.tool_calls, found.tool_errors) == sums[5:7]
-        assert by_the_policy(truth, places, here=False, cache_dir=tmp_path / "cache") == []
+        assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache") == []
 
     def test_of_a_rollout_whose_compression_was_cut_off_counts_what_is_there(self, tmp_path: Path) -> None:
         truth = codex_cases.compressed(tmp_path / "world", 1, frames=3)
@@ -440,7 +439,7 @@ class TestCorrected:
     def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", 5, size=80)
         places = TranscriptPlaces(truth.repository, truth.folders)
-        assert by_the_policy(truth, places, here=False, processes=2) == []
+        assert under_the_rules(truth, places, here=False, processes=2) == []
 
 
 class TestReference:
@@ -474,7 +473,7 @@ class TestReference:
         top = next((truth.home / ".claude" / "projects").iterdir())
         places = TranscriptPlaces(truth.repository, (top,))
         true = truth.totals(truth.everything).turns
-        found, corrected = (read(policy, places, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read(rules, places, truth)[-1] for rules in (REFERENCE, CORRECTED))
         assert isinstance(corrected, ObservedFacts)
         assert found.input_tokens < true * 12
         assert found.turns < corrected.turns * 2
@@ -483,14 +482,14 @@ class TestReference:
     def test_api_errors_are_turns(self, tmp_path: Path) -> None:
         truth = claude_cases.api_errors(tmp_path / "world", 1)
         true = truth.totals(truth.everything).turns
-        found, corrected = (read_leaves(policy, truth)[-1].turns for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read_leaves(rules, truth)[-1].turns for rules in (REFERENCE, CORRECTED))
         assert found >= true + 3
         assert corrected == true
 
     def test_a_response_whose_content_is_a_string_does_not_count(self, tmp_path: Path) -> None:
         truth = claude_cases.string_content(tmp_path / "world", 1)
         true = truth.totals(truth.everything)
-        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read_leaves(rules, truth)[-1] for rules in (REFERENCE, CORRECTED))
         strings = 3
         assert true.turns == corrected.turns
         assert found.output_tokens != corrected.output_tokens
@@ -499,34 +498,34 @@ class TestReference:
     def test_a_token_count_written_again_is_a_turn(self, tmp_path: Path) -> None:
         truth = codex_cases.totals_again(tmp_path / "world", 1, times=3)
         true = truth.totals(truth.everything)
-        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read_leaves(rules, truth)[-1] for rules in (REFERENCE, CORRECTED))
         assert (found.turns, found.output_tokens) == (5 * true.turns, 5 * true.output_tokens)
         assert (corrected.turns, corrected.output_tokens) == (true.turns, true.output_tokens)
 
     def test_a_fork_counts_all_of_its_parent_again_at_its_own_time(self, tmp_path: Path) -> None:
         truth = codex_cases.unused_fork(tmp_path / "world", 1)
         second = truth.windows[1]
-        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read_leaves(rules, truth) for rules in (REFERENCE, CORRECTED))
         assert truth.totals(second).turns == corrected[1].turns == 0
         assert found[1].turns == found[0].turns > 0
 
     def test_codex_calls_no_tools_for_it(self, tmp_path: Path) -> None:
         truth = codex_cases.exit_forms(tmp_path / "world", 1)
         true = truth.totals(truth.everything)
-        found, corrected = (read_leaves(policy, truth)[-1] for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read_leaves(rules, truth)[-1] for rules in (REFERENCE, CORRECTED))
         assert (found.tool_calls, found.tool_errors) == (0, 0)
         assert (corrected.tool_calls, corrected.tool_errors) == (true.tool_calls, true.tool_errors) != (0, 0)
 
     def test_a_compressed_rollout_does_not_count(self, tmp_path: Path) -> None:
         truth = codex_cases.compressed(tmp_path / "world", 1)
         first = truth.windows[0]
-        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read_leaves(rules, truth) for rules in (REFERENCE, CORRECTED))
         assert found[0].turns == 0
         assert corrected[0].turns == truth.totals(first).turns > 0
 
     def test_a_plain_session_is_the_same_for_both(self, tmp_path: Path) -> None:
         truth = claude_cases.plain(tmp_path / "world", 1)
-        found, corrected = (read_leaves(policy, truth) for policy in (REFERENCE, CORRECTED))
+        found, corrected = (read_leaves(rules, truth) for rules in (REFERENCE, CORRECTED))
         for window, one, two in zip(truth.windows, found, corrected, strict=False):
             true = truth.totals(window)
             assert (
@@ -566,8 +565,8 @@ class TestLog:
                 rate = true.cache_read_tokens / (true.cache_read_tokens + true.cache_creation_tokens)
                 assert efficiency.sub_score == pytest.approx(rate)
                 assert f"from {true.turns} transcript turn(s)" in efficiency.detail
-            assert iteration.origin is not None
-            kept = {share.name: _totals(share)[:-1] for share in iteration.origin.harnesses}
+            assert iteration.provenance is not None
+            kept = {share.name: _totals(share)[:-1] for share in iteration.provenance.harnesses}
             told = {name: truth.totals(window, name)[:-1] for name in HARNESSES}
             assert {name: kept.get(name, Totals()[:-1]) for name in HARNESSES} == told
             bits = {CLI: objective.ran_cli_command, TESTS: objective.committed_after_tests}

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from helpers.places import Place
 
-import scoring.sidecars.origins
+import scoring.sidecars.provenance
 from rubric import released_rubric
 from scoring.cli import main
 from scoring.errors import WriteError
@@ -20,17 +20,25 @@ from scoring.evidence.transcripts.facts import HarnessFacts
 from scoring.files import write_atomically, write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.close_task import close_task
-from scoring.jobs.loss import loss_on_disk
-from scoring.origin import Loss, Origin, changed_between, lost_between
+from scoring.sidecars.loss import loss_on_disk
 from scoring.score import ScoredLog, score_log, write_scored_log
-from scoring.sidecars.origins import evidence_path, read_origin, write_origin, write_score
+from scoring.sidecars.provenance import (
+    Loss,
+    Provenance,
+    changed_between,
+    evidence_path,
+    lost_between,
+    read_provenance,
+    write_provenance,
+    write_score,
+)
 from scoring.sidecars.scores import iteration_score_path
 
 RUBRIC = released_rubric("2.3.0")
 SHA = "8f1c" * 10
 CLAUDE = HarnessFacts("claude", 1, 2, 40, 100, 200, 3000, 400, 12, 3, 7)
 CODEX = HarnessFacts("codex", 1, 1, 4, 10, 20, 30, 40, 0, 0, 0)
-ORIGIN = Origin(4, 1_776_000_000_000_000_000, 1_776_003_600_000_000_000, "refs/heads/main", SHA, "squash", (CLAUDE,))
+ORIGIN = Provenance(4, 1_776_000_000_000_000_000, 1_776_003_600_000_000_000, "refs/heads/main", SHA, "squash", (CLAUDE,))
 KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
 
 
@@ -103,9 +111,9 @@ class TestFile:
             replace(ORIGIN, trunk_ref="refs/heads/a: b #"),
         ],
     )
-    def test_reads_back_as_it_was_written(self, tmp_path: Path, origin: Origin) -> None:
-        write_origin(tmp_path, origin, "2.3.0")
-        assert read_origin(tmp_path, 4) == origin
+    def test_reads_back_as_it_was_written(self, tmp_path: Path, origin: Provenance) -> None:
+        write_provenance(tmp_path, origin, "2.3.0")
+        assert read_provenance(tmp_path, 4) == origin
 
     @pytest.mark.parametrize(
         "text",
@@ -120,16 +128,16 @@ class TestFile:
     )
     def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, text: str) -> None:
         evidence_path(tmp_path, 4).write_text(text)
-        assert read_origin(tmp_path, 4) is None
-        assert read_origin(tmp_path, 6) is None
+        assert read_provenance(tmp_path, 4) is None
+        assert read_provenance(tmp_path, 6) is None
 
     def test_of_the_document_is_one(self, tmp_path: Path) -> None:
         page = (Path(__file__).parents[2] / "docs" / "EVIDENCE.md").read_text("utf-8")
         (example,) = re.findall(r"```yaml\n(iteration: 5\n.*?)```", page, re.S)
         evidence_path(tmp_path, 5).write_text(example)
-        origin = read_origin(tmp_path, 5)
+        origin = read_provenance(tmp_path, 5)
         assert origin is not None
-        write_origin(tmp_path, origin, "2.3.0")
+        write_provenance(tmp_path, origin, "2.3.0")
         assert evidence_path(tmp_path, 5).read_text() == example
 
     def test_is_no_entry_of_the_log(self, place: Place) -> None:
@@ -179,7 +187,7 @@ class TestOrder:
             names.append(path.name)
             write_atomically(path, data)
 
-        monkeypatch.setattr(scoring.sidecars.origins, "write_atomically", noted)
+        monkeypatch.setattr(scoring.sidecars.provenance, "write_atomically", noted)
         monkeypatch.setattr("scoring.sidecars.scores.write_atomically", noted)
         return names
 
@@ -198,7 +206,7 @@ class TestOrder:
         item = scored(place).iterations[0]
         origin = replace(ORIGIN, iteration=1, harnesses=(CLAUDE,))
         if before is not None:
-            write_origin(place.log, replace(origin, harnesses=(before,)), "2.3.0")
+            write_provenance(place.log, replace(origin, harnesses=(before,)), "2.3.0")
         renames.clear()
         write_score(place.log, item.persisted, origin)
         assert renames == [f"iter-1.{kind}.yaml" for kind in expected]
@@ -224,13 +232,13 @@ class TestOrder:
             together.append([path.name for path, _ in files])
             write_together(files)
 
-        monkeypatch.setattr(scoring.sidecars.origins, "write_together", noted)
+        monkeypatch.setattr(scoring.sidecars.provenance, "write_together", noted)
         write_scored_log(place.log, scored(place))
         assert together == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"]]
         assert renames[:2] == ["iter-1.score.yaml", "iter-2.score.yaml"]
-        richer = read_origin(place.log, 1)
+        richer = read_provenance(place.log, 1)
         assert richer is not None
-        write_origin(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)), "2.3.0")
+        write_provenance(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)), "2.3.0")
         renames.clear()
         write_scored_log(place.log, scored(place))
         assert together[1:] == [[]]
@@ -359,17 +367,17 @@ class TestRecompute:
         write_scored_log(place.log, scored(place))
         change(place)
         item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.origin) == lost
+        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == lost
 
     def test_without_what_was_kept_sees_only_the_loss_of_all(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         evidence_path(place.log, 1).unlink()
         half_gone(place)
         item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.origin) == []
+        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == []
         gone(place)
         item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.origin) == ["correction_pressure", "token_efficiency"]
+        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == ["correction_pressure", "token_efficiency"]
 
     def test_of_a_run_warns(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
         main(["run", "--rubric", "2.3.0", "--no-cache"])
@@ -387,7 +395,7 @@ class TestRecompute:
         write_scored_log(place.log, scored(place))
         half_gone(place)
         item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.origin) == []
+        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == []
 
     def test_of_backfill_keeps_a_score_that_would_lose_evidence(self, place: Place) -> None:
         assert backfill(place).scored == {1: "no sidecar", 2: "no sidecar"}

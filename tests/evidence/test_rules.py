@@ -1,4 +1,4 @@
-"""The evidence policies: which rubric reads by which, what each makes of an entry, and which settings it knows."""
+"""The evidence rules: which rubric reads under which, what each makes of an entry, and which settings they know."""
 
 import os
 from collections.abc import Callable
@@ -17,10 +17,9 @@ from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.log.load import load_iteration_log
 from scoring.log.model import ImplBlock, IterationRecord
 from scoring.log.parse import parse_iteration_record
-from scoring.policies import CORRECTED, POLICIES, REFERENCE, policy_of
-from scoring.policies.sources import Sources
+from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, rules_of
 from scoring.score import examine_iteration, score_log
-from scoring.signals.correction_pressure import Corrections
+from scoring.evidence.artifacts import Corrections
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 CORRECTED_RUBRIC, NEXT_TO_IT = released_rubric("2.3.0"), released_rubric("2.2.0")
@@ -36,15 +35,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 class TestRubrics:
-    def test_read_by_the_rules_of_the_reference_up_to_2_2_0(self) -> None:
+    def test_read_under_the_rules_of_the_reference_up_to_2_2_0(self) -> None:
         rules = {version: released_rubric(version).evidence for version in rubric_versions()}
         assert rules == {v: "corrected" if v == "2.3.0" else "reference" for v in rules}
-        assert policy_of(released_rubric("2.1.0")) is REFERENCE
-        assert policy_of(CORRECTED_RUBRIC) is CORRECTED
+        assert rules_of(released_rubric("2.1.0")) is REFERENCE
+        assert rules_of(CORRECTED_RUBRIC) is CORRECTED
 
-    def test_have_a_policy_for_every_word_that_is_valid(self) -> None:
-        assert tuple(POLICIES) == EVIDENCE
-        assert {name: policy.name for name, policy in POLICIES.items()} == {name: name for name in POLICIES}
+    def test_have_rules_for_every_word_that_is_valid(self) -> None:
+        assert tuple(RULES) == EVIDENCE
+        assert {name: rules.name for name, rules in RULES.items()} == {name: name for name in RULES}
 
     def test_2_3_0_has_the_signals_and_weights_of_2_2_0(self) -> None:
         assert CORRECTED_RUBRIC.signals == NEXT_TO_IT.signals
@@ -102,12 +101,12 @@ class TestFlags:
             ("null", None, None),
         ],
     )
-    def test_are_true_as_the_policy_spells_it(
+    def test_are_true_as_the_rules_spell_it(
         self, written: str, reference: bool | None, corrected: bool | None
     ) -> None:
         text = f"schema_version: 2\niteration: 1\nimpl: {{focused_tests_pass: {written}}}\n"
-        for policy, expected in ((REFERENCE, reference), (CORRECTED, corrected)):
-            assert parse_iteration_record(text, policy.true_flags).impl.focused_tests_pass is expected
+        for rules, expected in ((REFERENCE, reference), (CORRECTED, corrected)):
+            assert parse_iteration_record(text, rules.true_flags).impl.focused_tests_pass is expected
         assert parse_iteration_record(text).impl.focused_tests_pass is reference
 
     def test_are_so_in_the_archive_too(self, tmp_path: Path) -> None:
@@ -209,7 +208,7 @@ class TestCorrectionPressure:
 
 class TestSources:
     @pytest.mark.parametrize(
-        ("policy", "directories", "transcripts", "expected"),
+        ("rules", "directories", "transcripts", "expected"),
         [
             (CORRECTED, [], None, ((), True, ("h",))),
             (CORRECTED, [], "auto", ((), True, ("h",))),
@@ -222,15 +221,15 @@ class TestSources:
             (REFERENCE, ["t"], "none", ((), False, ())),
         ],
     )
-    def test_are_looked_for_where_the_settings_and_the_policy_say(
-        self, policy: Any, directories: list[str], transcripts: str | None, expected: tuple[Any, bool, Any]
+    def test_are_looked_for_where_the_settings_and_the_rules_say(
+        self, rules: EvidenceRules, directories: list[str], transcripts: str | None, expected: tuple[Any, bool, Any]
     ) -> None:
-        found = Sources.of(policy, "repo", directories, [Path("h")], transcripts).places
+        found = Sources.under(rules, "repo", directories, Options(transcripts=transcripts), [Path("h")]).places
         named, auto, hinted = expected
         assert found == TranscriptPlaces(Path("repo"), tuple(map(Path, named)), auto, tuple(map(Path, hinted)))
 
     def test_of_an_empty_root_read_no_artifacts(self) -> None:
-        assert Sources.of(REFERENCE, "").repo_dir == ""
+        assert Sources.under(REFERENCE, "").repo_dir == ""
 
     def test_of_the_reference_look_into_no_home(self, place: Place) -> None:
         place.iteration(1)

@@ -1,0 +1,128 @@
+"""Everything that evidence says of the iterations of one log, as facts; signals judge them.
+
+Evidence is gathered once for all iterations that are asked for: git in a few batches, every transcript in one pass.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scoring.evidence.artifacts import Corrections, artifact_status
+from scoring.evidence.deliberations import DeliberationFacts, deliberation_facts
+from scoring.evidence.git.facts import Changed, Landing, Trunk
+from scoring.evidence.hooks import HookFacts, hook_facts
+from scoring.evidence.rules import Sources
+from scoring.evidence.scopes import DeclaredScope, declared_scopes
+from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
+from scoring.evidence.transcripts.times import NS, clamp_ns
+from scoring.log.model import IterationRecord
+
+if TYPE_CHECKING:
+    from scoring.evidence.transcripts.scan import Scan
+
+
+@dataclass(frozen=True, slots=True)
+class IterationFacts:
+    """What evidence says of one iteration.
+
+    ``landing`` and ``changed`` are git's answers about its commit, on ``trunk``; which files it changed is asked only
+    where its task declares a ``scope``. ``window`` is the time that belongs to it and ``transcripts`` what they show in
+    it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
+    verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or
+    nobody asked for it.
+    """
+
+    record: IterationRecord
+    trunk: Trunk
+    landing: Landing
+    scope: DeclaredScope | None
+    changed: Changed
+    window: IterationWindow | None
+    transcripts: TranscriptFacts | None
+    statuses: tuple[str, ...]
+    corrections: Corrections
+    hooks: HookFacts
+    deliberation: DeliberationFacts | None = None
+
+
+class Evidence:
+    """What the outside says about the iterations of one log. Sources are asked when first needed, and once."""
+
+    def __init__(
+        self,
+        records: Sequence[IterationRecord],
+        log_dir: Path | str,
+        sources: Sources,
+        scan: "Scan",
+        only: Collection[int] | None = None,
+        deliberations: bool = True,
+    ) -> None:
+        """Open the repository.
+
+        Args:
+            records: all records of the log, sorted by iteration: neighbours bound each other's windows.
+            log_dir: the log, for the files beside its entries.
+            sources: where evidence comes from, and under which rules.
+            scan: the reading of the transcripts.
+            only: the iterations that will be asked about; None for all.
+            deliberations: whether DR transcripts are read.
+
+        Raises:
+            NotARepositoryError: the sources' ``repo_dir`` is in no git work tree.
+            GitError: the trunk that the sources name is not there.
+        """
+        self.sources = sources
+        self._records, self._log_dir, self._scan = records, log_dir, scan
+        self._only, self._deliberations = only, deliberations
+        self.git = sources.rules.git(sources.repo_dir, records, scan.cache_dir, sources.trunk)
+
+    def of(self, record: IterationRecord) -> IterationFacts:
+        """Return what evidence says of one iteration."""
+        n, repo_dir, rules = record.iteration, self.sources.repo_dir, self.sources.rules
+        scope = self.scopes.get(record.task_id)
+        return IterationFacts(
+            record,
+            self.git.trunk,
+            self.git.landing(record),
+            scope,
+            self.git.changed(record, files=scope is not None),
+            self.window(n),
+            self.transcripts(n),
+            tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
+            rules.corrections(record, repo_dir, self.sources.warn),
+            hook_facts(self._log_dir, n),
+            deliberation_facts(self._log_dir, n) if self._deliberations else None,
+        )
+
+    def window(self, iteration: int) -> IterationWindow | None:
+        """Return the window of an iteration; None when its commit does not resolve as written."""
+        return self._windows.get(iteration)
+
+    def transcripts(self, iteration: int) -> TranscriptFacts | None:
+        """Return what the transcripts show in an iteration's window; None when it has no window."""
+        return self._transcripts.get(iteration)
+
+    @cached_property
+    def scopes(self) -> dict[str, DeclaredScope]:
+        """The declared write scope of each task."""
+        return declared_scopes(self.sources.repo_dir)
+
+    @cached_property
+    def _windows(self) -> dict[int, IterationWindow]:
+        windows: dict[int, IterationWindow] = {}
+        start: int | None = None
+        for record in self._records:
+            time = self.git.committed(record.commit)
+            if time is not None:
+                end = clamp_ns(time * NS)
+                windows[record.iteration] = IterationWindow(record.iteration, start, end)
+                start = end
+        return windows
+
+    @cached_property
+    def _transcripts(self) -> dict[int, TranscriptFacts]:
+        wanted = [w for w in self._windows.values() if self._only is None or w.iteration in self._only]
+        found = self._scan.facts(wanted)
+        return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}

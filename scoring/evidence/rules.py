@@ -1,0 +1,171 @@
+"""Evidence rules: how evidence is found and read, as one value a set of rules, and where that of one log comes from.
+
+A rubric's data names its rules (``evidence: reference | corrected``; none is ``reference``). A value names the functions
+to use; they load what they need when they are called, because a command starts to read transcripts before it has loaded
+the rest. To add rules, add a value and its line in :data:`RULES`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from scoring.errors import Warn, silent
+from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.scan import Reading
+
+if TYPE_CHECKING:
+    from rubric import Rubric
+    from scoring.evidence.artifacts import Corrections
+    from scoring.evidence.git.facts import GitFacts
+    from scoring.evidence.transcripts.scan import Scan
+    from scoring.log.model import IterationRecord
+
+Way = Literal["auto", "none"]
+"""What may be given for transcripts instead of folders: the default transcript directories, or none at all."""
+
+
+def _reference_transcripts(places: TranscriptPlaces, **reading: Unpack[Reading]) -> "Scan":
+    from scoring.evidence.transcripts.scan import reference_scan
+
+    return reference_scan(places, **reading)
+
+
+def _harness_transcripts(places: TranscriptPlaces, **reading: Unpack[Reading]) -> "Scan":
+    from scoring.evidence.transcripts.scan import harness_scan
+
+    return harness_scan(places, **reading)
+
+
+def _reference_git(*arguments: Any) -> "GitFacts":
+    from scoring.evidence.git.reference import ReferenceHistory
+
+    return ReferenceHistory(*arguments)
+
+
+def _corrected_git(*arguments: Any) -> "GitFacts":
+    from scoring.evidence.git.history import CorrectedHistory
+
+    return CorrectedHistory(*arguments)
+
+
+def _reference_corrections(record: "IterationRecord", repo_dir: Path | str, warn: Warn) -> "Corrections":
+    from scoring.evidence.artifacts import reference_corrections
+
+    return reference_corrections(record, repo_dir, warn)
+
+
+def _reported_corrections(record: "IterationRecord", repo_dir: Path | str, warn: Warn) -> "Corrections":
+    from scoring.evidence.artifacts import reported_corrections
+
+    return reported_corrections(record, repo_dir, warn)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRules:
+    """One set of rules. Holds no state: what is read is in what its functions return.
+
+    ``name`` is the word in a rubric's data. ``true_flags`` are the spellings of a plain YAML boolean that a tri-state
+    flag of an entry takes for true. ``keeps_provenance`` is whether what a score was computed from is written beside
+    it, as ``iter-N.evidence.yaml``. ``discovers_transcripts`` is whether the default transcript directories are read
+    when no folder is named, and a trunk may be named.
+
+    ``transcripts`` prepares to read the transcripts in some places, opening nothing yet; ``git`` opens a repository
+    and resolves the commit fields of a log (:class:`~scoring.evidence.git.facts.GitFacts` says with which arguments);
+    ``corrections`` reads what an entry and its review artifact report, and never raises.
+    """
+
+    name: str
+    true_flags: frozenset[str]
+    keeps_provenance: bool
+    discovers_transcripts: bool
+    transcripts: "Callable[..., Scan]"
+    git: "Callable[..., GitFacts]"
+    corrections: "Callable[[IterationRecord, Path | str, Warn], Corrections]"
+
+
+REFERENCE = EvidenceRules(
+    "reference",
+    true_flags=frozenset({"true"}),
+    keeps_provenance=False,
+    discovers_transcripts=False,
+    transcripts=_reference_transcripts,
+    git=_reference_git,
+    corrections=_reference_corrections,
+)
+"""Evidence as the reference reads it. Its scores stay comparable with the reference's, so nothing here may change."""
+
+CORRECTED = EvidenceRules(
+    "corrected",
+    true_flags=frozenset({"true", "True", "TRUE"}),
+    keeps_provenance=True,
+    discovers_transcripts=True,
+    transcripts=_harness_transcripts,
+    git=_corrected_git,
+    corrections=_reported_corrections,
+)
+"""Evidence as found on disk; see ``docs/EVIDENCE.md``."""
+
+RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, CORRECTED)}
+
+
+def rules_of(rubric: "Rubric") -> EvidenceRules:
+    """Return the rules under which a rubric's evidence is read; the rubric is valid."""
+    return RULES[rubric.evidence]
+
+
+class Options(Reading, total=False):
+    """How evidence is found and read.
+
+    Beside how transcripts are read: ``transcripts`` is what to do when no folder is named, ``trunk`` the branch on
+    which work lands; without them the rubric's rules decide.
+    """
+
+    transcripts: Way | None
+    trunk: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the evidence of one log comes from, under one set of rules."""
+
+    rules: EvidenceRules
+    repo_dir: Path | str
+    places: TranscriptPlaces
+    trunk: str | None = None
+    reading: Reading = field(default_factory=Reading)
+
+    @classmethod
+    def under(
+        cls,
+        rules: EvidenceRules,
+        repo_dir: Path | str,
+        directories: Sequence[Path | str] = (),
+        options: Options | None = None,
+        hinted: Sequence[Path] = (),
+    ) -> "Sources":
+        """Decide where transcripts are looked for.
+
+        Args:
+            rules: the rules.
+            repo_dir: a directory in the repository.
+            directories: folders that are named by hand.
+            options: how evidence is found and read.
+            hinted: folders that a harness named.
+        """
+        reading: dict[str, Any] = dict(options or {})
+        way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)
+        if way == "none":
+            directories = hinted = ()
+        auto = rules.discovers_transcripts and not directories and way != "none"
+        places = TranscriptPlaces(Path(repo_dir), tuple(map(Path, directories)), auto, tuple(hinted))
+        return cls(rules, repo_dir, places, trunk, Reading(**reading))  # type: ignore[typeddict-item]
+
+    @property
+    def warn(self) -> Warn:
+        """Takes a line of text about what is skipped."""
+        return self.reading.get("warn", silent)
+
+    def transcripts(self) -> "Scan":
+        """Prepare to read the transcripts."""
+        return self.rules.transcripts(self.places, **self.reading)

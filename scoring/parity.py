@@ -1,0 +1,219 @@
+"""The functions of the reference that its own users call, one by one, as ``docs/PARITY.md`` lists them.
+
+da-score itself goes through :mod:`scoring.score`. Here each source of evidence is asked by itself, under the reference's
+evidence rules, and answers in the reference's bundles; what they compute is the signals' own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, Unpack
+
+from rubric import EVIDENCE_REFERENCE
+from scoring.errors import silent
+from scoring.evidence.artifacts import Corrections, artifact_status
+from scoring.evidence.facts import Evidence
+from scoring.evidence.hooks import hook_facts
+from scoring.evidence.rules import REFERENCE, RULES, Options, Sources
+from scoring.evidence.scopes import declared_scopes
+from scoring.evidence.transcripts.facts import IterationWindow, Reading, TranscriptPlaces
+from scoring.log.load import load_iteration_log
+from scoring.log.model import IterationRecord
+from scoring.signals.correction_pressure import CORRECTION_PRESSURE, pressure_value
+from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
+from scoring.signals.hook_outcomes import HOOK_OUTCOMES, hook_value
+from scoring.signals.landed import LANDED, landed_claim, landed_value
+from scoring.signals.objectives import objective_checks
+from scoring.signals.scope import SCOPE, scope_claim, scope_value
+from scoring.signals.signal import role_of
+from scoring.signals.table import signal_set
+from scoring.signals.tests import TESTS, tests_claim
+from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
+from scoring.signals.values import (
+    ROLE_IMPL,
+    ROLE_VERIFIER,
+    Deliberation,
+    IntegrityObservation,
+    IterationObjectives,
+    SignalSet,
+    SignalValue,
+)
+from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value
+
+MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
+"""What becomes of DR transcripts: they vote; they are only shown, where there are any; they are left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitSignals:
+    """What git topology says."""
+
+    landed_observed: SignalValue
+    scope_observed: SignalValue
+
+
+@dataclass(frozen=True, slots=True)
+class IterlogSignals:
+    """What the entry and its verification artifacts say.
+
+    ``retries`` and ``user_corrections`` are counts; they may be negative, as the log may be. ``corrections_reported``
+    is whether anybody reported them.
+    """
+
+    scope_claimed: SignalValue
+    tests_claimed: SignalValue
+    verifier: SignalValue
+    verifier_claimed: SignalValue
+    landed_claimed: SignalValue
+    retries: int
+    user_corrections: int
+    corrections_reported: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillSignals:
+    """What the transcripts say about tokens and tools.
+
+    ``tool_error_rate`` is failed tool calls over tool calls, in [0, 1]; None when there were no tool calls.
+    """
+
+    iteration: int
+    token_efficiency: SignalValue
+    tool_error_rate: float | None
+
+
+def build_signal_sets(
+    iter_log_dir: Path | str,
+    repo_dir: Path | str,
+    *transcript_dirs: Path | str,
+    meter: MeterUse = "votes",
+    evidence: str = EVIDENCE_REFERENCE,
+    **options: Unpack[Options],
+) -> list[SignalSet]:
+    """Load an iteration log and return the signals of its iterations, in iteration order.
+
+    Args:
+        iter_log_dir: the directory with ``iter-N.yaml``.
+        repo_dir: the repository, for git and for artifacts.
+        transcript_dirs: folders of transcript files; without any the rules decide where to look, if at all.
+        meter: what becomes of DR transcripts.
+        evidence: the rules under which evidence is found and read, as a rubric's data names them.
+        options: how it is found and read beyond that.
+
+    Raises:
+        LogError: the log cannot be loaded.
+        NotARepositoryError: ``repo_dir`` is in no git work tree (an empty log is reported first, as no sets).
+    """
+    sources = Sources.under(RULES[evidence], repo_dir, transcript_dirs, options)
+    with sources.transcripts().start() as scan:
+        records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
+        if not records:
+            return []
+        found = Evidence(records, iter_log_dir, sources, scan, deliberations=meter != "unread")
+        wanted = {DIMINISHING_RETURNS} if meter == "votes" else ()
+        sets = [signal_set(found.of(record), wanted) for record in records]
+        found.git.keep()
+    return sets
+
+
+def assemble_signal_set(
+    record: IterationRecord,
+    iterlog: IterlogSignals,
+    git: GitSignals,
+    backfill: BackfillSignals,
+    objective: IterationObjectives,
+    hook_outcomes: SignalValue,
+    diminishing_returns: SignalValue | None = None,
+    deliberation: Deliberation | None = None,
+) -> SignalSet:
+    """Join what was found out about one iteration into its signals. Pure.
+
+    What was not asked for (None) is no signal of the set; ``deliberation`` is beside the signals and has no vote.
+    """
+    corrections = Corrections(iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported)
+    signals = {
+        LANDED: git.landed_observed,
+        VERIFIER: iterlog.verifier,
+        TESTS: iterlog.tests_claimed,
+        CORRECTION_PRESSURE: pressure_value(corrections, backfill.tool_error_rate),
+        SCOPE: git.scope_observed if git.scope_observed.present else iterlog.scope_claimed,
+        HOOK_OUTCOMES: hook_outcomes,
+        TOKEN_EFFICIENCY: backfill.token_efficiency,
+    }
+    if diminishing_returns is not None:
+        signals[DIMINISHING_RETURNS] = diminishing_returns
+    pairs = (
+        IntegrityObservation(LANDED, ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
+        IntegrityObservation(VERIFIER, role_of(record, ROLE_VERIFIER), iterlog.verifier_claimed, iterlog.verifier),
+        IntegrityObservation(TESTS, ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
+        IntegrityObservation(SCOPE, ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
+    )
+    known = tuple(pair for pair in pairs if pair.claimed.present or pair.observed.present)
+    return SignalSet(record.iteration, signals, objective, known, deliberation)
+
+
+def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:
+    """Read what an entry and the artifacts it names say. Never raises; an empty root means no artifacts."""
+    statuses = tuple(artifact_status(repo_root, verifier.result_artifact) for verifier in record.verifiers)
+    return IterlogSignals(
+        scope_claim(record),
+        tests_claim(record),
+        verifier_value(record, statuses),
+        verifier_claim(record),
+        landed_claim(record),
+        *REFERENCE.corrections(record, repo_root, silent),
+    )
+
+
+def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSignals:
+    """Ask git about one iteration alone.
+
+    Raises:
+        NotARepositoryError: ``repo_dir`` is in no git work tree.
+    """
+    git = REFERENCE.git(repo_dir, [record])
+    scope = declared_scopes(repo_dir).get(record.task_id)
+    changed = git.changed(record, files=scope is not None)
+    return GitSignals(landed_value(git.landing(record)), scope_value(changed, scope, record.task_id))
+
+
+def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> SignalValue:
+    """Read what the hook gates did in one iteration. Never raises."""
+    return hook_value(hook_facts(iter_log_dir, iteration), iteration)
+
+
+def backfill_iterations(
+    records: Sequence[IterationRecord],
+    repo_dir: Path | str,
+    *transcript_dirs: Path | str,
+    **reading: Unpack[Reading],
+) -> list[BackfillSignals]:
+    """Read tokens and tool errors off the transcripts, for records sorted by iteration.
+
+    Raises:
+        NotARepositoryError: ``repo_dir`` is in no git work tree.
+    """
+    sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, Options(**reading))
+    with sources.transcripts().start() as scan:
+        evidence = Evidence(records, "", sources, scan)
+        found = [(record, evidence.transcripts(record.iteration)) for record in records]
+    return [
+        BackfillSignals(
+            record.iteration, efficiency_value(record.session_tokens, facts), facts and facts.tool_error_rate
+        )
+        for record, facts in found
+    ]
+
+
+def extract_iteration_objectives(
+    record: IterationRecord,  # noqa: ARG001 - kept for checks that will need the entry, as in the reference
+    window: IterationWindow | None,
+    *transcript_dirs: Path | str,
+    **reading: Unpack[Reading],
+) -> IterationObjectives:
+    """Check what the transcripts show in one window; None is no window, and no coverage."""
+    if window is None:
+        return objective_checks(None)
+    places = TranscriptPlaces(Path(), tuple(map(Path, transcript_dirs)))
+    with REFERENCE.transcripts(places, **reading) as scan:
+        return objective_checks(scan.facts([window])[0])

@@ -1,0 +1,241 @@
+"""Provenance: what the score of an iteration was computed from, in numbers, and ``iter-N.evidence.yaml``, which keeps it.
+
+Harnesses delete their transcripts after some weeks, and histories are rewritten. A score that is computed anew then
+differs, and only this shows whether evidence was lost or has changed. It never holds a word of a conversation. See
+``docs/SIDECARS.md``, "Provenance".
+
+The file is written beside the sidecar, one after the other, in the order that loses nothing should only one of them be
+written: the evidence first, so that no score is without the numbers behind it; but after the score when the new
+evidence lacks something that the old one has, so that no score outlives what it was computed from.
+"""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from scoring.errors import InputError
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import HarnessFacts
+from scoring.evidence.transcripts.times import NS, timestamp_ns
+from scoring.files import read_file, write_atomically, write_together
+from scoring.sidecars.emitter import Value, emit
+from scoring.sidecars.scores import PersistedScore, write_each, write_persisted_score
+from scoring.yamlread import Node, Reader, Take, items_of, parse
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What the transcript and git signals of one iteration were computed from.
+
+    ``start`` and ``end`` bound its window, in nanoseconds since 1970, UTC: ``start`` is None where the window is open,
+    both are where there is none. ``trunk_commit`` is None when there is no such branch, ``landed`` is the method that
+    found the work landed or not (:class:`~scoring.evidence.git.facts.Landing`), "" when it is unknown.
+    """
+
+    iteration: int
+    start: int | None = None
+    end: int | None = None
+    trunk_ref: str = ""
+    trunk_commit: str | None = None
+    landed: str = ""
+    harnesses: tuple[HarnessFacts, ...] = ()
+
+
+def provenance_of(facts: IterationFacts) -> Provenance:
+    """Return what the transcript and git signals of one iteration are computed from."""
+    window, transcripts = facts.window, facts.transcripts
+    return Provenance(
+        facts.record.iteration,
+        window.start if window else None,
+        window.end if window else None,
+        facts.trunk.ref,
+        facts.trunk.commit,
+        facts.landing.method,
+        transcripts.by_harness() if transcripts else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One thing that was in the evidence of an old score and is missing now; ``signal`` is whose it was."""
+
+    signal: str
+    what: str
+
+
+def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
+    """Return what of the old evidence is missing in the new: turns, tool calls, or the landing.
+
+    Counts compare only within one window: when a commit was rewritten its window is another one, and fewer turns in it
+    are changed evidence. A landing is lost when it was known once and is not any more.
+    """
+    lost = []
+    if (old.start, old.end) == (new.start, new.end) or new.end is None:
+        now = {facts.name: facts for facts in new.harnesses}
+        for facts in old.harnesses:
+            left = now.get(facts.name, HarnessFacts(facts.name))
+            if left.turns < facts.turns:
+                lost.append(Loss("token_efficiency", f"{left.turns} of {facts.turns} {facts.name} turns are left"))
+            if left.tool_calls < facts.tool_calls:
+                what = f"{left.tool_calls} of {facts.tool_calls} {facts.name} tool calls are left"
+                lost.append(Loss("correction_pressure", what))
+    if old.landed and not new.landed:
+        lost.append(Loss("landed", f"it was told by {old.landed} and cannot be told any more"))
+    return lost
+
+
+def changed_between(old: Provenance, new: Provenance) -> list[str]:
+    """Return in words what differs between two provenances of one iteration, lost evidence included."""
+    said = []
+    if (old.start, old.end) != (new.start, new.end):
+        said.append("its window moved")
+    if old.trunk_ref != new.trunk_ref:
+        said.append(f"the trunk is {new.trunk_ref}, and was {old.trunk_ref}")
+    if old.landed != new.landed:
+        said.append(f"landed is told by {new.landed or 'nothing'}, and was by {old.landed or 'nothing'}")
+    before, after = ({facts.name: facts for facts in kept.harnesses} for kept in (old, new))
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name, HarnessFacts(name)), after.get(name, HarnessFacts(name))
+        if (was.turns, was.tool_calls) != (now.turns, now.tool_calls):
+            calls = f"{was.tool_calls} → {now.tool_calls} tool calls"
+            said.append(f"{name}: {was.turns} → {now.turns} turns, {calls}")
+        elif _kept(was) != _kept(now):
+            said.append(f"{name}: other numbers in as many turns and calls")
+    return said
+
+
+def _kept(facts: HarnessFacts) -> tuple[object, ...]:
+    """Return what is compared: not how the numbers are spread over files, nor how often they were repeated."""
+    tokens = (facts.input_tokens, facts.output_tokens, facts.cache_read_tokens, facts.cache_creation_tokens)
+    return (*tokens, facts.tool_errors)
+
+
+_COUNTS = tuple(f.name for f in fields(HarnessFacts) if f.name not in ("name", "flags"))
+"""The counts of a harness, in the order in which they are written."""
+
+
+def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
+    """Return where the evidence behind an iteration's score is kept."""
+    return Path(iter_log_dir) / f"iter-{iteration}.evidence.yaml"
+
+
+def write_score(iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None = None) -> Path:
+    """Persist a score, and with it what it was computed from when that is known; return the path of the score.
+
+    Raises:
+        WriteError: one of the two could not be written; its old file is untouched.
+    """
+    if provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version):
+        return write_persisted_score(iter_log_dir, score)
+    before = read_provenance(iter_log_dir, score.iteration)
+    if before is not None and lost_between(before, provenance):
+        path = write_persisted_score(iter_log_dir, score)
+        write_provenance(iter_log_dir, provenance, score.rubric_version)
+        return path
+    write_provenance(iter_log_dir, provenance, score.rubric_version)
+    return write_persisted_score(iter_log_dir, score)
+
+
+def write_scores(iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore, Provenance | None]]) -> list[Path]:
+    """Persist many scores in order, each with what it was computed from, and return the paths of the scores.
+
+    The evidence that may go first is written before the first score, all of it together.
+
+    Raises:
+        WriteError: at the first that could not be written; its ``written`` holds the paths of scores written before.
+    """
+    first: list[tuple[Path, bytes]] = []
+    for score, provenance in scores:
+        if provenance is not None and not is_kept(iter_log_dir, provenance, score.rubric_version):
+            before = read_provenance(iter_log_dir, score.iteration)
+            if before is None or not lost_between(before, provenance):
+                data = emit(provenance_as_dict(provenance, score.rubric_version))
+                first.append((evidence_path(iter_log_dir, score.iteration), data))
+    write_together(first)
+    return write_each(scores, lambda pair: write_score(iter_log_dir, *pair))
+
+
+def write_provenance(iter_log_dir: Path | str, provenance: Provenance, rubric_version: str) -> Path:
+    """Write what a score was computed from, and return the path.
+
+    Raises:
+        WriteError: it could not be written; the old file is untouched.
+    """
+    path = evidence_path(iter_log_dir, provenance.iteration)
+    write_atomically(path, emit(provenance_as_dict(provenance, rubric_version)))
+    return path
+
+
+def is_kept(iter_log_dir: Path | str, provenance: Provenance, rubric_version: str) -> bool:
+    """Tell whether the file holds exactly this already, without parsing it."""
+    try:
+        data = read_file(evidence_path(iter_log_dir, provenance.iteration))
+    except (FileNotFoundError, InputError):
+        return False
+    return data == emit(provenance_as_dict(provenance, rubric_version))
+
+
+def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str, Value]:
+    """Return the content of the file, keys in their order."""
+    harnesses: list[Value] = [
+        {"name": facts.name, **{name: getattr(facts, name) for name in _COUNTS}} for facts in provenance.harnesses
+    ]
+    return {
+        "iteration": provenance.iteration,
+        "rubric_version": rubric_version,
+        "window": {"start": _stamp(provenance.start), "end": _stamp(provenance.end)},
+        "trunk": {"ref": provenance.trunk_ref, "commit": provenance.trunk_commit or ""},
+        "landed": {"method": provenance.landed},
+        "harnesses": harnesses,
+    }
+
+
+def _stamp(time: int | None) -> str:
+    """Return a time as RFC 3339 in UTC, with as many digits below a second as it has; "" for none."""
+    if time is None:
+        return ""
+    seconds, rest = divmod(time, NS)
+    at = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
+    return at.isoformat(timespec="seconds") + (f".{rest:09}".rstrip("0") if rest else "") + "Z"
+
+
+def _time(reader: Reader, node: Node) -> int | None:
+    text = reader.string(node)
+    return timestamp_ns(text) if text else None
+
+
+def _block(shape: Mapping[str, Take]) -> Take:
+    return lambda reader, node: reader.struct(node, shape)
+
+
+_HARNESS: dict[str, Take] = {"name": Reader.string, **dict.fromkeys(_COUNTS, Reader.integer)}
+_SHAPE: dict[str, Take] = {
+    "iteration": Reader.integer,
+    "rubric_version": Reader.string,
+    "window": _block({"start": _time, "end": _time}),
+    "trunk": _block({"ref": Reader.string, "commit": Reader.string}),
+    "landed": _block({"method": Reader.string}),
+    "harnesses": items_of(lambda reader, node: HarnessFacts(**{"name": ""} | reader.struct(node, _HARNESS))),
+}
+
+
+def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
+    """Read what a score was computed from; None when that was not kept, or the file is not whole or of another iteration."""
+    try:
+        node = parse(read_file(evidence_path(iter_log_dir, iteration)))
+        given: dict[str, Any] = {} if node is None else Reader().struct(node, _SHAPE)
+    except (FileNotFoundError, InputError):
+        return None
+    if given.get("iteration") != iteration or not given.keys() >= _SHAPE.keys():
+        return None
+    window, trunk = given["window"], given["trunk"]
+    return Provenance(
+        iteration,
+        window.get("start"),
+        window.get("end"),
+        trunk.get("ref", ""),
+        trunk.get("commit") or None,
+        given["landed"].get("method", ""),
+        tuple(given["harnesses"]),
+    )

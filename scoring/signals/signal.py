@@ -1,0 +1,55 @@
+"""What a signal is: its id, its value, what it claims, how it gets better, and where its evidence is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from rubric import SignalID
+from scoring.evidence.facts import IterationFacts
+from scoring.log.load import EntryPlaces
+from scoring.log.model import SCHEMA_FLAT, IterationRecord
+from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue
+
+
+class Signal(ABC):
+    """One signal, complete in itself. Everything here is pure: facts in, judgement out."""
+
+    id: ClassVar[SignalID]
+    better: ClassVar[str]
+    """How its vote becomes better, in words."""
+    supply: ClassVar[str]
+    """What makes it vote where it is absent, in words."""
+    optional: ClassVar[bool] = False
+    """Whether it is computed only under a rubric that has it, and its absence is nothing to worry about."""
+
+    @abstractmethod
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Return its value for one iteration."""
+
+    def pair(self, facts: IterationFacts) -> IntegrityObservation | None:
+        """Return what was claimed beside what was observed; None for a signal that nobody claims."""
+
+    def advice(self, present: bool, facts: IterationFacts) -> str:  # noqa: ARG002 - for those whose advice depends on it
+        """Return what would raise the score: a better vote, or a vote at all."""
+        return self.better if present else self.supply
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+        """Yield the places that its value was read from, in words that can be followed: a file and line, a commit."""
+        yield from ()
+
+    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:
+        """Yield the files, beside the entry, that its value depends on; they need not be there."""
+        yield from ()
+
+
+def role_of(record: IterationRecord, nested: AgentRole) -> AgentRole:
+    """Return whose claim it is: in the flat schema all are the implementer's."""
+    return ROLE_IMPL if record.schema_version == SCHEMA_FLAT else nested
+
+
+def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:
+    """Yield where the fields of an entry are, for those that it has."""
+    for name in names:
+        if entry and (place := entry.place(name)):
+            yield f"{name} at {place}"
