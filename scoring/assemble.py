@@ -10,7 +10,7 @@ from typing import NamedTuple, Unpack
 
 from rubric import EVIDENCE_REFERENCE
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.scopes import declared_scopes
+from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
 from scoring.evidence.transcripts.reader import silent
 from scoring.evidence.transcripts.scan import Reading, transcript_scan
@@ -78,7 +78,7 @@ class Evidence:
 
     def git_signals(self, record: IterationRecord) -> GitSignals:
         """Return what git says about one iteration."""
-        return GitSignals(self.landing(record).value, self.git.scope(record, self.scopes))
+        return GitSignals(landed.landed_value(self.landing(record)), self.git.scope(record, self.scopes))
 
     def landing(self, record: IterationRecord) -> Landing:
         """Return whether an iteration's work has landed, and how that was found out."""
@@ -106,7 +106,7 @@ class Evidence:
         return iterlog_signals(record, self.repo_dir, self.policy.pressure(record, self.repo_dir, self.warn))
 
     @cached_property
-    def scopes(self) -> dict[str, tuple[str, ...]]:
+    def scopes(self) -> dict[str, DeclaredScope]:
         """The declared write scope of each task."""
         return declared_scopes(self.repo_dir)
 
@@ -251,7 +251,7 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
         NotARepositoryError: ``repo_dir`` lies in no git work tree.
     """
     git = REFERENCE.git(repo_dir, [record])
-    return GitSignals(git.landing(record).value, git.scope(record, declared_scopes(repo_dir)))
+    return GitSignals(landed.landed_value(git.landing(record)), git.scope(record, declared_scopes(repo_dir)))
 
 
 def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> SignalValue:

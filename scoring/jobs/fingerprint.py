@@ -60,11 +60,12 @@ def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, meter:
     """
     artifacts = [v.result_artifact for v in record.verifiers] + [record.review.decision_artifact]
     paths = [artifact_path(evidence.repo_dir, artifact) for artifact in artifacts]
+    scope = evidence.scopes.get(record.task_id)
     return _digest(
         record,
         _bytes_of(hook_file(log_dir, record.iteration)),
         [None if path is None else _bytes_of(path) for path in paths],
-        evidence.scopes.get(record.task_id),
+        None if scope is None else scope.entries,
         *([_deliberation(log_dir, record.iteration)] if meter == "votes" else []),
     )
 

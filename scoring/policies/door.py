@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 
 if TYPE_CHECKING:  # a command starts to read transcripts before it has loaded the rest
     from scoring.evidence.git.facts import Landing, Trunk
+    from scoring.evidence.scopes import DeclaredScope
     from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
     from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
     from scoring.evidence.transcripts.reader import Warn
@@ -57,7 +58,7 @@ class GitEvidence(Protocol):
     def landing(self, record: "IterationRecord") -> "Landing":
         """Tell whether an iteration's work has landed (contract sections 2.1 and 10)."""
 
-    def scope(self, record: "IterationRecord", scopes: "Mapping[str, tuple[str, ...]]") -> "SignalValue":
+    def scope(self, record: "IterationRecord", scopes: "Mapping[str, DeclaredScope]") -> "SignalValue":
         """Measure how much of an iteration's change lies in its task's declared scope (sections 2.2 and 10)."""
 
     def keep(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scoring.evidence.deliberations import deliberation_file
 from scoring.evidence.hooks import hook_file
-from scoring.evidence.scopes import declaring_plan
+from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.events import IterationWindow
 from scoring.log.places import EntryPlaces
 from scoring.signals.values import (
@@ -85,9 +85,9 @@ def _correction_pressure(one: Examined, around: Surroundings) -> Iterator[str]:
 
 
 def _scope(one: Examined, around: Surroundings) -> Iterator[str]:
-    if plan := declaring_plan(around.repo_dir, one.record.task_id):
+    if declared := declared_scopes(around.repo_dir).get(one.record.task_id):
         yield from _commit(one, around)
-        yield f"write_scope in {plan}"
+        yield f"write_scope in {declared.plan}"
     else:
         yield from _fields(around, "impl.scope_note", "scope_note")
 
