@@ -38,12 +38,11 @@ _WATCHED = {
     AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.evidence.facts:Evidence.of"),
     GIT: (
         "scoring.evidence.git.repository:GitRepository.__init__",
-        "scoring.evidence.git.reference:GitHistory.__init__",
-        "scoring.evidence.git.reference:GitHistory.commit",
-        "scoring.evidence.git.reference:GitHistory.on_trunk",
-        "scoring.evidence.git.reference:GitHistory.reverted_by",
-        "scoring.evidence.git.reference:GitHistory.match_subject",
-        "scoring.evidence.git.reference:GitHistory.keep",
+        "scoring.evidence.git.reference:ReferenceHistory.__init__",
+        "scoring.evidence.git.reference:ReferenceHistory.committed",
+        "scoring.evidence.git.reference:ReferenceHistory.landing",
+        "scoring.evidence.git.reference:ReferenceHistory.changed",
+        "scoring.evidence.git.reference:ReferenceHistory.keep",
     ),
     SCORING: (
         "scoring.signals.table:signal_set",

@@ -1,10 +1,20 @@
-"""The door to declared task scopes: ``.agents/workflow/plans/*/TASKS.yaml`` (contract section 1.3)."""
+"""Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and which paths are inside one.
 
-from collections.abc import Iterator
+An entry that ends in a slash is a folder with all that is in it; any other is one path. That is all that the reference
+reads. Under the corrected rules an entry may be a glob too: ``*`` stands for any characters of one name, ``**`` for any
+at all, and ``**/`` also for no folder. Nothing else is special: brackets and question marks are common in file names.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.errors import InputError
+from scoring.evidence.git.facts import Rules
 from scoring.files import list_names, read_file
+from scoring.text import trim
 from scoring.yamlread import Reader, items_of, parse
 
 PLANS_DIR = ".agents/workflow/plans"
@@ -12,31 +22,28 @@ TASKS_NAME = "TASKS.yaml"
 
 _TASK = {"id": Reader.string, "write_scope": items_of(Reader.string)}
 _PLAN = {"tasks": items_of(lambda reader, node: reader.struct(node, _TASK))}
+_STAR, _STARS, _FOLDERS, _IN_FOLDERS = "*", "**", "**/", "/**/"
 
 
-def declared_scopes(repo_dir: Path | str) -> dict[str, tuple[str, ...]]:
+class DeclaredScope(NamedTuple):
+    """The write scope of one task as written, and the plan file that declares it."""
+
+    entries: tuple[str, ...]
+    plan: Path
+
+
+def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
     """Return the write scope of every task that declares one, by task id as written.
 
     Of tasks with one id the first with a scope counts, in the byte order of plan folder names. A plan file that cannot
     be read is skipped.
     """
-    scopes: dict[str, tuple[str, ...]] = {}
-    for _, task_id, scope in _declarations(Path(repo_dir)):
-        scopes.setdefault(task_id, scope)
-    return scopes
-
-
-def declaring_plan(repo_dir: Path | str, task_id: str) -> Path | None:
-    """Return the plan file whose declaration counts for a task; None when none declares its scope."""
-    return next((path for path, declared, _ in _declarations(Path(repo_dir)) if declared == task_id), None)
-
-
-def _declarations(repo_dir: Path) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
-    plans = repo_dir / PLANS_DIR
+    scopes: dict[str, DeclaredScope] = {}
+    plans = Path(repo_dir) / PLANS_DIR
     try:
         names = list_names(plans)
     except InputError:
-        return
+        return scopes
     for name in names:
         path = plans / name / TASKS_NAME
         try:
@@ -46,4 +53,99 @@ def _declarations(repo_dir: Path) -> Iterator[tuple[Path, str, tuple[str, ...]]]
             continue
         for task in tasks:
             if task.get("write_scope"):
-                yield path, task.get("id", ""), tuple(task["write_scope"])
+                scopes.setdefault(task.get("id", ""), DeclaredScope(tuple(task["write_scope"]), path))
+    return scopes
+
+
+class PathScope:
+    """A set of paths: some exact ones, and those in some folders."""
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self._hold([(_clean(entry), entry.endswith("/")) for entry in map(trim, entries) if entry])
+
+    def _hold(self, cleaned: Sequence[tuple[str, bool]]) -> None:
+        """Take clean paths, each with whether it is a folder."""
+        self._exact = {path for path, is_folder in cleaned if not is_folder}
+        self._folders = tuple(path + "/" for path, is_folder in cleaned if is_folder)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._exact or path.startswith(self._folders)
+
+
+class GlobScope(PathScope):
+    """A set of paths, whose entries may be globs; ``src/**`` is the folder ``src/``."""
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        cleaned = [(_clean(entry).removesuffix("/**"), entry.endswith(("/", "/**"))) for entry in map(trim, entries)]
+        cleaned = [(path, is_folder) for path, is_folder in cleaned if path]
+        self._hold(cleaned)
+        globs = [path + ("/**" if is_folder else "") for path, is_folder in cleaned if _STAR in path]
+        self._globs = [_Glob(glob) for glob in dict.fromkeys(globs)]
+
+    def __contains__(self, path: str) -> bool:
+        return super().__contains__(path) or any(glob.matches(path) for glob in self._globs)
+
+
+SCOPES: Mapping[Rules, type[PathScope]] = {"reference": PathScope, "corrected": GlobScope}
+"""How the entries of a scope are read, under the rules by which the changed files were found."""
+
+
+def _clean(path: str) -> str:
+    """Clean a path without looking at the disk; unlike Python, two leading slashes are one."""
+    return posixpath.normpath("/" + path.lstrip("/") if path.startswith("/") else path)
+
+
+class _Glob:
+    """One pattern: tokens, and for each place between them the places that are reached without a character.
+
+    Matching takes time proportional to entry times path, whatever the entry says.
+    """
+
+    def __init__(self, glob: str) -> None:
+        self._prefix = glob[: glob.index(_STAR)]
+        self._tokens = _tokens(glob[len(self._prefix) :], self._prefix[-1:] in ("", "/"))
+        self._end = len(self._tokens)
+        self._arrive: list[tuple[int, ...]] = [(self._end,)]
+        for at in range(self._end - 1, -1, -1):
+            skips = {_STAR: 1, _STARS: 1, _FOLDERS: 2}.get(self._tokens[at], 0)
+            behind = self._arrive[-skips] if skips else ()
+            enters = (at + 1,) if self._tokens[at] == _FOLDERS else ()
+            self._arrive.append((at, *enters, *behind))
+        self._arrive.reverse()
+
+    def matches(self, path: str) -> bool:
+        if not path.startswith(self._prefix):
+            return False
+        places = set(self._arrive[0])
+        for char in path[len(self._prefix) :]:
+            after: set[int] = set()
+            for at in places:
+                token = self._tokens[at] if at < self._end else ""
+                if token == _STARS or (token == _STAR and char != "/"):
+                    after.update(self._arrive[at])
+                elif token == _IN_FOLDERS:
+                    after.add(at)
+                    if char == "/":
+                        after.update(self._arrive[at + 1])
+                elif token == char:
+                    after.update(self._arrive[at + 1])
+            if not after:
+                return False
+            places = after
+        return self._end in places
+
+
+def _tokens(glob: str, at_name: bool) -> list[str]:
+    """Split a pattern; ``at_name`` is whether it begins where a name begins, where ``**/`` may be no folder."""
+    tokens: list[str] = []
+    for part in re.findall(r"\*\*+/?|.", glob, re.DOTALL):
+        if not part.startswith(_STARS):
+            tokens.append(part)
+        elif not part.endswith("/"):
+            tokens.append(_STARS)
+        elif at_name:
+            tokens += () if tokens[-1:] == [_IN_FOLDERS] else (_FOLDERS, _IN_FOLDERS)
+        else:
+            tokens += (_STARS, "/")
+        at_name = part.endswith("/")
+    return tokens

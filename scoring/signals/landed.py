@@ -1,6 +1,18 @@
-"""landed: did the iteration's work survive to the trunk (contract sections 2.1 and 2.9)."""
+"""landed: did the iteration's work survive to the trunk (``docs/EVIDENCE.md``, "Landing")."""
 
-from scoring.evidence.git.reference import GitHistory
+from scoring.evidence.git.facts import (
+    ANCESTOR,
+    LATER_ANCESTOR,
+    MERGE_GIT,
+    MERGE_TREE,
+    MESSAGE,
+    NOT_LANDED,
+    PATCH_ID,
+    SQUASH,
+    SUBJECT,
+    Landing,
+    Unknown,
+)
 from scoring.log.model import IterationRecord
 from scoring.signals.findings import Findings
 from scoring.signals.values import SignalValue, absent_signal, present_signal
@@ -8,36 +20,80 @@ from scoring.text import lower, short, trim
 
 _DECISIONS = {"accept": 1.0, "reject": 0.0, "escalate": 0.5}
 
+_UNKNOWN = {
+    Unknown.NO_COMMIT: "no commit SHA on iteration entry",
+    Unknown.NO_TRUNK: "no trunk: {trunk.how}",
+    Unknown.UNRESOLVED: "commit SHA {field} does not resolve and no message match",
+    Unknown.SHALLOW: "history is shallow: commit {sha} may have landed on {trunk.name} before it begins",
+    Unknown.HISTORY: "cannot read the history of commit {sha}",
+    Unknown.MERGE: "commit {sha} is a merge commit off {trunk.name}",
+    Unknown.FILES: "cannot read changed files for {sha}",
+    Unknown.NO_CHANGE: "commit {sha} is off {trunk.name} and changes nothing",
+    Unknown.OBJECTS: "cannot tell whether commit {sha} landed on {trunk.name}: objects are missing",
+}
+_FOUND_BY = {
+    ANCESTOR: "commit {sha} is an ancestor of {trunk}{merged}",
+    PATCH_ID: "commit {sha} landed on {trunk} in {commit} with the same patch id",
+    SQUASH: "commit {sha} landed on {trunk} in {commit} as a squash of its branch side",
+    MERGE_TREE: "commit {sha} landed on {trunk}: merging it would change nothing",
+    LATER_ANCESTOR: "commit {sha} landed on {trunk}{where}: it is an ancestor of {tip}",
+    SUBJECT: "commit {sha} landed on {trunk} in {commit} with the same subject and {common}",
+    MESSAGE: "unresolved SHA {field}; {trunk} has {commit} with the summary as its subject",
+    NOT_LANDED: "commit {sha} did not land on {trunk}: not found by ancestry, patch id, squash, merge, later commit, "
+    "branch or subject{untried}",
+}
+
 
 def value(findings: Findings) -> SignalValue:
     """Return what git observed."""
     return findings.git.landed_observed
 
 
-def observe(record: IterationRecord, history: GitHistory) -> SignalValue:
-    """Find the commit on the trunk: 1 landed, 0 reverted or not there, absent when it cannot be told."""
-    raw = trim(record.commit)
-    if not raw:
-        return absent_signal("no commit SHA on iteration entry")
-    sha = history.resolve(raw)
-    if sha is None:
-        return _by_message(record, history, raw)
-    if not history.on_trunk(sha):
-        return present_signal(0, f"commit {short(sha)} not reachable from {history.trunk}")
-    if who := history.reverted_by(sha):
-        return present_signal(0, f"commit {short(sha)} reachable but reverted by {short(who)}")
-    return present_signal(1, f"commit {short(sha)} reachable from {history.trunk}, not reverted")
+def landed_value(landing: Landing) -> SignalValue:
+    """Judge what git says of the landing: 1 landed, 0 reverted or not there, absent when it cannot be told."""
+    if landing.unknown:
+        why = _UNKNOWN[landing.unknown].format(
+            field=short(landing.field), sha=short(landing.sha or ""), trunk=landing.trunk
+        )
+        if landing.unknown is Unknown.UNRESOLVED and landing.trunk.shallow and landing.rules == "corrected":
+            why += "; history is shallow"
+        return absent_signal(why)
+    landed = 1 if landing.landed and not landing.reverted_by else 0
+    return present_signal(landed, _reference_words(landing) if landing.rules == "reference" else _words(landing))
 
 
-def _by_message(record: IterationRecord, history: GitHistory, raw: str) -> SignalValue:
-    """Look for a trunk commit whose subject is the iteration's summary: history may have been rewritten."""
-    sha = history.match_subject(trim(record.impl.summary))
-    if sha is None:
-        return absent_signal(f"commit SHA {short(raw)} does not resolve and no message match")
-    found = f"unresolved SHA {short(raw)}; message-matched {short(sha)}"
-    if who := history.reverted_by(sha):
-        return present_signal(0, f"{found}, later reverted by {short(who)}")
-    return present_signal(1, f"{found} reachable from {history.trunk}")
+def _reference_words(landing: Landing) -> str:
+    trunk, by = landing.trunk.name, short(landing.reverted_by or "")
+    if landing.found_by == MESSAGE:
+        found = f"unresolved SHA {short(landing.field)}; message-matched {short(landing.commit or '')}"
+        return f"{found}, later reverted by {by}" if by else f"{found} reachable from {trunk}"
+    commit = f"commit {short(landing.sha or '')}"
+    if landing.found_by == NOT_LANDED:
+        return f"{commit} not reachable from {trunk}"
+    return f"{commit} reachable but reverted by {by}" if by else f"{commit} reachable from {trunk}, not reverted"
+
+
+def _words(landing: Landing) -> str:
+    commit, tip = short(landing.commit or ""), landing.tip
+    speaker = f"branch {tip.branch}" if tip and tip.branch else f"iteration {tip.iteration}'s commit" if tip else ""
+    found = _FOUND_BY[landing.found_by].format(
+        field=short(landing.field),
+        sha=short(landing.sha or ""),
+        trunk=landing.trunk.name,
+        commit=commit,
+        merged=f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
+        where=f" in {commit}" if commit else "",
+        tip=f"{speaker} {short(tip.sha)}, found by {tip.method}" if tip else "",
+        common=f"{landing.common_files} common file{'s' if landing.common_files > 1 else ''}",
+        untried=f" (no merge tried: {_too_old(landing.old_git)})" if landing.old_git else "",
+    )
+    if landing.found_by == NOT_LANDED:
+        return found
+    return f"{found}, but reverted by {short(landing.reverted_by)}" if landing.reverted_by else f"{found}, not reverted"
+
+
+def _too_old(git: tuple[int, int]) -> str:
+    return f"git {'.'.join(map(str, git))} is older than {'.'.join(map(str, MERGE_GIT))}"
 
 
 def claim(record: IterationRecord) -> SignalValue:

@@ -1,16 +1,23 @@
-"""scope: did the iteration stay within its declared write scope (contract section 2.2)."""
+"""scope: did the iteration stay within its declared write scope (``docs/EVIDENCE.md``, "Scope")."""
 
-import posixpath
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Sequence
 
-from scoring.evidence.git.reference import GitHistory
+from scoring.evidence.git.facts import Changed, Unknown
+from scoring.evidence.scopes import SCOPES
 from scoring.log.model import IterationRecord
 from scoring.signals.findings import Findings
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import lower, quote, short, trim
 
 _NOTES = {"on-target": 1.0, "partial": 0.5, "scope-breach": 0.0}
+
+_UNKNOWN = {
+    Unknown.NO_COMMIT: "no commit SHA on iteration entry",
+    Unknown.UNRESOLVED: "commit SHA {field} does not resolve",
+    Unknown.SHALLOW: "history is shallow: it begins with commit {sha}",
+    Unknown.HISTORY: "cannot read the history of commit {sha}",
+    Unknown.FILES: "cannot read changed files for {sha}",
+}
 
 
 def value(findings: Findings) -> SignalValue:
@@ -19,61 +26,33 @@ def value(findings: Findings) -> SignalValue:
     return observed if observed.present else findings.iterlog.scope_claimed
 
 
-def observe(record: IterationRecord, history: GitHistory, scopes: Mapping[str, tuple[str, ...]]) -> SignalValue:
-    """Measure the share of the commit's changed files that lie inside the task's scope."""
-    found = declared(record, history, scopes)
-    if isinstance(found, SignalValue):
-        return found
-    sha, scope = found
-    commit = history.commit(sha)
-    if commit is None or commit.files is None:
-        return absent_signal(f"cannot read changed files for {short(sha)}")
-    if not commit.files:
-        return present_signal(1, f"commit {short(sha)} changed no files")
-    inside = _Scope(scope)
-    count = sum(path in inside for path in commit.files)
-    detail = f"{count}/{len(commit.files)} changed files within declared write_scope of task {quote(record.task_id)}"
-    return present_signal(count / len(commit.files), detail)
+def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
+    """Measure the share of the changed files that are inside a task's declared scope, whose ``entries`` may be none.
+
+    Without a declared scope nobody needs the files: ``changed`` need not have them then.
+    """
+    sha = short(changed.sha or "")
+    if changed.sha is not None and not entries:
+        return absent_signal(f"no write_scope declared for task {quote(task_id)}")
+    if changed.unknown:
+        return absent_signal(_UNKNOWN[changed.unknown].format(field=short(changed.field), sha=sha))
+    where = _range_words(changed)
+    if not changed.files:
+        return present_signal(1, f"{where} changed no files")
+    inside = SCOPES[changed.rules](entries)
+    count = sum(path in inside for path in changed.files)
+    share = f"{count}/{len(changed.files)} changed files"
+    if changed.rules == "corrected":
+        share += f" of {where}"
+    return present_signal(count / len(changed.files), f"{share} within declared write_scope of task {quote(task_id)}")
 
 
-class Names(Protocol):
-    """Knows which commits the commit fields of a log stand for."""
-
-    def resolve(self, name: str) -> str | None:
-        """Return a SHA; None when a name stands for no commit."""
-
-
-def declared(
-    record: IterationRecord, history: Names, scopes: Mapping[str, tuple[str, ...]]
-) -> tuple[str, tuple[str, ...]] | SignalValue:
-    """Return an iteration's commit and its task's scope; the absent signal when one of them is not there."""
-    raw = trim(record.commit)
-    if not raw:
-        return absent_signal("no commit SHA on iteration entry")
-    sha = history.resolve(raw)
-    if sha is None:
-        return absent_signal(f"commit SHA {short(raw)} does not resolve")
-    scope = scopes.get(record.task_id)
-    if not scope:
-        return absent_signal(f"no write_scope declared for task {quote(record.task_id)}")
-    return sha, scope
-
-
-class _Scope:
-    """The paths a task may write: exact ones, and those under an entry that ends in a slash."""
-
-    def __init__(self, entries: Iterable[str]) -> None:
-        cleaned = [(_clean(entry), entry.endswith("/")) for entry in map(trim, entries) if entry]
-        self._exact = {path for path, is_directory in cleaned if not is_directory}
-        self._prefixes = tuple(path + "/" for path, is_directory in cleaned if is_directory)
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._exact or path.startswith(self._prefixes)
-
-
-def _clean(path: str) -> str:
-    """Clean a path without looking at the disk; unlike Python, two leading slashes are one."""
-    return posixpath.normpath("/" + path.lstrip("/") if path.startswith("/") else path)
+def _range_words(changed: Changed) -> str:
+    sha = short(changed.sha or "")
+    if changed.since is not None:
+        without = ", without the trunk's" if changed.without_trunk else ""
+        return f"{short(changed.base)}..{sha} (since iteration {changed.since}{without})"
+    return f"merge {sha} against its first parent" if changed.merge else f"commit {sha}"
 
 
 def claim(record: IterationRecord) -> SignalValue:

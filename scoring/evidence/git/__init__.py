@@ -1,1 +1,1 @@
-"""What git says: one module starts it, and the others ask it in batches and return facts."""
+"""What git says: ``repository`` starts it, two histories answer about a log's commits, ``facts`` is what they say."""

@@ -1,11 +1,12 @@
-"""What git answered and will always answer the same, kept between runs.
+"""What git answered and will always answer the same, kept between runs: one file a repository, for both histories.
 
-A commit never changes: its time, files and subject are kept by SHA. Which commits the trunk holds, and in which order,
-is kept with the trunk's tip and used only while the tip is the same. One file per repository in the cache directory;
-one that is not whole, or of another format or repository, is as if it were not there.
+A commit never changes: its subject, parents and files are kept by SHA. What may change with the trunk (its order,
+whether a merge would change it) is kept with the trunk's tip, and used only while the tip is the same. Losing the file
+costs time only; one that is not whole, or is of another format or repository, is as if it were not there. A repository
+that can change what a commit says (replaced or grafted commits, a shallow clone that may be deepened) is never cached.
 
-A repository that can change what a commit says (replaced or grafted commits, a shallow clone that may be deepened) is
-never cached.
+The file is a header and one line a section, each with its checksum, so that one history does not parse what only the
+other one needs.
 """
 
 import contextlib
@@ -13,97 +14,92 @@ import json
 import os
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from scoring.errors import InputError, WriteError
-from scoring.evidence.git.repository import ShownCommit, TrunkCommit
 from scoring.files import read_file, remove_stale, write_atomically
 
-FORMAT = 1
+FORMAT = 3
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
 
-UNUSABLE = (OSError, InputError, ValueError, TypeError, KeyError, IndexError, RecursionError)
-"""What a cache file that is not what it should be raises; it is then as if it were not there."""
-
+_UNUSABLE = (OSError, InputError, msgspec.MsgspecError, ValueError, TypeError, RecursionError)
 _SIZE_LIMIT = 1 << 30
+
+T = TypeVar("T", bound="list[Any] | dict[str, Any]")
 
 
 class GitCache:
-    """What is kept of one repository."""
+    """What is kept of one repository, by section. Sections are lists and dictionaries that their readers fill."""
 
     def __init__(self, cache_dir: Path | None, repository: Path) -> None:
         """Read what is kept.
 
         Args:
-            cache_dir: where caches lie; None keeps nothing.
+            cache_dir: where caches are; None keeps nothing.
             repository: the repository's own directory, which all its work trees share.
         """
-        self._place = place_of(cache_dir, f"git-{FORMAT}", repository)
-        self._repository = os.fspath(repository)
-        self.shown: dict[str, ShownCommit] = {}
-        self.trunk: dict[str, TrunkCommit] = {}
-        self.walks: dict[str, list[str]] = {}
-        """The order of the last walk, by its tip."""
         self.changed = False
-        if self._place is not None:
-            with contextlib.suppress(*UNUSABLE):
-                self._load(kept_content(self._place, FORMAT, self._repository))
+        self._stored: dict[str, bytes] = {}
+        self._sections: dict[str, Any] = {}
+        self._header = json.dumps({"format": FORMAT, "repository": os.fspath(repository)}).encode()
+        self._place: Path | None = None
+        if cache_dir is None or may_change(repository):
+            return
+        from hashlib import blake2b
 
-    def _load(self, kept: dict[str, Any]) -> None:
-        shown = {sha: ShownCommit(time, tuple(files)) for sha, (time, files) in kept["shown"].items()}
-        trunk = {sha: TrunkCommit(sha, subject, message.encode("latin-1")) for sha, subject, message in kept["trunk"]}
-        self.shown, self.trunk, self.walks = shown, trunk, kept["walks"]
+        name = blake2b(os.fsencode(repository), digest_size=16).hexdigest()
+        self._place = cache_dir / f"git-{FORMAT}" / f"{name}.cache"
+        with contextlib.suppress(*_UNUSABLE):
+            header, *sections = read_file(self._place, _SIZE_LIMIT).split(b"\n")
+            if header == self._header:
+                parts = (section.partition(b" ") for section in sections if section)
+                self._stored = {key.decode(): content for key, _, content in parts}
+
+    def section(self, name: str, kind: type[T]) -> T:
+        """Return what is kept under a name, empty when nothing is. Who adds to it sets ``changed``."""
+        if name not in self._sections:
+            self._sections[name] = kind()
+            with contextlib.suppress(*_UNUSABLE):
+                checksum, _, content = self._stored.pop(name, b"").partition(b" ")
+                if content and int(checksum, 16) == zlib.crc32(content):
+                    self._sections[name] = _decoded(content, kind)
+        found: T = self._sections[name]
+        return found
 
     def save(self) -> None:
         """Write what is kept, when there is something new. A cache that cannot be written is no error."""
         if self._place is None or not self.changed:
             return
-        content = {
-            "shown": self.shown,
-            "trunk": [(c.sha, c.subject, c.message.decode("latin-1")) for c in self.trunk.values()],
-            "walks": self.walks,
-        }
+        stored = self._stored | {name: _stored(section) for name, section in self._sections.items() if section}
+        lines = [self._header, *(name.encode() + b" " + content for name, content in stored.items()), b""]
         with contextlib.suppress(OSError, WriteError):
-            keep_content(self._place, FORMAT, self._repository, content)
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            remove_stale(self._place.parent)
+            write_atomically(self._place, b"\n".join(lines), durable=False)
             self.changed = False
 
 
-def kept_content(place: Path, file_format: int, repository: str) -> dict[str, Any]:
-    """Return what a cache file keeps of a repository.
-
-    Raises:
-        One of :data:`UNUSABLE`: there is none, it is not whole, or it is of another format or repository.
-    """
-    checksum, _, rest = read_file(place, _SIZE_LIMIT).partition(b"\n")
-    kept: dict[str, Any] = json.loads(rest) if int(checksum, 16) == zlib.crc32(rest) else {}
-    if kept["format"] != file_format or kept["repository"] != repository:
-        raise ValueError("of another format or repository")
-    return kept
+def _stored(section: object) -> bytes:
+    try:
+        content = msgspec.json.encode(section)
+    except UnicodeEncodeError:  # bytes in it are no text; msgspec has no way to write that down
+        content = json.dumps(section).encode()
+    return b"%08x %b" % (zlib.crc32(content), content)
 
 
-def keep_content(place: Path, file_format: int, repository: str, content: dict[str, Any]) -> None:
-    """Write a cache file.
-
-    Raises:
-        OSError, WriteError: it cannot be written.
-    """
-    rest = json.dumps({"format": file_format, "repository": repository, **content}).encode()
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    remove_stale(place.parent)
-    write_atomically(place, f"{zlib.crc32(rest):08x}\n".encode() + rest, durable=False)
-
-
-def place_of(cache_dir: Path | None, kind: str, repository: Path) -> Path | None:
-    """Return where a cache of some kind and format (``git-1``) is kept for a repository; None when none may be."""
-    if cache_dir is None or may_change(repository):
-        return None
-    from hashlib import blake2b
-
-    return cache_dir / kind / f"{blake2b(os.fsencode(repository), digest_size=16).hexdigest()}.cache"
+def _decoded(content: bytes, kind: type[T]) -> T:
+    found: T
+    try:
+        found = msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError:
+        found = msgspec.convert(json.loads(content), kind)
+    return found
 
 
 def may_change(repository: Path) -> bool:
-    """Tell whether what a commit says may change in this repository."""
+    """Return whether what a commit says may change in this repository."""
     with contextlib.suppress(OSError):
         if b" refs/replace/" in (repository / "packed-refs").read_bytes():
             return True

@@ -1,10 +1,38 @@
-"""What git says of one log, as facts. Nothing here starts a process."""
+"""What git says about the commits of a log, as facts: no sub-score and no sentence, and nothing here starts a process.
+
+Two histories state them: the reference's (:mod:`scoring.evidence.git.reference`) and the corrected one
+(:mod:`scoring.evidence.git.history`). The signals ``landed`` and ``scope`` judge them and put them into words.
+"""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import Literal, NamedTuple, Protocol
 
-if TYPE_CHECKING:  # a fact about git does not load what signals need
-    from scoring.signals.values import SignalValue
+from scoring.log.model import IterationRecord
+
+Rules = Literal["reference", "corrected"]
+"""Under which rules a fact was found; their details are worded differently."""
+
+ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
+LATER_ANCESTOR, SUBJECT, MESSAGE = "later-ancestor", "subject", "message"
+REVERTED, NOT_LANDED = "reverted", "not-landed"
+
+MERGE_GIT = (2, 38)
+"""The first git that can merge without a work tree."""
+
+
+class Unknown(StrEnum):
+    """Why git cannot say whether an iteration's work landed, or which files it changed."""
+
+    NO_COMMIT = "the entry names no commit"
+    NO_TRUNK = "there is no trunk"
+    UNRESOLVED = "the commit is not in this repository"
+    SHALLOW = "history is shallow"
+    HISTORY = "the history of the commit cannot be read"
+    MERGE = "the commit is a merge off the trunk"
+    FILES = "the changed files cannot be read"
+    NO_CHANGE = "the commit is off the trunk and changes nothing"
+    OBJECTS = "objects are missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +40,8 @@ class Trunk:
     """Where work lands.
 
     ``ref`` is the full name (``refs/remotes/origin/main``), ``name`` what details call it (``origin/main``), ``commit``
-    its tip (None: there is no such branch), ``how`` why it was chosen, in a few words, ``shallow`` whether history ends
-    before it began.
+    its tip (None: there is no such branch), ``how`` why it was chosen, in a few words, ``shallow`` whether history is
+    cut off before its beginning.
     """
 
     ref: str
@@ -23,14 +51,109 @@ class Trunk:
     shallow: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """What git says of the landing of one iteration.
+class Tip(NamedTuple):
+    """A commit that may speak for the commits it contains: an iteration's, or the tip of a branch.
 
-    ``method`` is one word for how it was decided, as provenance keeps it: ``ancestor``, ``patch-id``, ``squash``,
-    ``merge-tree``, ``later-ancestor``, ``subject``, ``message`` (the commit does not resolve, and its summary is a
-    trunk commit's subject), ``reverted``, ``not-landed``, and "" when absent.
+    ``iteration`` is the iteration's number, 0 for a branch; ``branch`` is the branch's name, "" for an iteration;
+    ``method`` is how this commit itself was found on the trunk, "" where nobody has looked.
     """
 
-    value: "SignalValue"
+    sha: str
+    iteration: int = 0
+    branch: str = ""
     method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Whether the work of one iteration came to the trunk, and how that was found out.
+
+    Attributes:
+        rules: under which rules it was looked for.
+        trunk: where it was looked for.
+        field: the commit field of the entry, trimmed.
+        sha: the commit that the field stands for; None when there is none.
+        found_by: how the work was found on the trunk, reverted or not: one of this module's words, "" when unknown.
+        commit: the trunk commit that brought the work; None where no single one did.
+        merged_in: the merge that brought ``commit`` to the trunk's first-parent line; None without one.
+        reverted_by: the trunk commit that took the work back; None when none did.
+        whole: whether what was found holds for all that the commit contains, and not for its own change alone.
+        common_files: how many files the commit shares with the one of the same subject, where that is how it was found.
+        tip: the commit that speaks for this one, where one does.
+        unknown: why it cannot be told; None when it is known.
+        old_git: the version of git, where that was too old to try a merge.
+    """
+
+    rules: Rules
+    trunk: Trunk
+    field: str = ""
+    sha: str | None = None
+    found_by: str = ""
+    commit: str | None = None
+    merged_in: str | None = None
+    reverted_by: str | None = None
+    whole: bool = True
+    common_files: int = 0
+    tip: Tip | None = None
+    unknown: Unknown | None = None
+    old_git: tuple[int, int] | None = None
+
+    @property
+    def method(self) -> str:
+        """How it was decided, in the one word that provenance keeps; "" when it is unknown."""
+        return REVERTED if self.reverted_by else self.found_by
+
+    @property
+    def landed(self) -> bool:
+        """Whether the work came to the trunk, reverted or not."""
+        return self.found_by not in ("", NOT_LANDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Which files one iteration changed, and over which range of commits.
+
+    Attributes:
+        rules: under which rules the range was chosen.
+        field: the commit field of the entry, trimmed.
+        sha: the commit that the field stands for; None when there is none.
+        files: their paths, by the new names; the reference has them as git quotes them.
+        base: the commit that ``sha`` was compared with, "" for a first commit.
+        since: the number of the earlier iteration whose commit is ``base``; None when ``base`` is the first parent.
+        without_trunk: whether changes that came in from the trunk are left out.
+        merge: whether the commit is a merge, compared with its first parent.
+        unknown: why the files cannot be told; None when they are known, or nobody asked for them.
+    """
+
+    rules: Rules
+    field: str
+    sha: str | None = None
+    files: tuple[str, ...] = ()
+    base: str = ""
+    since: int | None = None
+    without_trunk: bool = False
+    merge: bool = False
+    unknown: Unknown | None = None
+
+
+class GitFacts(Protocol):
+    """What git says about the commits of one log. Git is asked in batches, whatever the length of the log."""
+
+    @property
+    def trunk(self) -> Trunk:
+        """Where work lands, and how that was found out."""
+
+    def resolve(self, name: str) -> str | None:
+        """Return the SHA that a commit field, exactly as written or trimmed, stands for; None without a commit."""
+
+    def committed(self, name: str) -> int | None:
+        """Return the committer time, in seconds since 1970, of the commit that a field stands for, or None."""
+
+    def landing(self, record: IterationRecord) -> Landing:
+        """Return whether an iteration's work has landed."""
+
+    def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
+        """Return what an iteration changed; with ``files`` false only its commit, without asking git for more."""
+
+    def keep(self) -> None:
+        """Keep what was learnt and will never change for the next run."""

@@ -1,102 +1,119 @@
-"""What git says about the commits of a log under the corrected rules, asked once for the whole log (section 10).
+"""The history of a repository under the corrected rules, asked once for the whole log.
 
-The counterpart of :mod:`scoring.evidence.git.reference`: it finds the trunk, walks it and what lies beside it, and
-answers about landing, reverts and changed files. Nothing is asked before somebody wants to know.
+The counterpart of :mod:`scoring.evidence.git.reference`: it finds the trunk, walks it and what is beside it, and states
+the facts about landing, reverts and changed files. Nothing is asked before somebody wants to know.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 
 from scoring.errors import InputError
-from scoring.evidence.git.facts import Trunk
+from scoring.evidence.git import facts
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.changes import Change, Range, changed_files, range_of
+from scoring.evidence.git.facts import Changed, Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.landcache import LandingCache, TrunkLine
-from scoring.evidence.git.landing import Landed, Landings, Tip
-from scoring.evidence.git.ranges import Changed, Range, changed_files, range_of
+from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.git.trunk import choose_trunk, read_references
-from scoring.evidence.git.walk import NamedCommit, lines_beside, named_commits, trunk_lines
+from scoring.evidence.git.walk import (
+    NamedCommit,
+    TrunkLine,
+    lines_beside,
+    named_commits,
+    newest_by_subject,
+    trunk_lines,
+)
 from scoring.files import read_file
-from scoring.text import fold, short, trim
+from scoring.log.model import IterationRecord
+from scoring.text import fold, trim
 
 
 class CorrectedHistory:
-    """Answers about the commits that a log names."""
+    """See :class:`~scoring.evidence.git.facts.GitFacts`."""
 
     def __init__(
         self,
         repo_dir: Path | str,
-        fields: Iterable[tuple[int, str]],
+        records: Sequence[IterationRecord],
         cache_dir: Path | None = None,
         trunk: str | None = None,
     ) -> None:
-        """Open the repository, choose its trunk and resolve the names.
+        """Open the repository, choose its trunk and resolve the commit fields.
 
         Args:
             repo_dir: a directory in a git work tree.
-            fields: the number and the commit field, as written, of each iteration in ascending order.
+            records: all records of the log, sorted by iteration.
             cache_dir: where answers that never change are kept; None keeps none.
             trunk: the branch on which work lands; None looks for it.
 
         Raises:
-            NotARepositoryError: ``repo_dir`` lies in no git work tree.
+            NotARepositoryError: ``repo_dir`` is in no git work tree.
             GitError: there is no branch ``trunk``, or git is missing or failed.
         """
-        self._fields = list(fields)
+        self._records = records
         self._repository = GitRepository(repo_dir)
-        self._cache = LandingCache(cache_dir, self._repository.common_dir)
+        self._cache = GitCache(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
         self.trunk: Trunk = choose_trunk(self._repository, self._references, trunk)
-        names = dict.fromkeys(name for _, field in self._fields for name in (field, trim(field)))
-        self._resolved = self._repository.resolve(names)
+        self._resolved = self._repository.resolve(name for r in records for name in (r.commit, trim(r.commit)))
 
     def keep(self) -> None:
         """Keep what was learnt for the next run."""
         self._cache.save()
 
     def resolve(self, name: str) -> str | None:
-        """Return the SHA that a name of this log stands for; None when it stands for no commit."""
+        """Return the SHA that a commit field of this log stands for; None without a commit."""
         return self._resolved[name]
 
-    def time(self, sha: str) -> int | None:
-        """Return the committer time of a resolved commit, in seconds since 1970; None where it names none."""
-        commit = self._named.get(sha)
+    def committed(self, name: str) -> int | None:
+        """Return the committer time of a commit, in seconds since 1970; None where it names none."""
+        sha = self._resolved[name]
+        commit = self._named.get(sha) if sha else None
         return commit.time if commit else None
 
-    def is_merge(self, sha: str) -> bool:
-        """Tell whether a commit has several parents."""
-        return len(self._graph.parents[sha]) > 1
-
-    def landing(self, sha: str) -> Landed:
-        """Tell whether a resolved commit has landed; there is a trunk."""
+    def landing(self, record: IterationRecord) -> Landing:
+        """Look for the commit, for its change, for its side's, and for what else says that the work is there."""
+        field = trim(record.commit)
+        sha = self._resolved[field]
+        found = partial(Landing, "corrected", self.trunk, field, sha)
+        if not field or self.trunk.commit is None:
+            return found(unknown=Unknown.NO_TRUNK if field else Unknown.NO_COMMIT)
+        if sha is None:  # history may have been rewritten: is there a trunk commit with the summary as its subject?
+            alike = self._subjects.get(fold(trim(record.impl.summary)))
+            if alike is None:
+                return found(unknown=Unknown.UNRESOLVED)
+            return found(facts.MESSAGE, alike, reverted_by=self._landings.reverted_by(alike))
         if self.trunk.shallow and not self._graph.on_trunk(sha):
-            why = f"history is shallow: commit {short(sha)} may have landed on {self.trunk.name} before it begins"
-            return Landed("", why)
-        return self._landings.of(sha)
+            return found(unknown=Unknown.SHALLOW)
+        return replace(self._landings.of(sha), field=field)
 
-    def reverted_by(self, sha: str) -> str | None:
-        """Return the trunk commit that reverts a trunk commit; None when none does."""
-        return self._landings.reverted_by(sha)
-
-    def match_subject(self, text: str) -> str | None:
-        """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text."""
-        return self._folded_subjects.get(fold(text)) if text else None
-
-    def changed(self, iteration: int, sha: str) -> Changed | str:
-        """Return what an iteration changed, or why that cannot be told."""
+    def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
+        """Find the files that changed, net, since the iteration before."""
+        field = trim(record.commit)
+        sha = self._resolved[field]
+        found = partial(Changed, "corrected", field, sha)
+        if sha is None:
+            return found(unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
+        if not files:
+            return found()
         if sha not in self._graph:
-            return f"cannot read the history of commit {short(sha)}"
-        over = self._ranges[iteration]
+            return found(unknown=Unknown.HISTORY)
+        over = self._ranges[record.iteration]
         if over.base == "" and sha in self._shallow:
-            return f"history is shallow: it begins with commit {short(sha)}"
-        return self._changed.get(over) or f"cannot read changed files for {short(sha)}"
+            return found(unknown=Unknown.SHALLOW)
+        if (paths := self._changed.get(over)) is None:
+            return found(unknown=Unknown.FILES)
+        merge = len(self._graph.parents[sha]) > 1
+        return found(paths, over.base, over.earlier, over.without_trunk, merge)
 
     @cached_property
     def _iterations(self) -> list[tuple[int, str]]:
         """The iterations whose commit resolves."""
-        return [(number, sha) for number, field in self._fields if (sha := self._resolved[trim(field)])]
+        return [(r.iteration, sha) for r in self._records if (sha := self._resolved[trim(r.commit)])]
 
     @cached_property
     def _named(self) -> dict[str, NamedCommit]:
@@ -104,7 +121,12 @@ class CorrectedHistory:
 
     @cached_property
     def _walk(self) -> Sequence[TrunkLine]:
-        return trunk_lines(self._repository, self.trunk.commit, self._cache) if self.trunk.commit else ()
+        tip = self.trunk.commit
+        return trunk_lines(self._repository, tip, "date-order", self._cache) if tip else ()
+
+    @cached_property
+    def _subjects(self) -> dict[str, str]:
+        return newest_by_subject(self._walk)
 
     @cached_property
     def _graph(self) -> CommitGraph:
@@ -122,29 +144,24 @@ class CorrectedHistory:
     @cached_property
     def _landings(self) -> Landings:
         first = {sha: number for number, sha in reversed(self._iterations)}
-        iterations = [Tip(sha, f"iteration {number}'s commit", number) for sha, number in first.items()]
         branches = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
-        names = ((ref.removeprefix("refs/heads/").removeprefix("refs/remotes/"), sha) for sha, ref in branches.items())
+        names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in branches.items()}
         subjects: dict[str, list[str]] = {}
         for line in self._walk:
             subjects.setdefault(line.subject, []).append(line.sha)
         places = self._graph.position
-        said = ((places[line.sha], line.sha, line.message) for line in self._walk if line.message)
+        messages = ((places[line.sha], line.sha, line.message) for line in self._walk if line.message)
         return Landings(
             self._repository,
             self._graph,
-            Reverts(said, self._graph.brought_by),
+            Reverts(messages, self._graph.brought_by),
             self._named,
-            sorted(iterations, key=lambda tip: tip.number),
-            sorted((Tip(sha, f"branch {name}") for name, sha in names), key=lambda tip: tip.name),
+            sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration),
+            sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch),
             subjects,
             self._cache,
-            self.trunk.name,
+            self.trunk,
         )
-
-    @cached_property
-    def _folded_subjects(self) -> dict[str, str]:
-        return {fold(trim(line.subject)): line.sha for line in reversed(self._walk)}
 
     @cached_property
     def _shallow(self) -> frozenset[str]:
@@ -168,9 +185,9 @@ class CorrectedHistory:
         return found
 
     @cached_property
-    def _changed(self) -> dict[Range, Changed]:
-        ranges = list(dict.fromkeys(self._ranges.values()))
-        before = len(self._cache.nets)
-        found = changed_files(self._repository, self._graph, ranges, self._cache.nets)
-        self._cache.changed |= len(self._cache.nets) > before
+    def _changed(self) -> dict[Range, tuple[str, ...]]:
+        nets = self._cache.section("nets", dict[str, tuple[Change, ...]])
+        before = len(nets)
+        found = changed_files(self._repository, self._graph, list(dict.fromkeys(self._ranges.values())), nets)
+        self._cache.changed |= len(nets) > before
         return found

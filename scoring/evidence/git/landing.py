@@ -1,4 +1,4 @@
-"""Has a commit's work landed on the trunk, and by which method was that found out (contract section 10).
+"""Has a commit's work landed on the trunk, and by which method was that found out.
 
 A commit that the trunk contains has landed. One beside it has when, tried in this order:
 
@@ -15,21 +15,17 @@ question decides about one commit and its descendants, the second about all the 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
 
-from scoring.evidence.git.diffs import Change, Pair, changes
+from scoring.evidence.git import facts
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.changes import Change, Pair, changes
+from scoring.evidence.git.facts import Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.isolated import IsolatedRepository
-from scoring.evidence.git.landcache import LandingCache
-from scoring.evidence.git.patches import PatchSearch
+from scoring.evidence.git.patches import IsolatedRepository, PatchSearch
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.git.walk import NamedCommit
-from scoring.text import short
-
-ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
-LATER_ANCESTOR, SUBJECT, NOT_LANDED = "later-ancestor", "subject", "not-landed"
 
 MOST_TIPS = 200
 """How many branches that contain unlanded commits are looked at."""
@@ -37,35 +33,6 @@ MOST_TIPS = 200
 _MOST_ALIKE = 50
 _MOST_BASES = 4
 _EVERYWHERE = 1 << 62
-_MISSING = "objects are missing"
-
-
-class Landed(NamedTuple):
-    """What was found out about one commit.
-
-    ``method`` is one of this module's words, "" when it cannot be told; ``how`` puts it into words. ``commit`` is the
-    trunk commit that landed it, where one did, ``reverted_by`` the one that took it back. ``whole`` says that what was
-    found speaks for everything that the commit contains.
-    """
-
-    method: str
-    how: str
-    commit: str | None = None
-    reverted_by: str | None = None
-    whole: bool = True
-
-    @property
-    def landed(self) -> bool:
-        """Whether the work came to the trunk, reverted or not."""
-        return self.method not in ("", NOT_LANDED)
-
-
-class Tip(NamedTuple):
-    """A commit that may speak for what it contains: ``name`` says whose it is, ``number`` its iteration."""
-
-    sha: str
-    name: str
-    number: int = 0
 
 
 class Landings:
@@ -80,8 +47,8 @@ class Landings:
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
         subjects: Mapping[str, Sequence[str]],
-        cache: LandingCache,
-        trunk: str,
+        cache: GitCache,
+        trunk: Trunk,
     ) -> None:
         """Take what is known of the history.
 
@@ -94,24 +61,25 @@ class Landings:
             branches: the tips of all branches.
             subjects: the trunk's commits by subject, newest first.
             cache: what was learnt before.
-            trunk: what details call the trunk.
+            trunk: where work lands.
         """
         self._repository, self._graph, self._reverts, self._commits = repository, graph, reverts, commits
-        self._subjects, self._cache, self._trunk = subjects, cache, trunk
+        self._subjects, self._cache, self._tip = subjects, cache, trunk.commit or ""
+        self._found = partial(Landing, "corrected", trunk, "")
         self._search = PatchSearch(repository, graph, cache)
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
-        self._decided: dict[str, Landed] = {}
+        self._decided: dict[str, Landing] = {}
         self._changes: dict[Pair, tuple[Change, ...]] = {}
-        self._own: dict[str, Landed | None] = {}
+        self._own: dict[str, Landing | None] = {}
         self._unsure: set[str] = set()
-        self.merge_skipped = ""
-        """Why no merge was tried, "" when git can."""
+        self._old_git: tuple[int, int] | None = None
 
-    def of(self, sha: str) -> Landed:
-        """Tell whether a resolved commit has landed."""
+    def of(self, sha: str) -> Landing:
+        """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
         if self._graph.on_trunk(sha):
-            return self._ancestor(sha)
+            merged_in = next(iter(self._graph.brought_by(sha)), None)
+            return self._found(sha, facts.ANCESTOR, sha, merged_in, self.reverted_by(sha))
         if sha not in self._decided:
             self._decide([sha] if not self._decided else [tip.sha for tip in self._iterations])
         return self._decided[sha]
@@ -121,13 +89,6 @@ class Landings:
         targets = (landed, *self._graph.brought_by(landed), *also)
         return self._reverts.of(targets, self._graph.position[landed])
 
-    def _ancestor(self, sha: str) -> Landed:
-        merges = self._graph.brought_by(sha)
-        how = f"commit {short(sha)} is an ancestor of {self._trunk}"
-        if merges:
-            how += f", merged in {short(merges[0])}"
-        return Landed(ANCESTOR, how, sha, self.reverted_by(sha))
-
     def _decide(self, wanted: Sequence[str]) -> None:
         """Decide about some commits of the log, and about those that contain them, which may speak for them."""
         waiting = [tip for tip in self._iterations if tip.sha not in self._decided]
@@ -135,9 +96,9 @@ class Landings:
         bits = {tip.sha: 1 << n for n, tip in enumerate(waiting)}
         asked_for = sum(bits[sha] for sha in set(wanted) & bits.keys())
         waiting = [tip for tip in waiting if bits[tip.sha] & asked_for or marks.get(tip.sha, 0) & asked_for]
-        tried = [tip for tip in waiting if not self._told_by_parents(tip.sha)]
+        tried = [tip for tip in waiting if not self._unknown_by_parents(tip.sha)]
         self._try([tip.sha for tip in tried])
-        tried = [tip for tip in tried if not self._told_by_changes(tip.sha)]
+        tried = [tip for tip in tried if not self._unknown_by_changes(tip.sha)]
         missing = sum(bits[tip.sha] for tip in tried if self._own[tip.sha] is None)
         branches = [tip for tip in self._branches if marks[tip.sha] & missing & ~bits.get(tip.sha, 0)][:MOST_TIPS]
         self._try([tip.sha for tip in branches])
@@ -145,7 +106,7 @@ class Landings:
         later, holding = {}, {}
         for tip in tried:
             own = bits[tip.sha]
-            later[tip.sha] = [t for t in self._iterations if t.number > tip.number and marks.get(t.sha, 0) & own]
+            later[tip.sha] = [t for t in self._iterations if t.iteration > tip.iteration and marks.get(t.sha, 0) & own]
             holding[tip.sha] = [t for t in branches if t.sha != tip.sha and marks[t.sha] & own]
         self._ask_moved(
             (sha, by.commit)
@@ -164,21 +125,20 @@ class Landings:
                 or self._not_landed(sha)
             )
 
-    def _told_by_parents(self, sha: str) -> bool:
+    def _unknown_by_parents(self, sha: str) -> bool:
         """Decide about a commit whose history is not whole, and about a merge."""
         if sha not in self._graph or sha not in self._commits:
-            self._decided[sha] = Landed("", f"cannot read the history of commit {short(sha)}")
+            self._decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
         elif len(self._parents(sha)) > 1:
-            self._decided[sha] = Landed("", f"commit {short(sha)} is a merge commit off {self._trunk}")
+            self._decided[sha] = self._found(sha, unknown=Unknown.MERGE)
         return sha in self._decided
 
-    def _told_by_changes(self, sha: str) -> bool:
+    def _unknown_by_changes(self, sha: str) -> bool:
         """Decide about a commit whose changes cannot be read, and about one without any."""
         changed = self._changes.get((sha, self._first_parent(sha)))
-        if changed is None:
-            self._decided[sha] = Landed("", f"cannot read changed files for {short(sha)}")
-        elif not changed:
-            self._decided[sha] = Landed("", f"commit {short(sha)} is off {self._trunk} and changes nothing")
+        if not changed:
+            why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
+            self._decided[sha] = self._found(sha, unknown=why)
         return sha in self._decided
 
     def _try(self, shas: Iterable[str]) -> None:
@@ -196,13 +156,13 @@ class Landings:
             # A side that changes nothing can be merged without a trace, and has not landed for that.
             rest = [sha for sha in shas if self._own[sha] is None and any(map(self._changes.get, sides[sha]))]
             merged = self._merged(rest, isolated)
-        self._unsure |= unread | ({*rest} - merged.keys() if not self.merge_skipped else set())
+        self._unsure |= unread | ({*rest} - merged.keys() if self._old_git is None else set())
         for sha in rest:
             if merged.get(sha) == self._trunk_tree:
-                how = f"commit {short(sha)} landed on {self._trunk}: merging it would change nothing"
-                self._own[sha] = Landed(MERGE_TREE, how, None, self._reverts.of((sha,), _EVERYWHERE))
+                who = self._reverts.of((sha,), _EVERYWHERE)
+                self._own[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
 
-    def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landed | None:
+    def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landing | None:
         before = self._graph.contained(sha)
         parent = self._first_parent(sha)
         for pair in pairs:
@@ -210,29 +170,26 @@ class Landings:
                 landed, who = self._standing(found, sha)
                 if pair[1] == parent and len(self._parents(sha)) < 2:
                     alone = not parent or self._graph.on_trunk(parent)
-                    return Landed(PATCH_ID, self._in(sha, landed, "with the same patch id"), landed, who, alone)
-                return Landed(SQUASH, self._in(sha, landed, "as a squash of its branch side"), landed, who)
+                    return self._found(sha, facts.PATCH_ID, landed, reverted_by=who, whole=alone)
+                return self._found(sha, facts.SQUASH, landed, reverted_by=who)
         return None
 
-    def _by_later(self, sha: str, tips: Iterable[Tip], found: Mapping[str, Landed | None]) -> Landed | None:
-        good: list[Landed] = []
+    def _by_later(self, sha: str, tips: Iterable[Tip], found: Mapping[str, Landing | None]) -> Landing | None:
+        good: list[Landing] = []
         for tip in tips:
             by = found.get(tip.sha)
             if by is None or not by.landed or not (by.whole or self._may_be_there(sha, by.commit)):
                 continue
-            where = f" in {short(by.commit)}" if by.commit else ""
-            how = (
-                f"commit {short(sha)} landed on {self._trunk}{where}: it is an ancestor of {tip.name} "
-                f"{short(tip.sha)}, found by {by.method}"
-            )
             who = self.reverted_by(by.commit, sha) if by.commit else self._reverts.of((sha, tip.sha), _EVERYWHERE)
-            good.append(Landed(LATER_ANCESTOR, how, by.commit, who, by.whole))
+            speaks = tip._replace(method=by.found_by)
+            method = facts.LATER_ANCESTOR
+            good.append(self._found(sha, method, by.commit, reverted_by=who, whole=by.whole, tip=speaks))
             if who is None:
                 return good[-1]
         return good[0] if good else None
 
     def _may_be_there(self, sha: str, landed: str | None) -> bool:
-        """Tell whether the trunk changed all files of a commit between the merge base and what landed of its side."""
+        """Return whether the trunk changed all files of a commit between the merge base and what landed of its side."""
         pair = self._moved(sha, landed)
         self._ask_moved([(sha, landed)])
         moved = {change.path for change in self._changes.get(pair, ())}
@@ -247,7 +204,7 @@ class Landings:
     def _ask_moved(self, wanted: Iterable[tuple[str, str | None]]) -> None:
         self._ask_changes(pair for sha, landed in dict.fromkeys(wanted) if (pair := self._moved(sha, landed))[0])
 
-    def _by_subject(self, shas: Iterable[str]) -> dict[str, Landed | None]:
+    def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing | None]:
         alike: dict[str, list[str]] = {}
         for sha in shas:
             before, subject = self._graph.contained(sha), self._commits[sha].subject
@@ -256,7 +213,7 @@ class Landings:
         self._ask_changes((commit, self._first_parent(commit)) for some in alike.values() for commit in some)
         return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
 
-    def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landed | None:
+    def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
         common = {
             commit: sum(change.path in own for change in self._changes.get((commit, self._first_parent(commit)), ()))
@@ -265,21 +222,12 @@ class Landings:
         if not (found := [commit for commit in alike if common[commit]]):
             return None
         landed, who = self._standing(found, sha)
-        what = f"with the same subject and {common[landed]} common file{'s' if common[landed] > 1 else ''}"
-        return Landed(SUBJECT, self._in(sha, landed, what), landed, who, False)
+        return self._found(sha, facts.SUBJECT, landed, reverted_by=who, whole=False, common_files=common[landed])
 
-    def _not_landed(self, sha: str) -> Landed:
+    def _not_landed(self, sha: str) -> Landing:
         if sha in self._unsure:
-            how = f"cannot tell whether commit {short(sha)} landed on {self._trunk}: {_MISSING}"
-            return Landed("", how)
-        tried = "patch id, squash, merge, later commit, branch or subject"
-        how = f"commit {short(sha)} did not land on {self._trunk}: not found by ancestry, {tried}"
-        if self.merge_skipped:
-            how += f" (no merge tried: {self.merge_skipped})"
-        return Landed(NOT_LANDED, how)
-
-    def _in(self, sha: str, landed: str, what: str) -> str:
-        return f"commit {short(sha)} landed on {self._trunk} in {short(landed)} {what}"
+            return self._found(sha, unknown=Unknown.OBJECTS)
+        return self._found(sha, facts.NOT_LANDED, old_git=self._old_git)
 
     def _standing(self, found: Sequence[str], sha: str) -> tuple[str, str | None]:
         """Return, of the commits that landed one, the newest that stands, else the newest and what reverts it."""
@@ -298,23 +246,24 @@ class Landings:
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._changes]
         if new:
-            self._changes |= changes(self._repository, new, renames=False)
+            self._changes |= changes(self._repository, new)
 
     @cached_property
     def _trunk_tree(self) -> str:
-        return self._repository.run("rev-parse", f"{self._graph.trunk[0]}^{{tree}}").decode().strip()
+        return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
 
     def _merged(self, shas: Sequence[str], isolated: IsolatedRepository) -> dict[str, str]:
         """Return the tree of the trunk after merging each commit."""
         if not shas:
             return {}
-        tip = self._graph.trunk[0]
-        known = self._cache.merges.get(tip, {})
+        merges = self._cache.section("merges", dict[str, dict[str, str]])
+        known = merges.get(self._tip, {})
         new = [sha for sha in shas if sha not in known]
         if new:
-            self.merge_skipped = isolated.can_merge()
-            if not self.merge_skipped:
-                known = known | isolated.merged_trees(tip, new)
-                self._cache.merges = {tip: known}
+            self._old_git = isolated.too_old_to_merge()
+            if self._old_git is None:
+                known = known | isolated.merged_trees(self._tip, new)
+                merges.clear()
+                merges[self._tip] = known
                 self._cache.changed = True
         return known

@@ -1,25 +1,172 @@
-"""Which trunk commits make the same change as a pair of commits does.
+"""Which trunk commits make the same change as a pair of commits does, and what merging would change.
 
-Patches are compared only where the same paths changed in the same way (their *shape*), which is told without reading a
-file: a trunk of tens of thousands of commits costs seconds once, and little when its shapes are kept.
+Patches are compared only where the same paths changed in the same way (their *shape*), which needs no content of a
+file: a trunk of tens of thousands of commits costs seconds once, and little when its shapes are kept. Patches and trial
+merges are made in an isolated repository, so that nothing of the user's is written or run.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
 
-from scoring.evidence.git.diffs import Change, Pair, changes
+from scoring.errors import GitError
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.changes import Change, Pair, changes, line_of
+from scoring.evidence.git.facts import MERGE_GIT
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.isolated import IsolatedRepository
-from scoring.evidence.git.landcache import LandingCache
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.repository import GitRepository, answered, as_lines, ask_in, lines_in
+
+_PATCH = (
+    *("diff-tree", "--stdin", "-r", "-p", "--root", "--always", "--full-index", "--no-renames", "--no-color"),
+    *("--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/"),
+    *("--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=none"),
+)
+_MERGE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
+
+_MERGE_BATCHES = (2, 39)
+"""The first git that merges many pairs in one process."""
 
 MOST_COMPARED = 200_000
-"""How many commits of the trunk, newest first, are compared with what lies beside it."""
+"""How many commits of the trunk, newest first, are compared with what is beside it."""
+
+
+class IsolatedRepository:
+    """A bare repository beside the user's, in a temporary folder that is there while the context is open.
+
+    It reads the user's objects and has none of the user's configuration, attributes, merge drivers or hooks: a trial
+    merge runs no command, its objects go away with the folder, and a patch is the same patch whatever the attributes of
+    the work tree say. The user's object database is never written to.
+    """
+
+    def __init__(self, repository: GitRepository, object_format: str) -> None:
+        """Prepare to borrow the objects of a repository whose SHAs are ``sha1`` or ``sha256``."""
+        self._objects = repository.common_dir / "objects"
+        self._format = object_format
+
+    def __enter__(self) -> "IsolatedRepository":
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="da-score-git-", ignore_cleanup_errors=True)
+            self.path = Path(self._folder.name)
+            (self.path / "objects/info").mkdir(parents=True)
+            (self.path / "refs").mkdir()
+            (self.path / "HEAD").write_text("ref: refs/heads/none\n")
+            extension = "[extensions]\n\tobjectFormat = sha256\n" if self._format == "sha256" else ""
+            version = 1 if extension else 0
+            config = f"[core]\n\trepositoryFormatVersion = {version}\n\tbare = true\n{extension}"
+            (self.path / "config").write_text(config + "[merge]\n\trenameLimit = 1000\n")
+            (self.path / "objects/info/alternates").write_bytes(_quoted(self._objects) + b"\n")
+        except OSError as e:
+            raise GitError(f"no temporary folder for git: {e}; set TMPDIR to one that can be written to") from e
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self._folder.cleanup()
+
+    def patch_ids(self, pairs: Iterable[Pair]) -> dict[Pair, str]:
+        """Return what the patch of each pair is known by; a pair that git cannot compare is left out.
+
+        Equal where ``git patch-id`` is equal: line numbers, function names and white space do not count. Modes do,
+        and a binary file counts by its content.
+        """
+
+        def ask(batch: Sequence[Pair]) -> Mapping[Pair, str] | None:
+            asked = self.path / "asked"
+            asked.write_bytes(as_lines(map(line_of, batch)))
+            try:
+                return dict(zip(batch, _patch_ids(lines_in(self.path, *_PATCH, given=asked)), strict=True))
+            except GitError:
+                return None
+
+        return answered(ask, list(dict.fromkeys(pairs)))
+
+    def too_old_to_merge(self) -> tuple[int, int] | None:
+        """Return the version of a git that cannot merge without a work tree; None when it can."""
+        found = self._version()
+        return found if found < MERGE_GIT else None
+
+    def merged_trees(self, tip: str, shas: Sequence[str]) -> dict[str, str]:
+        """Return the tree of ``tip`` after merging each commit, "" when they conflict.
+
+        A commit that git cannot merge, because an object is missing or nothing is shared, is left out.
+        """
+        in_batches = self._version() >= _MERGE_BATCHES
+
+        def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
+            if in_batches:
+                answer = ask_in(self.path, *_MERGE, "--stdin", given=as_lines(f"{tip} {sha}" for sha in batch))
+                return None if answer.returncode else dict(zip(batch, _merged(answer.stdout), strict=True))
+            trees = {}
+            for sha in batch:
+                answer = ask_in(self.path, *_MERGE, "-z", tip, sha)
+                if answer.returncode not in (0, 1):
+                    return None
+                trees[sha] = "" if answer.returncode else answer.stdout.split(b"\0")[0].decode().strip()
+            return trees
+
+        return answered(ask, list(dict.fromkeys(shas)))
+
+    def _version(self) -> tuple[int, int]:
+        m = _VERSION.match(ask_in(self.path, "version").stdout)
+        return (int(m[1]), int(m[2])) if m else (0, 0)
+
+
+def _quoted(path: Path) -> bytes:
+    """Return a path as a list of alternates takes it, whatever is in it."""
+    raw = str(path).encode("utf-8", "surrogateescape")
+    return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def _merged(output: bytes) -> Iterator[str]:
+    """Read, for each merge, its status, its tree, and the names in conflict up to an empty one."""
+    fields = iter(output.split(b"\0"))
+    for status in fields:
+        if not status:
+            continue
+        tree = next(fields).decode()
+        yield tree if status == b"1" else ""
+        while next(fields, b""):
+            pass
+
+
+def _patch_ids(lines: Iterable[bytes]) -> Iterator[str]:
+    """Read patches, each behind its commit. What a hunk holds is counted, so no content is taken for a header."""
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=16)
+    old, new, index, started = 0, 0, b"", False
+    for line in lines:
+        if old > 0 or new > 0:
+            mark = line[:1]
+            if mark == b"\\":
+                continue
+            old -= mark != b"+"
+            new -= mark != b"-"
+            digest.update(line.translate(None, b" \t\r\n") + b"\n")
+        elif _HEADER.fullmatch(line.rstrip(b"\n")):
+            if started:
+                yield digest.hexdigest()
+            digest, started = blake2b(digest_size=16), True
+        elif m := _HUNK.match(line):
+            old, new = (1 if count is None else int(count) for count in m.groups())
+        elif line.startswith(b"index "):
+            index = line
+        elif not line.startswith(b"\\"):
+            digest.update((index if line.startswith(b"Binary files ") else b"") + line)
+    if started:
+        yield digest.hexdigest()
 
 
 class PatchSearch:
     """The changes of one trunk. A merge has no patch of its own."""
 
-    def __init__(self, repository: GitRepository, graph: CommitGraph, cache: LandingCache) -> None:
+    def __init__(self, repository: GitRepository, graph: CommitGraph, cache: GitCache) -> None:
         """Prepare to search; ``graph`` holds the trunk, ``cache`` what was learnt before."""
         self._repository, self._graph, self._cache = repository, graph, cache
 
@@ -31,7 +178,7 @@ class PatchSearch:
     ) -> tuple[dict[Pair, list[str]], set[str]]:
         """Return the trunk commits, newest first, that make the same change as a pair does.
 
-        The second part are the commits of which that cannot be told, because an object of a likely one is missing.
+        The second part are the commits of which that is unknown, because an object of a likely one is missing.
 
         Args:
             wanted: the pairs, by the commit that they are about.
@@ -47,7 +194,7 @@ class PatchSearch:
         for sha, shape in self._trunk_shapes(wanted).items():
             if shape in looked_for:
                 alike.setdefault(shape, []).append(sha)
-        known = self._cache.patches
+        known = self._cache.section("patches", dict[str, str])
         new = [sha for some in alike.values() for sha in some if sha not in known]
         of_trunk = {sha: (sha, self._first_parent(sha)) for sha in new}
         patches = isolated.patch_ids((*of_trunk.values(), *(pair for pair in pairs if shapes[pair] in alike)))
@@ -66,11 +213,11 @@ class PatchSearch:
             for sha in self._graph.trunk[:MOST_COMPARED]
             if len(self._parents(sha)) < 2 and self._graph.introduced(sha) < oldest
         ]
-        known = self._cache.shapes
+        known = self._cache.section("shapes", dict[str, str])
         new = [sha for sha in after if sha not in known]
         if new:
-            told = changes(self._repository, [(sha, self._first_parent(sha)) for sha in new], renames=False)
-            known |= {sha: _shape(changed) for (sha, _), changed in told.items()}
+            found = changes(self._repository, [(sha, self._first_parent(sha)) for sha in new])
+            known |= {sha: _shape(changed) for (sha, _), changed in found.items()}
             self._cache.changed = True
         return {sha: known[sha] for sha in after if sha in known}
 

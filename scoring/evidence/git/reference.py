@@ -1,68 +1,102 @@
-"""What git says about the commits of a log, asked once for the whole log.
+"""The history of a repository as the reference reads it: one walk of one local branch, asked once for the whole log.
 
-The trunk is walked once, and only when somebody asks about it: reachability, reverts and subjects all come out of that
-one walk.
+The trunk is walked only when somebody asks about it: reachability, reverts and subjects all come out of that one walk.
 """
 
 import re
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, partial
 from pathlib import Path
 
+from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.repository import TRUNK, GitRepository, ShownCommit, TrunkCommit
+from scoring.evidence.git.facts import Changed, Landing, Trunk, Unknown
+from scoring.evidence.git.repository import TRUNK, GitRepository
+from scoring.evidence.git.walk import ShownCommit, TrunkLine, newest_by_subject, shown_commits, trunk_lines
+from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
-_HEX_RUN = re.compile(rb"[0-9a-fA-F]+")
+_HEX_RUN = re.compile("[0-9a-fA-F]+")
 _SHORTEST_RUN, _LONGEST_RUN = 7, 40
-_MOST_NEW = 5000
-"""From how many new commits on the trunk is walked anew rather than asked about them one by one."""
 
 
-class GitHistory:
-    """Answers about the commits that a set of names stands for, against one trunk."""
+class ReferenceHistory:
+    """See :class:`~scoring.evidence.git.facts.GitFacts`."""
 
     def __init__(
         self,
-        repository: GitRepository,
-        names: Iterable[str],
-        trunk: str = TRUNK,
+        repo_dir: Path | str,
+        records: Sequence[IterationRecord],
         cache_dir: Path | None = None,
+        trunk: str = TRUNK,
     ) -> None:
-        """Resolve the names.
+        """Open the repository and resolve the commit fields.
 
         Args:
-            repository: the work tree to ask.
-            names: every commit field that will be asked about.
-            trunk: the local branch on which work lands.
+            repo_dir: a directory in a git work tree.
+            records: the records of the log.
             cache_dir: where answers that never change are kept; None keeps none.
-        """
-        self.trunk = trunk
-        self._repository = repository
-        self._cache = GitCache(cache_dir, repository.common_dir)
-        branch = f"refs/heads/{trunk}"
-        self._resolved = repository.resolve([*names, branch])
-        self._tip = self._resolved[branch]
+            trunk: the local branch on which work lands, which need not be there.
 
-    @property
-    def tip(self) -> str | None:
-        """The SHA of the trunk's tip; None when there is no such branch."""
-        return self._tip
+        Raises:
+            NotARepositoryError: ``repo_dir`` is in no git work tree.
+            GitError: git is missing or failed.
+        """
+        self._repository = GitRepository(repo_dir)
+        self._cache = GitCache(cache_dir, self._repository.common_dir)
+        branch = f"refs/heads/{trunk}"
+        fields = [name for r in records for name in (r.commit, trim(r.commit))]
+        self._resolved = self._repository.resolve([*fields, branch])
+        how = "the trunk of the reference's rules"
+        shallow = (self._repository.common_dir / "shallow").exists()
+        self.trunk: Trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
 
     def keep(self) -> None:
         """Keep what was learnt for the next run."""
         self._cache.save()
 
     def resolve(self, name: str) -> str | None:
-        """Return the SHA that a name of this log stands for; None when it stands for no commit."""
+        """Return the SHA that a commit field of this log stands for; None without a commit."""
         return self._resolved[name]
 
-    def commit(self, sha: str) -> ShownCommit | None:
-        """Return the time and the changed files of a resolved commit; None when git could not show it."""
-        return self._shown.get(sha)
+    def committed(self, name: str) -> int | None:
+        """Return the committer time of a commit, in seconds since 1970; None where it names none."""
+        sha = self._resolved[name]
+        commit = self._shown.get(sha) if sha else None
+        return commit.time if commit else None
+
+    def landing(self, record: IterationRecord) -> Landing:
+        """Look for the commit among the trunk's, or for one whose subject is the summary."""
+        field = trim(record.commit)
+        sha = self._resolved[field]
+        found = partial(Landing, "reference", self.trunk, field, sha)
+        if not field:
+            return found(unknown=Unknown.NO_COMMIT)
+        if sha is None:  # history may have been rewritten
+            alike = self.match_subject(trim(record.impl.summary))
+            if alike is None:
+                return found(unknown=Unknown.UNRESOLVED)
+            return found(facts.MESSAGE, alike, reverted_by=self.reverted_by(alike))
+        if not self.on_trunk(sha):
+            return found(facts.NOT_LANDED)
+        return found(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
+
+    def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
+        """Find the files that git names for the commit."""
+        field = trim(record.commit)
+        sha = self._resolved[field]
+        found = partial(Changed, "reference", field, sha)
+        if sha is None:
+            return found(unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
+        if not files:
+            return found()
+        commit = self._shown.get(sha)
+        if commit is None or commit.files is None:
+            return found(unknown=Unknown.FILES)
+        return found(commit.files)
 
     def on_trunk(self, sha: str) -> bool:
-        """Tell whether the trunk contains a commit."""
+        """Return whether the trunk contains a commit."""
         return sha in self._positions
 
     def reverted_by(self, sha: str) -> str | None:
@@ -80,60 +114,39 @@ class GitHistory:
 
     def match_subject(self, text: str) -> str | None:
         """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text."""
-        return self._subjects.get(fold(text)) if text else None
+        return self._subjects.get(fold(text))
 
     @cached_property
     def _shown(self) -> dict[str, ShownCommit]:
-        wanted = [sha for sha in self._resolved.values() if sha and sha not in self._cache.shown]
-        if wanted:
-            found = self._repository.show(wanted)
-            # A commit whose files git cannot tell today may be told tomorrow: that is not kept.
-            self._cache.shown |= {sha: commit for sha, commit in found.items() if commit.files is not None}
-            self._cache.changed = True
-            return self._cache.shown | found
-        return self._cache.shown
+        kept = self._cache.section("shown", dict[str, ShownCommit])
+        found = shown_commits(self._repository, [sha for sha in self._resolved.values() if sha and sha not in kept])
+        if not found:
+            return kept
+        # A commit whose files git cannot name today may be complete tomorrow: that is not kept.
+        kept |= {sha: commit for sha, commit in found.items() if commit.files is not None}
+        self._cache.changed = True
+        return kept | found
 
     @cached_property
-    def _walk(self) -> list[TrunkCommit]:
-        if self._tip is None:
-            return []
-        cache = self._cache
-        order = cache.walks.get(self._tip)
-        if order is None or not cache.trunk.keys() >= set(order):
-            order = self._new_walk(self._tip)
-            cache.walks = {self._tip: order}
-            cache.changed = True
-        return [cache.trunk[sha] for sha in order]
-
-    def _new_walk(self, tip: str) -> list[str]:
-        """Walk the trunk; of commits that are known already only the order is asked."""
-        known = self._cache.trunk
-        if known:
-            order = self._repository.order(tip)
-            new = [sha for sha in order if sha not in known]
-            if len(new) < _MOST_NEW:
-                described = self._repository.describe(new) if new else []
-                self._cache.trunk = known | {commit.sha: commit for commit in described}
-                return order
-        walk = self._repository.walk(tip)
-        self._cache.trunk = {commit.sha: commit for commit in walk}
-        return list(self._cache.trunk)
+    def _walk(self) -> Sequence[TrunkLine]:
+        tip = self.trunk.commit
+        return trunk_lines(self._repository, tip, "log", self._cache) if tip else ()
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        return {commit.sha: n for n, commit in enumerate(self._walk)}
+        return {line.sha: n for n, line in enumerate(self._walk)}
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
-        return {fold(trim(commit.subject)): commit.sha for commit in reversed(self._walk)}
+        return newest_by_subject(self._walk)
 
     @cached_property
     def _reverts(self) -> dict[str, list[tuple[int, str]]]:
         """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
         found: dict[str, list[tuple[int, str]]] = {}
-        for position, commit in enumerate(self._walk):
-            for m in _HEX_RUN.finditer(commit.message):
+        for position, line in enumerate(self._walk):
+            for m in _HEX_RUN.finditer(line.message):
                 if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
-                    run = m[0].decode().lower()
+                    run = m[0].lower()
                     found.setdefault(run[:_SHORTEST_RUN], []).append((position, run))
         return found

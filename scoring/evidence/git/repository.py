@@ -1,16 +1,8 @@
-"""The door to git: the one module that starts it.
+"""Starts git, and nothing else does: what a log or a repository says goes in on standard input, never as an argument.
 
-A log of any length is answered by four processes, none of which sees a log's data as an argument: names to resolve
-and commits to show go in on standard input.
-
-1. ``rev-parse``: is this a work tree, and where;
-2. ``cat-file --batch-check``: every commit field of the log, and the trunk, at once;
-3. ``log`` of the trunk: reachability, reverts, subjects and times in one walk;
-4. ``show --stdin``: the changed files and the time of every commit that was resolved.
-
-The caller's environment and configuration change nothing (contract section 9): ``GIT_*`` variables are removed,
-system and user configuration is not read, and what a repository's own configuration could change in the output is set
-here. Only ``safe.directory`` is honoured. Needs git 2.32 or newer.
+The caller's environment and configuration change nothing: ``GIT_*`` variables are removed, system and user
+configuration is not read, and what a repository's own configuration could change in the output is set here. Only
+``safe.directory`` is honoured. Needs git 2.32 or newer.
 """
 
 import contextlib
@@ -19,14 +11,14 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from scoring.errors import GitError, NotARepositoryError
 
 TRUNK = "master"
-"""The branch on which work has landed."""
+"""The trunk under the reference's rules, and of the repositories that are made here."""
 
 _CONFIG = (
     "color.ui=false",
@@ -63,45 +55,26 @@ _ENVIRONMENT = {
 }
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
-# Each field ends with NUL, and each commit too (-z), so that no message can be taken for a separator.
-_TRUNK_FORMAT = ("-z", "--format=%H%x00%s%x00%B%x00")
-
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
 
-class TrunkCommit(NamedTuple):
-    """One commit of the trunk.
+MOST_FAILURES = 16
+"""After how many questions that fail alone the rest of a batch is left unanswered."""
 
-    ``message`` is kept where it speaks of a revert, and empty elsewhere: nobody asks what the others say.
-    """
-
-    sha: str
-    subject: str
-    message: bytes
-
-
-class ShownCommit(NamedTuple):
-    """What a commit is known by: its committer time in seconds since 1970, and the files it changed.
-
-    ``time`` is None where the commit names none that git can read. ``files`` are as git prints them (odd names in
-    git's quoted form); a clean merge has none. None means that git
-    could not tell, because an object is missing.
-    """
-
-    time: int | None
-    files: tuple[str, ...] | None
+Q = TypeVar("Q")
+A = TypeVar("A")
 
 
 class GitRepository:
     """A git work tree, asked in batches."""
 
     def __init__(self, directory: Path | str) -> None:
-        """Open the work tree that ``directory`` lies in.
+        """Open the work tree that ``directory`` is in.
 
         Raises:
-            NotARepositoryError: it lies in none.
+            NotARepositoryError: it is in none.
             GitError: git is not installed.
         """
         self.directory = Path(directory)
@@ -136,7 +109,7 @@ class GitRepository:
         found: dict[str, str | None] = dict.fromkeys(wanted)
         asked = [name for name in wanted if name and not _UNSAFE_IN_NAME.search(name)]
         while asked:
-            answer = self.ask("cat-file", "--batch-check", given=b"".join(_bytes(n) + b"^{commit}\n" for n in asked))
+            answer = self.ask("cat-file", "--batch-check", given=as_lines(f"{name}^{{commit}}" for name in asked))
             lines = answer.stdout.split(b"\n")[:-1]
             for name, line in zip(asked, lines, strict=False):
                 if m := _SHA.match(line):
@@ -148,53 +121,19 @@ class GitRepository:
             asked = asked[len(lines) + 1 :]
         return found
 
-    def walk(self, tip: str) -> list[TrunkCommit]:
-        """Return a commit and its ancestors, newest first, as ``git log`` orders them."""
-        return _trunk_commits(self.run("log", *_TRUNK_FORMAT, tip, "--"))
-
-    def order(self, tip: str) -> list[str]:
-        """Return the SHAs of a commit and its ancestors, in the order of :meth:`walk`."""
-        return self.run("rev-list", tip, "--").decode().split()
-
-    def describe(self, shas: Iterable[str]) -> list[TrunkCommit]:
-        """Return what :meth:`walk` says of some commits, in their order."""
-        given = "".join(f"{sha}\n" for sha in shas).encode()
-        return _trunk_commits(self.run("log", "--no-walk=unsorted", "--stdin", *_TRUNK_FORMAT, given=given))
-
-    def show(self, shas: Iterable[str]) -> dict[str, ShownCommit]:
-        """Return the time and the changed files of commits, as ``git show --name-only`` names them.
-
-        A commit that git cannot read at all is left out.
-        """
-        wanted = list(dict.fromkeys(shas))
-        if not wanted:
-            return {}
-        answer = self._show(wanted)
-        if answer.returncode == 0:
-            return dict(_shown(answer.stdout))
-        # One missing object stops the batch: ask for each commit alone, and for its time when its files are lost.
-        shown: dict[str, ShownCommit] = {}
-        for sha in wanted:
-            if (answer := self._show([sha])).returncode == 0:
-                shown.update(_shown(answer.stdout))
-            else:
-                time = self.ask("log", "--no-walk", "--no-patch", "--format=%x00%H %ct", sha, "--")
-                shown.update((name, ShownCommit(commit.time, None)) for name, commit in _shown(time.stdout))
-        return shown
-
     def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         """Return the content of the wanted files directly in a folder of a commit, by name.
 
         Args:
             sha: a commit.
             folder: the folder, from the top of the work tree; "." is the top.
-            wanted: tells by its name whether a file is wanted.
+            wanted: whether a file of that name is wanted.
         """
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
         blobs: dict[str, bytes] = {}
         for line in listed.split(b"\0")[:-1]:
-            (_, kind, blob), path = line.partition(b"\t")[0].split(), _text(line.partition(b"\t")[2])
+            (_, kind, blob), path = line.partition(b"\t")[0].split(), as_text(line.partition(b"\t")[2])
             name = path.removeprefix(prefix)
             if kind == b"blob" and wanted(name):
                 blobs[name] = blob
@@ -208,11 +147,6 @@ class GitRepository:
             at = end + 1 + size + 1
         return found
 
-    def _show(self, shas: list[str]) -> "subprocess.CompletedProcess[bytes]":
-        given = "".join(f"{sha}\n" for sha in shas).encode()
-        options = ("--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
-        return self.ask("show", "--stdin", *options, given=given)
-
     def _trusted_directories(self) -> tuple[str, ...]:
         """Read the caller's ``safe.directory``, the one user setting that is honoured."""
         answer = _start(
@@ -223,7 +157,7 @@ class GitRepository:
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
     def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        """Run git here, whatever comes of it. Arguments are ours; what a log or a repository says is ``given``."""
+        """Run git here, whatever comes of it; what a log or a repository says is in ``given``."""
         return _git(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments, given)
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
@@ -293,29 +227,40 @@ def _undisturbed() -> Iterator[None]:
             signal.raise_signal(late)
 
 
-def _trunk_commits(output: bytes) -> list[TrunkCommit]:
-    fields = output.split(b"\0")
-    return [
-        TrunkCommit(
-            fields[i].decode(), _text(fields[i + 1]), fields[i + 2] if b"revert" in fields[i + 2].lower() else b""
-        )
-        for i in range(0, len(fields) - 3, 4)
-    ]
+def as_lines(questions: Iterable[str]) -> bytes:
+    """Return questions, one a line, as git takes them on standard input."""
+    return "".join(f"{question}\n" for question in questions).encode("utf-8", "surrogateescape")
 
 
-def _shown(output: bytes) -> Iterator[tuple[str, ShownCommit]]:
-    for block in output.split(b"\0")[1:]:
-        header, *files = block.split(b"\n")
-        sha, _, time = header.partition(b" ")
-        yield sha.decode(), ShownCommit(int(time) if time else None, tuple(_text(name) for name in files if name))
-
-
-def _bytes(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")
-
-
-def _text(raw: bytes) -> str:
+def as_text(raw: bytes) -> str:
+    """Return what git printed; bytes that are not UTF-8 are surrogate escapes."""
     return raw.decode("utf-8", "surrogateescape")
+
+
+def answered(ask: Callable[[Sequence[Q]], Mapping[Q, A] | None], questions: Sequence[Q]) -> dict[Q, A]:
+    """Return the answers to all questions that have one.
+
+    One missing object stops a whole batch. It is then asked again in halves, so that the others are answered; a
+    repository that lacks everything is given up after a few failures.
+
+    Args:
+        ask: answers a batch; None when git failed on it.
+        questions: what is asked.
+    """
+    found: dict[Q, A] = {}
+    waiting = [questions] if questions else []
+    failures = 0
+    while waiting and failures < MOST_FAILURES:
+        batch = waiting.pop()
+        answers = ask(batch)
+        if answers is not None:
+            found.update(answers)
+        elif len(batch) == 1:
+            failures += 1
+        else:
+            middle = len(batch) // 2
+            waiting += [batch[middle:], batch[:middle]]
+    return found
 
 
 def import_repository(directory: Path, stream: bytes) -> None:
@@ -342,12 +287,12 @@ def import_repository(directory: Path, stream: bytes) -> None:
 
 
 def ask_in(directory: Path, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-    """Run git in a repository of our own making, whatever comes of it."""
+    """Run git in a repository that da-score made itself, whatever comes of it."""
     return _git(directory, (), arguments, given)
 
 
 def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
-    """Run git in a repository of our own making, on a file as its input, and return what it prints line by line.
+    """Run git in a repository that da-score made itself, with a file as its input, and yield what it prints by line.
 
     Nothing is held of what may be gigabytes.
 

@@ -1,21 +1,47 @@
-"""The trunk and the commits beside it, as the search for landed work needs them: parents, subjects, reverts.
+"""The commits of a trunk and those beside it: parents, subjects, times and files.
 
-The trunk is walked once, children before parents and otherwise by date; of commits that the cache knows only the order
-is asked. What lies beside the trunk is walked once too, for all commits of a log and all branches.
+The trunk is walked once; of commits that the cache knows only the order is asked. The reference takes the order of
+``git log``; the corrected rules need children before their parents over all branches (``date-order``).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from scoring.evidence.git.batches import answered
+from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.graph import Line
-from scoring.evidence.git.landcache import LandingCache, TrunkLine
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
+from scoring.text import fold, trim
 
+Order = Literal["log", "date-order"]
+"""In which order the trunk is walked, newest first."""
+
+_OPTIONS: Mapping[Order, tuple[str, ...]] = {"log": (), "date-order": ("--date-order",)}
+# Each field ends with NUL, and each commit too (-z), so that no message can be taken for a separator.
 _LINE = ("-z", "--format=%H%x00%P%x00%s%x00%B%x00")
 _NAMED = ("-z", "--format=%H%x00%ct%x00%P%x00%s%x00")
+_SHOW = ("show", "--stdin", "--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
 _MOST_NEW = 5000
 """From how many new commits on the trunk is walked anew rather than asked about them one by one."""
+
+
+class TrunkLine(NamedTuple):
+    """One commit of the trunk; ``message`` is kept where it speaks of a revert, and empty elsewhere."""
+
+    sha: str
+    parents: tuple[str, ...]
+    subject: str
+    message: str
+
+
+class ShownCommit(NamedTuple):
+    """The committer time of a commit in seconds since 1970, and the files it changed.
+
+    ``time`` is None where the commit names none that git can read. ``files`` are as ``git show`` prints them (odd names
+    in git's quoted form; a clean merge has none), None where git could not say, because an object is missing.
+    """
+
+    time: int | None
+    files: tuple[str, ...] | None
 
 
 class NamedCommit(NamedTuple):
@@ -26,44 +52,55 @@ class NamedCommit(NamedTuple):
     subject: str
 
 
-def trunk_lines(repository: GitRepository, tip: str, cache: LandingCache) -> list[TrunkLine]:
-    """Return the commits of the trunk, newest first, no commit before its descendants.
+def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> list[TrunkLine]:
+    """Return a commit and its ancestors, newest first.
 
     Raises:
         GitError: git cannot read the history of the trunk.
     """
-    order = cache.orders.get(tip)
-    if order is None or not cache.lines.keys() >= set(order):
-        order = _walked(repository, tip, cache)
-        cache.orders = {tip: order}
-        cache.changed = True
-    return [cache.lines[sha] for sha in order]
-
-
-def _walked(repository: GitRepository, tip: str, cache: LandingCache) -> list[str]:
-    if cache.lines:
-        order = repository.run("rev-list", "--date-order", tip, "--").decode().split()
-        new = [sha for sha in order if sha not in cache.lines]
+    known = cache.section("lines", list[TrunkLine])
+    orders = cache.section("orders", dict[str, tuple[str, list[int]]])
+    kept_tip, kept = orders.get(order, ("", []))
+    if kept_tip == tip and max(kept, default=-1) < len(known):
+        return [known[n] for n in kept]
+    cache.changed = True
+    if known:
+        shas = repository.run("rev-list", *_OPTIONS[order], tip, "--").decode().split()
+        places = {line.sha: n for n, line in enumerate(known)}
+        new = [sha for sha in shas if sha not in places]
         if len(new) < _MOST_NEW:
-            given = "".join(f"{sha}\n" for sha in new).encode()
-            told = repository.run("log", "--no-walk=unsorted", "--stdin", *_LINE, given=given) if new else b""
-            cache.lines |= {line.sha: line for line in _lines(told)}
-            return order
-    cache.lines = {line.sha: line for line in _lines(repository.run("log", "--date-order", *_LINE, tip, "--"))}
-    return list(cache.lines)
+            for line in _described(repository, new):
+                places[line.sha] = len(known)
+                known.append(line)
+            orders[order] = tip, [places[sha] for sha in shas]
+            return [known[n] for n in orders[order][1]]
+    known[:] = _lines(repository.run("log", *_OPTIONS[order], *_LINE, tip, "--"))
+    orders.clear()
+    orders[order] = tip, list(range(len(known)))
+    return list(known)
+
+
+def _described(repository: GitRepository, shas: Sequence[str]) -> list[TrunkLine]:
+    """Return what a walk says of some commits, in their order."""
+    if not shas:
+        return []
+    return _lines(repository.run("log", "--no-walk=unsorted", "--stdin", *_LINE, given=as_lines(shas)))
 
 
 def _lines(output: bytes) -> list[TrunkLine]:
-    fields = output.split(b"\0")
+    fields = as_text(output).split("\0")
+    columns = (fields[0:-1:5], fields[1::5], fields[2::5], fields[3::5])
     return [
-        TrunkLine(
-            fields[i].decode(),
-            tuple(fields[i + 1].decode().split()),
-            _text(fields[i + 2]),
-            _text(fields[i + 3]) if b"revert" in fields[i + 3].lower() else "",
-        )
-        for i in range(0, len(fields) - 4, 5)
+        TrunkLine(sha, tuple(parents.split()), subject, message if "revert" in message.lower() else "")
+        for sha, parents, subject, message in zip(*columns, strict=True)
     ]
+
+
+def newest_by_subject(lines: Sequence[TrunkLine]) -> dict[str, str]:
+    """Return the newest commit of each subject, trimmed and folded to one case; an empty subject is left out."""
+    found = {fold(trim(line.subject)): line.sha for line in reversed(lines)}
+    found.pop("", None)
+    return found
 
 
 def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None) -> list[Line]:
@@ -73,9 +110,8 @@ def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[
     whole.
     """
 
-    def ask(batch: Sequence[str]) -> "Mapping[str, list[str]] | None":
-        without = (f"^{trunk}",) if trunk else ()
-        given = "".join(f"{sha}\n" for sha in (*batch, *without)).encode()
+    def ask(batch: Sequence[str]) -> Mapping[str, list[str]] | None:
+        given = as_lines((*batch, f"^{trunk}") if trunk else batch)
         answer = repository.ask("rev-list", "--date-order", "--parents", "--stdin", given=given)
         return None if answer.returncode else dict.fromkeys(batch, answer.stdout.decode().splitlines())
 
@@ -93,22 +129,43 @@ def named_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, N
     """Return the time, the parents and the subject of commits; one that git cannot read is left out."""
 
     def ask(batch: Sequence[str]) -> Mapping[str, NamedCommit] | None:
-        given = "".join(f"{sha}\n" for sha in batch).encode()
-        answer = repository.ask("log", "--no-walk=unsorted", "--stdin", *_NAMED, given=given)
+        answer = repository.ask("log", "--no-walk=unsorted", "--stdin", *_NAMED, given=as_lines(batch))
         if answer.returncode:
             return None
-        fields = answer.stdout.split(b"\0")
+        fields = as_text(answer.stdout).split("\0")
+        columns = (fields[0:-1:5], fields[1::5], fields[2::5], fields[3::5])
         return {
-            fields[i].decode(): NamedCommit(
-                int(fields[i + 1]) if fields[i + 1] else None,
-                tuple(fields[i + 2].decode().split()),
-                _text(fields[i + 3]),
-            )
-            for i in range(0, len(fields) - 4, 5)
+            sha: NamedCommit(int(time) if time else None, tuple(parents.split()), subject)
+            for sha, time, parents, subject in zip(*columns, strict=True)
         }
 
     return answered(ask, list(dict.fromkeys(shas)))
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
+def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:
+    """Return the time and the changed files of commits, as ``git show --name-only`` names them.
+
+    A commit that git cannot read at all is left out.
+    """
+    wanted = list(dict.fromkeys(shas))
+    answer = repository.ask(*_SHOW, given=as_lines(wanted)) if wanted else None
+    if answer is None or answer.returncode == 0:
+        return _shown(answer.stdout) if answer else {}
+    # One missing object stops the batch: ask for each commit alone, and for its time when its files are lost.
+    shown: dict[str, ShownCommit] = {}
+    for sha in wanted:
+        if (answer := repository.ask(*_SHOW, given=as_lines([sha]))).returncode == 0:
+            shown |= _shown(answer.stdout)
+        else:
+            answer = repository.ask("log", "--no-walk", "--no-patch", "--format=%x00%H %ct", sha, "--")
+            shown |= {name: ShownCommit(commit.time, None) for name, commit in _shown(answer.stdout).items()}
+    return shown
+
+
+def _shown(output: bytes) -> dict[str, ShownCommit]:
+    found = {}
+    for block in as_text(output).split("\0")[1:]:
+        header, *files = block.split("\n")
+        sha, _, time = header.partition(" ")
+        found[sha] = ShownCommit(int(time) if time else None, tuple(name for name in files if name))
+    return found

@@ -1,0 +1,179 @@
+"""What changed between two commits, and what an iteration changed, from git's own trees: paths as they are.
+
+An iteration changed what its own commits changed since the iteration before it, and no work of the trunk. The net
+change runs from the nearest earlier iteration's commit that the iteration's own commit contains, or, without one, from
+its first parent. What came in from the trunk is left out: where the earlier commit has landed and the branch has taken
+the trunk in since, the change runs from the trunk commit that was taken in; where it has not, only files that the
+iteration's own commits changed count.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from typing import NamedTuple
+
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
+
+Pair = tuple[str, str]
+"""A commit and the one it is compared with; "" is nothing, for a commit without a parent."""
+
+_OPTIONS = ("-r", "-z", "--raw", "--root", "--always", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv")
+
+
+class Change(NamedTuple):
+    """One path that differs.
+
+    ``status`` is git's letter (A, M, D, T, R), ``path`` the new name, ``was`` the old one of a rename and else the
+    same. Paths are as the tree has them; bytes that are not UTF-8 are surrogate escapes.
+    """
+
+    status: str
+    path: str
+    was: str
+
+
+def changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tuple[Change, ...]]:
+    """Return what changed from the second commit of each pair to the first, renames not followed.
+
+    A pair that git cannot compare, because an object is missing, is left out.
+    """
+    return _asked(repository, list(dict.fromkeys(pairs)), "--no-renames")
+
+
+def net_changes(
+    repository: GitRepository, pairs: Iterable[Pair], known: MutableMapping[str, tuple[Change, ...]]
+) -> dict[Pair, tuple[Change, ...]]:
+    """Return what changed from the second commit of each pair to the first, renames followed.
+
+    ``known`` holds answers from before, by :func:`line_of` the pair, and takes those that will always be the same.
+    Where only the content of files is missing, as in a partial clone, renames are found of files that moved unchanged.
+    """
+    wanted = list(dict.fromkeys(pairs))
+    kept = {pair: known[line] for pair in wanted if (line := line_of(pair)) in known}
+    found = _asked(repository, [pair for pair in wanted if pair not in kept], "--find-renames")
+    known.update({line_of(pair): changed for pair, changed in found.items()})
+    rest = [pair for pair in wanted if pair not in found and pair not in kept]
+    return kept | found | _asked(repository, rest, "--find-renames=100%")
+
+
+def line_of(pair: Pair) -> str:
+    """Return a pair as ``diff-tree --stdin`` takes it."""
+    return " ".join(pair).rstrip()
+
+
+def _asked(repository: GitRepository, pairs: Sequence[Pair], how: str) -> dict[Pair, tuple[Change, ...]]:
+    def ask(batch: Sequence[Pair]) -> Mapping[Pair, tuple[Change, ...]] | None:
+        answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, how, given=as_lines(map(line_of, batch)))
+        blocks = [] if answer.returncode else list(_blocks(answer.stdout))
+        # Of what is no commit, git may say nothing at all and still be content.
+        return dict(zip(batch, blocks, strict=True)) if len(blocks) == len(batch) else None
+
+    return answered(ask, pairs)
+
+
+def _blocks(output: bytes) -> Iterator[tuple[Change, ...]]:
+    """Split the output at its headers; an entry starts with a colon and says how many paths follow."""
+    fields = iter(output.split(b"\0"))
+    block: list[Change] | None = None
+    for field in fields:
+        if not field.startswith(b":"):
+            if block is not None:
+                yield tuple(block)
+            block = [] if field else None
+            continue
+        status = chr(field.rsplit(b" ", 1)[1][0])
+        was = as_text(next(fields))
+        path = as_text(next(fields)) if status in "RC" else was
+        assert block is not None
+        block.append(Change(status, path, was))
+
+
+class Range(NamedTuple):
+    """What one iteration's change is measured over.
+
+    ``base`` is where it starts ("" for a first commit), ``earlier`` the number of the iteration before it (None: there
+    is none, and the commit is compared with its first parent), ``own`` the commits whose files alone count (None: all
+    files count), ``left_out`` whether trunk commits are left out.
+    """
+
+    commit: str
+    base: str
+    earlier: int | None
+    own: tuple[str, ...] | None = None
+    without_trunk: bool = False
+
+
+def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -> Range:
+    """Find the range of an iteration.
+
+    Args:
+        graph: its ancestry.
+        commit: its commit.
+        earlier: the number and the commit of the nearest earlier iteration that ``commit`` contains.
+    """
+    if earlier is None:
+        return Range(commit, next(iter(graph.parents[commit]), ""), None)
+    number, base = earlier
+    taken = _taken_in(graph, commit, base)
+    if taken is None or graph.newest_mainline.get(base, len(graph.mainline)) <= taken:
+        return Range(commit, base, number)
+    if graph.on_trunk(base) and graph.introduced(base) >= taken:
+        return Range(commit, graph.mainline[taken], number, None, True)
+    return Range(commit, base, number, tuple(_own(graph, commit, base, graph.mainline[taken])), True)
+
+
+def _taken_in(graph: CommitGraph, commit: str, base: str) -> int | None:
+    """Return the newest mainline commit that came in from the trunk, by its index; None for work on it itself."""
+    if commit not in graph.mainline_index:
+        index = graph.newest_mainline.get(commit)
+    elif base in graph.mainline_index or not graph.on_trunk(base):
+        return None
+    else:  # the side of the earlier commit was merged in between: what the trunk had before that is not its work
+        index = graph.introduced(base) + 1
+    return None if index is None or index >= len(graph.mainline) else index
+
+
+def _own(graph: CommitGraph, commit: str, base: str, taken: str) -> list[str]:
+    """Return the commits of a range that are no trunk's: those not taken in, and the branch's own line."""
+    own = dict.fromkeys(graph.between(commit, (base, taken)))
+    line, stop = commit, graph.mainline_index
+    inside = set(graph.between(commit, (base,)))
+    while line in inside and line not in stop:
+        own[line] = None
+        line = next(iter(graph.parents[line]), "")
+    return list(own)
+
+
+def changed_files(
+    repository: GitRepository,
+    graph: CommitGraph,
+    ranges: Sequence[Range],
+    known: MutableMapping[str, tuple[Change, ...]],
+) -> dict[Range, tuple[str, ...]]:
+    """Return the files that changed over each range, by their new names; a range that git cannot compare is left out.
+
+    ``known`` is what :func:`net_changes` keeps between runs.
+    """
+    own_pairs = {sha: _pairs(graph, sha) for found in ranges for sha in found.own or ()}
+    wanted = [(found.commit, found.base) for found in ranges]
+    wanted += [pair for pairs in own_pairs.values() for pair in pairs]
+    changed = net_changes(repository, wanted, known)
+    result = {}
+    for found in ranges:
+        if (net := changed.get((found.commit, found.base))) is None:
+            continue
+        if found.own is not None:
+            touched = {path for sha in found.own for path in _touched(changed, own_pairs[sha])}
+            net = tuple(change for change in net if change.path in touched or change.was in touched)
+        result[found] = tuple(change.path for change in net)
+    return result
+
+
+def _pairs(graph: CommitGraph, sha: str) -> list[Pair]:
+    return [(sha, parent) for parent in graph.parents[sha]] or [(sha, "")]
+
+
+def _touched(changed: Mapping[Pair, Sequence[Change]], pairs: Sequence[Pair]) -> set[str]:
+    """Return the paths that a commit itself touched: of a merge, those that are as in none of its parents."""
+    return set.intersection(
+        *({c.path for c in changed.get(pair, ())} | {c.was for c in changed.get(pair, ())} for pair in pairs)
+    )
