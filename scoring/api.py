@@ -32,8 +32,8 @@ from scoring.errors import SettingsError as SettingsError
 from scoring.errors import TranscriptError as TranscriptError
 from scoring.errors import WriteError as WriteError
 from scoring.errors import YamlError as YamlError
-from scoring.evidence.transcripts.events import IterationWindow as IterationWindow
 from scoring.evidence.transcripts.facts import HarnessFacts as HarnessFacts
+from scoring.evidence.transcripts.facts import IterationWindow as IterationWindow
 from scoring.log.load import load_iteration_log as load_iteration_log
 from scoring.log.model import AgentInfo as AgentInfo
 from scoring.log.model import ImplBlock as ImplBlock

@@ -11,10 +11,15 @@ from typing import NamedTuple, Unpack
 from rubric import EVIDENCE_REFERENCE
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.scopes import declared_scopes
-from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
-from scoring.evidence.transcripts.reader import silent
-from scoring.evidence.transcripts.scan import Reading, transcript_scan
-from scoring.evidence.transcripts.times import NS, clamp_ns
+from scoring.evidence.transcripts.facts import (
+    NS,
+    IterationWindow,
+    Reading,
+    TranscriptFacts,
+    TranscriptPlaces,
+    clamp_ns,
+    silent,
+)
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.origin import Origin
@@ -72,7 +77,7 @@ class Evidence:
         """Return the window of an iteration; None when its commit does not resolve as written."""
         return self._windows.get(iteration)
 
-    def facts(self, iteration: int) -> WindowFacts | None:
+    def facts(self, iteration: int) -> TranscriptFacts | None:
         """Return what the transcripts show in an iteration's window; None when it has no window."""
         return self._facts.get(iteration)
 
@@ -123,7 +128,7 @@ class Evidence:
         return windows
 
     @cached_property
-    def _facts(self) -> dict[int, WindowFacts]:
+    def _facts(self) -> dict[int, TranscriptFacts]:
         wanted = [w for w in self._windows.values() if self._only is None or w.iteration in self._only]
         found = self._scan.facts(wanted)
         return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}
@@ -285,5 +290,6 @@ def extract_iteration_objectives(
     """Check what the transcripts show in one window as the reference does; None is no window, and no coverage."""
     if window is None:
         return objectives.observe(None)
-    with transcript_scan(*transcript_dirs, **reading) as scan:
+    places = TranscriptPlaces(Path(), tuple(map(Path, transcript_dirs)))
+    with REFERENCE.transcripts(places, **reading) as scan:
         return objectives.observe(scan.facts([window])[0])

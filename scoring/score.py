@@ -8,7 +8,7 @@ from typing import Unpack
 from rubric import Rubric, Score, default_rubric
 from scoring.assemble import Gathered, gathered
 from scoring.errors import WriteError
-from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.evidence.transcripts.facts import Warn, silent
 from scoring.files import remove_stale
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.model import IterationRecord

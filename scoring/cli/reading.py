@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubric import Rubric, evidence_of
 from scoring.cli.output import warn
-from scoring.evidence.transcripts.reader import Warn, silent
+from scoring.evidence.transcripts.facts import Warn, silent
 from scoring.log.settings import Settings, resolve_settings
 from scoring.policies import POLICIES
 from scoring.policies.door import EvidencePolicy

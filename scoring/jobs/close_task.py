@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from rubric import Rubric
 from scoring.assemble import gathered
 from scoring.errors import DaScoreError, NotFoundError, SettingsError
-from scoring.evidence.transcripts.reader import Warn
+from scoring.evidence.transcripts.facts import Warn
 from scoring.files import remove_stale
 from scoring.jobs.loss import loss_on_disk, loss_warning
 from scoring.log.load import load_iteration_log, no_such_entry

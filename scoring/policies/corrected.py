@@ -8,9 +8,7 @@ from scoring.numbers import wrap64
 from scoring.policies.door import GitEvidence, Transcripts
 
 if TYPE_CHECKING:  # a command starts to read transcripts before it has loaded the rest
-    from scoring.evidence.transcripts.facts import TranscriptPlaces
-    from scoring.evidence.transcripts.reader import Warn
-    from scoring.evidence.transcripts.scan import Reading
+    from scoring.evidence.transcripts.facts import Reading, TranscriptPlaces, Warn
     from scoring.log.model import IterationRecord
     from scoring.signals.correction_pressure import Corrections
 
@@ -25,9 +23,9 @@ class CorrectedEvidence:
 
     def transcripts(self, places: "TranscriptPlaces", **reading: "Unpack[Reading]") -> Transcripts:
         """Read the harnesses' real layouts, count every response once, and only work done in this repository."""
-        from scoring.evidence.transcripts.harness_scan import HarnessScan
+        from scoring.evidence.transcripts.readers import harness_scan
 
-        return HarnessScan(places, **reading)
+        return harness_scan(places, **reading)
 
     def git(
         self,

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 
 if TYPE_CHECKING:  # a command starts to read transcripts before it has loaded the rest
     from scoring.evidence.git.facts import Landing, Trunk
-    from scoring.evidence.transcripts.events import IterationWindow, WindowFacts
-    from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
-    from scoring.evidence.transcripts.reader import Warn
-    from scoring.evidence.transcripts.scan import Reading
+    from scoring.evidence.transcripts.facts import (
+        IterationWindow,
+        Reading,
+        TranscriptFacts,
+        TranscriptPlaces,
+        TranscriptSurvey,
+        Warn,
+    )
     from scoring.log.model import IterationRecord
     from scoring.signals.values import SignalValue
 
@@ -31,7 +35,7 @@ class Transcripts(Protocol):
     def start(self) -> "Transcripts":
         """Find out what must be read, and begin to read it in worker processes where that pays. Never raises."""
 
-    def facts(self, windows: "Sequence[IterationWindow]") -> "Sequence[WindowFacts]":
+    def facts(self, windows: "Sequence[IterationWindow]") -> "Sequence[TranscriptFacts]":
         """Return what lies in each window, when everything has been read; may be called once."""
 
     def survey(self) -> "TranscriptSurvey":

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:  # a command starts to read transcripts before it has loaded the rest
-    from scoring.evidence.transcripts.facts import TranscriptPlaces
-    from scoring.evidence.transcripts.reader import Warn
-    from scoring.evidence.transcripts.scan import Reading, TranscriptScan
+    from scoring.evidence.transcripts.facts import Reading, TranscriptPlaces, Warn
+    from scoring.evidence.transcripts.scan import Scan
     from scoring.log.model import IterationRecord
     from scoring.policies.reference_git import ReferenceGit
     from scoring.signals.correction_pressure import Corrections
@@ -25,11 +24,11 @@ class ReferenceEvidence:
     keeps_provenance = False
     looks_around = False
 
-    def transcripts(self, places: "TranscriptPlaces", **reading: "Unpack[Reading]") -> "TranscriptScan":
+    def transcripts(self, places: "TranscriptPlaces", **reading: "Unpack[Reading]") -> "Scan":
         """Read the files directly inside the named folders; those that a hook names count like any other."""
-        from scoring.evidence.transcripts.scan import transcript_scan
+        from scoring.evidence.transcripts.reference import reference_scan
 
-        return transcript_scan(*places.directories, *places.hinted, **reading)
+        return reference_scan(places, **reading)
 
     def git(
         self,

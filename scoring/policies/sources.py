@@ -3,14 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import Literal, Unpack
 
-from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.scan import Reading
+from scoring.evidence.transcripts.facts import Reading, TranscriptPlaces, Warn, silent
 from scoring.policies.door import EvidencePolicy, Transcripts
-
-if TYPE_CHECKING:  # a command starts to read transcripts before it has loaded the rest
-    from scoring.evidence.transcripts.reader import Warn
 
 Way = Literal["auto", "none"]
 """What may be said of transcripts instead of naming folders: the harnesses' own places, or none at all."""
@@ -88,10 +84,8 @@ class Sources:
         return cls.of(policy, repo_dir, directories, hinted, way, trunk, **reading)
 
     @property
-    def warn(self) -> "Warn":
+    def warn(self) -> Warn:
         """Takes a line of text about what is skipped."""
-        from scoring.evidence.transcripts.reader import silent
-
         return self.reading.get("warn", silent)
 
     def transcripts(self) -> Transcripts:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
-from scoring.evidence.transcripts.facts import HarnessFacts
-from scoring.evidence.transcripts.times import NS, timestamp_ns
+from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.files import read_file, write_atomically, write_together
 from scoring.origin import Origin, lost_between
 from scoring.sidecars.emitter import Value, emit

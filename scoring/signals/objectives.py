@@ -1,12 +1,12 @@
 """The objective checks: facts about discipline that are observed and never scored (contract section 2.8)."""
 
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, WindowFacts
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, TranscriptFacts
 from scoring.signals.values import IterationObjectives, SignalValue, absent_signal, present_signal
 
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
-def observe(facts: WindowFacts | None) -> IterationObjectives:
+def observe(facts: TranscriptFacts | None) -> IterationObjectives:
     """Check what the transcripts of a window show; ``facts`` is None when the iteration has no window.
 
     Details name the harnesses where the evidence tells them apart.

@@ -2,7 +2,7 @@
 
 import math
 
-from scoring.evidence.transcripts.events import WindowFacts
+from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
 from scoring.signals.findings import BackfillSignals, Findings
 from scoring.signals.values import SignalValue, absent_signal, present_signal
@@ -13,13 +13,13 @@ def value(findings: Findings) -> SignalValue:
     return findings.backfill.token_efficiency
 
 
-def observe(record: IterationRecord, facts: WindowFacts | None) -> BackfillSignals:
+def observe(record: IterationRecord, facts: TranscriptFacts | None) -> BackfillSignals:
     """Read tokens and tool errors off an iteration's window; ``facts`` is None when it has no window."""
     error_rate = None if facts is None else facts.tool_error_rate
     return BackfillSignals(record.iteration, _efficiency(record, facts), error_rate)
 
 
-def _efficiency(record: IterationRecord, facts: WindowFacts | None) -> SignalValue:
+def _efficiency(record: IterationRecord, facts: TranscriptFacts | None) -> SignalValue:
     if facts is None:
         return absent_signal("commit time unresolvable; cannot window the transcript")
     if record.session_tokens is not None:
@@ -34,7 +34,7 @@ def _efficiency(record: IterationRecord, facts: WindowFacts | None) -> SignalVal
     return absent_signal("no transcript covers the iteration window")
 
 
-def _taking_part(facts: WindowFacts) -> str:
+def _taking_part(facts: TranscriptFacts) -> str:
     """Name the harnesses whose turns were counted, where they are told apart: their rates do not compare.
 
     Codex does not say what it wrote to the cache, so all its uncached input counts as creation.

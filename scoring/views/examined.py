@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, Unpack
 from rubric import Rubric, default_rubric
 from scoring.assemble import Evidence, assembled
 from scoring.errors import InputError, NotFoundError
-from scoring.evidence.transcripts.events import IterationWindow
+from scoring.evidence.transcripts.facts import IterationWindow
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.policies import policy_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from scoring.evidence.deliberations import deliberation_file
 from scoring.evidence.hooks import hook_file
 from scoring.evidence.scopes import declaring_plan
-from scoring.evidence.transcripts.events import IterationWindow
+from scoring.evidence.transcripts.facts import IterationWindow
 from scoring.log.places import EntryPlaces
 from scoring.signals.values import (
     CORRECTION_PRESSURE,

@@ -23,7 +23,7 @@ from scoring.assemble import (
 from scoring.errors import LogError, NotARepositoryError
 from scoring.evidence.git.reference import GitHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, WindowFacts
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, TranscriptFacts
 from scoring.log.model import (
     ImplBlock,
     IterationRecord,
@@ -737,44 +737,47 @@ class TestTokenEfficiency:
                 absent("commit time unresolvable; cannot window the transcript"),
                 id="no-window-native-tokens-or-not",
             ),
-            pytest.param(None, WindowFacts(), absent("no transcript covers the iteration window"), id="no-turns"),
+            pytest.param(None, TranscriptFacts(), absent("no transcript covers the iteration window"), id="no-turns"),
             pytest.param(
                 None,
-                WindowFacts(tool_calls=5, flags=COVERED),
+                TranscriptFacts(tool_calls=5, flags=COVERED),
                 absent("no transcript covers the iteration window"),
                 id="lines-but-no-turns",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=0.9),
-                WindowFacts(),
+                TranscriptFacts(),
                 present(0.9, "native session_tokens: cache_hit_rate 0.900"),
                 id="native",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=0.25),
-                WindowFacts(turns=2, cache_reads=1),
+                TranscriptFacts(turns=2, cache_reads=1),
                 present(0.25, "native session_tokens: cache_hit_rate 0.250"),
                 id="native-over-transcripts",
             ),
             pytest.param(
-                TokenUsage(), WindowFacts(), present(0, "native session_tokens: cache_hit_rate 0.000"), id="native-zero"
+                TokenUsage(),
+                TranscriptFacts(),
+                present(0, "native session_tokens: cache_hit_rate 0.000"),
+                id="native-zero",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=10),
-                WindowFacts(),
+                TranscriptFacts(),
                 present(1, "native session_tokens: cache_hit_rate 10.000"),
                 id="native-above-one-is-clamped",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=-0.5),
-                WindowFacts(),
+                TranscriptFacts(),
                 present(0, "native session_tokens: cache_hit_rate -0.500"),
                 id="native-below-zero-is-clamped",
             ),
             *(
                 pytest.param(
                     TokenUsage(cache_hit_rate=rate),
-                    WindowFacts(turns=2, cache_reads=1),
+                    TranscriptFacts(turns=2, cache_reads=1),
                     absent("native session_tokens: cache_hit_rate is not a number"),
                     id=f"native-{rate}",
                 )
@@ -782,32 +785,32 @@ class TestTokenEfficiency:
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=1, cache_reads=3, cache_creations=1),
+                TranscriptFacts(turns=1, cache_reads=3, cache_creations=1),
                 present(0.75, "backfilled from 1 transcript turn(s): cache_hit_rate 0.750"),
                 id="backfilled",
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=12, cache_reads=2, cache_creations=1),
+                TranscriptFacts(turns=12, cache_reads=2, cache_creations=1),
                 present(2 / 3, "backfilled from 12 transcript turn(s): cache_hit_rate 0.667"),
                 id="rounded-in-words-only",
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=3),
+                TranscriptFacts(turns=3),
                 present(0, "backfilled from 3 transcript turn(s): cache_hit_rate 0.000"),
                 id="turns-without-a-cache",
             ),
             pytest.param(
                 None,
-                WindowFacts(turns=1, cache_reads=-4, cache_creations=1),
+                TranscriptFacts(turns=1, cache_reads=-4, cache_creations=1),
                 present(1, "backfilled from 1 transcript turn(s): cache_hit_rate 1.333"),
                 id="backfilled-above-one-is-clamped",
             ),
         ],
     )
     def test_is_the_cache_hit_rate(
-        self, tokens: TokenUsage | None, facts: WindowFacts | None, expected: SignalValue
+        self, tokens: TokenUsage | None, facts: TranscriptFacts | None, expected: SignalValue
     ) -> None:
         assert token_efficiency.observe(IterationRecord(session_tokens=tokens), facts).token_efficiency == expected
 
@@ -815,32 +818,32 @@ class TestTokenEfficiency:
         ("facts", "rate"),
         [
             pytest.param(None, None, id="no-window"),
-            pytest.param(WindowFacts(turns=5), None, id="no-calls"),
-            pytest.param(WindowFacts(tool_calls=4), 0.0, id="no-errors"),
-            pytest.param(WindowFacts(tool_calls=4, tool_errors=1), 0.25, id="some"),
+            pytest.param(TranscriptFacts(turns=5), None, id="no-calls"),
+            pytest.param(TranscriptFacts(tool_calls=4), 0.0, id="no-errors"),
+            pytest.param(TranscriptFacts(tool_calls=4, tool_errors=1), 0.25, id="some"),
         ],
     )
-    def test_comes_with_the_tool_error_rate(self, facts: WindowFacts | None, rate: float | None) -> None:
+    def test_comes_with_the_tool_error_rate(self, facts: TranscriptFacts | None, rate: float | None) -> None:
         record = IterationRecord(iteration=9, session_tokens=TokenUsage(cache_hit_rate=0.5))
         found = token_efficiency.observe(record, facts)
         assert (found.iteration, found.tool_error_rate) == (9, rate)
 
 
 class TestObjectives:
-    @pytest.mark.parametrize("facts", [None, WindowFacts(), WindowFacts(turns=3, tool_calls=2)])
-    def test_without_coverage_are_absent(self, facts: WindowFacts | None) -> None:
+    @pytest.mark.parametrize("facts", [None, TranscriptFacts(), TranscriptFacts(turns=3, tool_calls=2)])
+    def test_without_coverage_are_absent(self, facts: TranscriptFacts | None) -> None:
         unseen = absent("no transcript coverage in window")
         assert objectives.observe(facts) == IterationObjectives(unseen, unseen, unseen)
 
     def test_with_coverage_and_no_match_are_zero(self) -> None:
-        assert objectives.observe(WindowFacts(flags=COVERED)) == IterationObjectives(
+        assert objectives.observe(TranscriptFacts(flags=COVERED)) == IterationObjectives(
             ran_cli_command=present(0, "no Bash tool invocation in window"),
             committed_after_tests=present(0, "no test command in window"),
             read_loop_state=present(0, "loop-state.md not read in window"),
         )
 
     def test_with_a_match_are_one(self) -> None:
-        assert objectives.observe(WindowFacts(flags=COVERED | BASH | TESTS | LOOP_STATE)) == IterationObjectives(
+        assert objectives.observe(TranscriptFacts(flags=COVERED | BASH | TESTS | LOOP_STATE)) == IterationObjectives(
             ran_cli_command=present(1, "Bash tool invoked"),
             committed_after_tests=present(1, "test command invoked before commit"),
             read_loop_state=present(1, "loop-state.md was read"),
@@ -851,7 +854,7 @@ class TestObjectives:
         [(BASH, "ran_cli_command"), (TESTS, "committed_after_tests"), (LOOP_STATE, "read_loop_state")],
     )
     def test_are_told_apart(self, flag: int, name: str) -> None:
-        found = objectives.observe(WindowFacts(flags=COVERED | flag)).as_dict()
+        found = objectives.observe(TranscriptFacts(flags=COVERED | flag)).as_dict()
         assert {check for check, value in found.items() if value["sub_score"] == 1} == {name}
 
 
