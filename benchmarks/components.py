@@ -29,9 +29,9 @@ _COMMANDS = ("scoring.cli", "scoring.cli.run", "scoring.cli.iteration", "scoring
 
 _WATCHED = {
     TRANSCRIPTS: (
-        "scoring.evidence.transcripts.scan:TranscriptScan.start",
-        "scoring.evidence.transcripts.scan:TranscriptScan.facts",
-        "scoring.evidence.transcripts.scan:TranscriptScan.close",
+        "scoring.evidence.transcripts.scan:Scan.start",
+        "scoring.evidence.transcripts.scan:Scan.facts",
+        "scoring.evidence.transcripts.scan:Scan.close",
     ),
     LOG: ("scoring.log.load:load_iteration_log",),
     HOOKS: ("scoring.evidence.hooks:hook_facts",),

@@ -1,7 +1,7 @@
 """The functions of the reference that its own users call, one by one, as ``docs/PARITY.md`` lists them.
 
-da-score itself goes through :mod:`scoring.score`. Here each source of evidence is asked by itself, under the reference's
-evidence rules, and answers in the reference's bundles; what they compute is the signals' own.
+da-score itself goes through :mod:`scoring.score`. Here each source of evidence is asked by itself, under the evidence
+rules of the reference, and answers in the reference's bundles; what they compute is the signals' own.
 """
 
 from collections.abc import Sequence
@@ -174,7 +174,9 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
     git = REFERENCE.git(repo_dir, [record])
     scope = declared_scopes(repo_dir).get(record.task_id)
     changed = git.changed(record, files=scope is not None)
-    return GitSignals(landed_value(git.landing(record)), scope_value(changed, scope, record.task_id))
+    return GitSignals(
+        landed_value(git.landing(record)), scope_value(changed, scope.entries if scope else (), record.task_id)
+    )
 
 
 def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> SignalValue:
@@ -193,13 +195,16 @@ def backfill_iterations(
     Raises:
         NotARepositoryError: ``repo_dir`` is in no git work tree.
     """
-    sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, Options(**reading))
+    options = Options(**reading, transcripts=None, trunk=None)
+    sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, "", sources, scan)
         found = [(record, evidence.transcripts(record.iteration)) for record in records]
     return [
         BackfillSignals(
-            record.iteration, efficiency_value(record.session_tokens, facts), facts and facts.tool_error_rate
+            record.iteration,
+            efficiency_value(record.session_tokens, facts),
+            None if facts is None else facts.tool_error_rate,
         )
         for record, facts in found
     ]

@@ -16,10 +16,10 @@ from scoring.cli.output import warn, write, write_json
 from scoring.cli.reading import cache_dir, settings_of, without_effect
 from scoring.cli.reports import backfill_line, backfill_payload, backfill_text
 from scoring.errors import DaScoreError, SettingsError
+from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.settings import resolve_settings
-from scoring.evidence.rules import rules_of
 
 
 @click.command(epilog="Example:  da-score backfill ~/src --dry-run")

@@ -21,8 +21,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     from dataclasses import replace
 
     from scoring.cli.views import log_view
-    from scoring.log.load import no_such_entry
-    from scoring.log.load import entry_places
+    from scoring.log.load import entry_places, no_such_entry
     from scoring.views.explain import explain
 
     view = replace(log_view(settings, recompute), only=iteration)

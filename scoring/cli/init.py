@@ -24,8 +24,8 @@ def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
     """
     from rubric import released_rubric
     from scoring.cli.reading import sources
-    from scoring.jobs.init import RUBRIC, settings_text, write_settings
     from scoring.evidence.rules import rules_of
+    from scoring.jobs.init import RUBRIC, settings_text, write_settings
     from scoring.views.doctor.examination import examine
 
     settings = _settings(options)

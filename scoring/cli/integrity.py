@@ -3,11 +3,11 @@
 import click
 
 from rubric import evidence_of
-from scoring.parity import build_signal_sets
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.cli.reading import options
 from scoring.log.settings import Settings
+from scoring.parity import build_signal_sets
 from scoring.views.integrity import summarize_integrity
 
 

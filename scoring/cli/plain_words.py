@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from scoring.signals.values import IntegrityObservation
+from scoring.signals.windows import window_text
 from scoring.text import cut, printable
 from scoring.views.explain import ExplainedSignal, Explanation
-from scoring.signals.windows import window_text
 
 _LONGEST_NAME = 200
 

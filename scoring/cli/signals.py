@@ -7,8 +7,8 @@ from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.payloads import signals_payload
 from scoring.cli.reading import options
-from scoring.log.settings import Settings
 from scoring.evidence.rules import rules_of
+from scoring.log.settings import Settings
 from scoring.score import score_log
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.signals.values import DIMINISHING_RETURNS
 from scoring.text import cell, printable, spans
 
 if TYPE_CHECKING:  # a table is drawn of what somebody else has loaded
@@ -104,7 +103,7 @@ def breakdown_cells(row: "SignalContribution") -> tuple[str, ...]:
 
 def deliberation_head(score: "PersistedScore") -> str:
     """Return the title of the meter's block, which says whether it votes."""
-    votes = any(row.signal == DIMINISHING_RETURNS for row in score.breakdown)
+    votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
     part = "votes" if votes else "observed, does not vote"
     return f"Diminishing returns ({part} under rubric {printable(score.rubric_version)})"
 

@@ -15,8 +15,7 @@ from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.hooks import HookFacts, hook_facts
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
-from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
-from scoring.evidence.transcripts.times import NS, clamp_ns
+from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
 from scoring.log.model import IterationRecord
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Evidence rules: how evidence is found and read, as one value a set of rules, and where that of one log comes from.
 
-A rubric's data names its rules (``evidence: reference | corrected``; none is ``reference``). A value names the functions
-to use; they load what they need when they are called, because a command starts to read transcripts before it has loaded
-the rest. To add rules, add a value and its line in :data:`RULES`.
+A rubric's data names its rules (``evidence: reference | corrected``; none is ``reference``). A value names the
+functions to use; they load what they need when they are called, because a command starts to read transcripts before it
+has loaded the rest. To add rules, add a value and its line in :data:`RULES`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from scoring.errors import Warn, silent
-from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.scan import Reading
+from scoring.evidence.transcripts.facts import Reading, TranscriptPlaces
 
 if TYPE_CHECKING:
     from rubric import Rubric
@@ -26,27 +25,37 @@ Way = Literal["auto", "none"]
 
 
 def _reference_transcripts(places: TranscriptPlaces, **reading: Unpack[Reading]) -> "Scan":
-    from scoring.evidence.transcripts.scan import reference_scan
+    from scoring.evidence.transcripts.reference import reference_scan
 
     return reference_scan(places, **reading)
 
 
 def _harness_transcripts(places: TranscriptPlaces, **reading: Unpack[Reading]) -> "Scan":
-    from scoring.evidence.transcripts.scan import harness_scan
+    from scoring.evidence.transcripts.readers import harness_scan
 
     return harness_scan(places, **reading)
 
 
-def _reference_git(*arguments: Any) -> "GitFacts":
+def _reference_git(
+    repo_dir: Path | str,
+    records: "Sequence[IterationRecord]",
+    cache_dir: Path | None = None,
+    trunk: str | None = None,  # noqa: ARG001 - the trunk of the reference is master, whatever is named
+) -> "GitFacts":
     from scoring.evidence.git.reference import ReferenceHistory
 
-    return ReferenceHistory(*arguments)
+    return ReferenceHistory(repo_dir, records, cache_dir)
 
 
-def _corrected_git(*arguments: Any) -> "GitFacts":
+def _corrected_git(
+    repo_dir: Path | str,
+    records: "Sequence[IterationRecord]",
+    cache_dir: Path | None = None,
+    trunk: str | None = None,
+) -> "GitFacts":
     from scoring.evidence.git.history import CorrectedHistory
 
-    return CorrectedHistory(*arguments)
+    return CorrectedHistory(repo_dir, records, cache_dir, trunk)
 
 
 def _reference_corrections(record: "IterationRecord", repo_dir: Path | str, warn: Warn) -> "Corrections":

@@ -164,10 +164,10 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         old, old_data = _on_disk(log, n)
         reason = _reason(facts, plan, now, store.get(n), old, old_data, data, report)
         reason = _with_provenance(reason, was, provenance)
-        if reason and old and not plan.allow_evidence_loss:
-            if lost := lost_evidence(old, new, facts, was, provenance):
-                report.kept[n] = lost
-                reason = None
+        guarded = not plan.allow_evidence_loss
+        if reason and old and guarded and (lost := lost_evidence(old, new, facts, was, provenance)):
+            report.kept[n] = lost
+            reason = None
         if reason:
             report.scored[n] = reason
             if not plan.dry_run:

@@ -1,4 +1,7 @@
-"""One iteration as the agent reported it, whichever schema the log used (``docs/LOG.md``, "One record for both schemas")."""
+"""One iteration as the agent reported it, whichever schema the log used.
+
+See ``docs/LOG.md``, "One record for both schemas".
+"""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any

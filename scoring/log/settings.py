@@ -1,9 +1,9 @@
 """Settings: where a command takes what its options do not say.
 
 The first place that sets a key wins: the command line, ``DA_SCORE_*`` variables, ``.agents/da-score.toml`` in the
-repository, ``[tool.da-score]`` in its ``pyproject.toml`` (``docs/COMMANDS.md``, "Settings"). Keys are the long options. Paths in a
-file are relative to the repository, and so is the default log; paths in variables and options are relative to the
-current directory.
+repository, ``[tool.da-score]`` in its ``pyproject.toml`` (``docs/COMMANDS.md``, "Settings"). Keys are the long
+options. Paths in a file are relative to the repository, and so is the default log; paths in variables and options are
+relative to the current directory.
 """
 
 import os
@@ -30,8 +30,9 @@ _VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
 class Settings:
     """What a command works on, from wherever it was set.
 
-    ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide, and
-    ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is found.
+    ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,
+    and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
+    found.
     """
 
     iter_log_dir: Path = DEFAULT_LOG_DIR

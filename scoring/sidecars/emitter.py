@@ -1,7 +1,7 @@
 """Writes sidecars in the style of yaml.v3, the YAML library of the reference: the same bytes for the same data.
 
-The style (``docs/SIDECARS.md``, "Scores"): block collections, four spaces of indentation with lists indented under their key, no
-line folding. A string is plain when a reader would take it for that string; otherwise
+The style (``docs/SIDECARS.md``, "Scores"): block collections, four spaces of indentation with lists indented under
+their key, no line folding. A string is plain when a reader would take it for that string; otherwise
 
 - text of several lines is a literal block (``|``),
 - text that reads as another type (``"true"``, ``"123"``, ``"2026-01-01"``) is double-quoted,

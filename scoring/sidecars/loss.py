@@ -1,8 +1,8 @@
 """Evidence that a new score would lose: harnesses delete their transcripts after some weeks.
 
 A sidecar that rests on a transcript is worth more than a new one that cannot see it any more. Where the provenance of
-the old score was kept, what is missing is known to the turn; otherwise only its numbers show the loss: a signal that was
-present and is absent now, or a vote that was lower by something that cannot be seen now.
+the old score was kept, what is missing is known to the turn; otherwise only its numbers show the loss: a signal
+that was present and is absent now, or a vote that was lower by something that cannot be seen now.
 """
 
 from pathlib import Path

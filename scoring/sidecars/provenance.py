@@ -1,4 +1,4 @@
-"""Provenance: what the score of an iteration was computed from, in numbers, and ``iter-N.evidence.yaml``, which keeps it.
+"""Provenance: what the score of an iteration was computed from, in numbers, kept in ``iter-N.evidence.yaml``.
 
 Harnesses delete their transcripts after some weeks, and histories are rewritten. A score that is computed anew then
 differs, and only this shows whether evidence was lost or has changed. It never holds a word of a conversation. See
@@ -17,12 +17,12 @@ from typing import Any
 
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import HarnessFacts
-from scoring.evidence.transcripts.times import NS, timestamp_ns
+from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.files import read_file, write_atomically, write_together
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.scores import PersistedScore, write_each, write_persisted_score
 from scoring.yamlread import Node, Reader, Take, items_of, parse
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
@@ -221,7 +221,7 @@ _SHAPE: dict[str, Take] = {
 
 
 def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
-    """Read what a score was computed from; None when that was not kept, or the file is not whole or of another iteration."""
+    """Read what a score was computed from; None when the file is not there, not whole, or of another iteration."""
     try:
         node = parse(read_file(evidence_path(iter_log_dir, iteration)))
         given: dict[str, Any] = {} if node is None else Reader().struct(node, _SHAPE)

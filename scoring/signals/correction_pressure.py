@@ -9,8 +9,8 @@ from pathlib import Path
 from rubric import SignalID
 from scoring.evidence.artifacts import Corrections, artifact_path
 from scoring.evidence.facts import IterationFacts
-from scoring.log.model import IterationRecord
 from scoring.log.load import EntryPlaces
+from scoring.log.model import IterationRecord
 from scoring.numbers import wrap64
 from scoring.signals.signal import Signal, named_fields
 from scoring.signals.values import SignalValue, absent_signal, present_signal

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rubric import SignalID
 from scoring.evidence.deliberations import DeliberationFacts, deliberation_files
 from scoring.evidence.facts import IterationFacts
-from scoring.log.model import IterationRecord
 from scoring.log.load import EntryPlaces
+from scoring.log.model import IterationRecord
 from scoring.signals.signal import Signal
 from scoring.signals.values import Deliberation, SignalValue, absent_signal, present_signal
 from scoring.text import cut, printable
@@ -52,7 +52,8 @@ def deliberation_shown(found: DeliberationFacts | None, iteration: int) -> Delib
     """Return what is shown of a deliberation beside a score, whether it votes or not; None where there is none."""
     if found is None:
         return None
-    return Deliberation(found.path, deliberation_value(found, iteration), found.result and found.result.payload())
+    payload = found.result.payload() if found.result else None
+    return Deliberation(found.path, deliberation_value(found, iteration), payload)
 
 
 def deliberation_value(found: DeliberationFacts | None, iteration: int) -> SignalValue:

@@ -9,8 +9,8 @@ from pathlib import Path
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.hooks import HookFacts, HookOutcome, hook_file
-from scoring.log.model import IterationRecord
 from scoring.log.load import EntryPlaces
+from scoring.log.model import IterationRecord
 from scoring.signals.signal import Signal
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 

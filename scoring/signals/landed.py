@@ -1,5 +1,9 @@
 """landed: did the iteration's work survive to the trunk (``docs/EVIDENCE.md``, "Landing")."""
 
+from collections.abc import Iterator
+
+from rubric import SignalID
+from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import (
     ANCESTOR,
     LATER_ANCESTOR,
@@ -13,10 +17,13 @@ from scoring.evidence.git.facts import (
     Landing,
     Unknown,
 )
+from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.findings import Findings
-from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.signals.signal import Signal, named_fields
+from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
 from scoring.text import lower, short, trim
+
+LANDED = SignalID("landed")
 
 _DECISIONS = {"accept": 1.0, "reject": 0.0, "escalate": 0.5}
 
@@ -44,20 +51,45 @@ _FOUND_BY = {
 }
 
 
-def value(findings: Findings) -> SignalValue:
-    """Return what git observed."""
-    return findings.git.landed_observed
+class Landed(Signal):
+    """Whether the commit is on the trunk, and stayed there."""
+
+    id = LANDED
+    better = "the commit is on the trunk and stays there"
+    supply = "name the commit in the entry, as one that this repository has"
+
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Return what git observed."""
+        return landed_value(facts.landing)
+
+    def pair(self, facts: IterationFacts) -> IntegrityObservation:
+        """Compare what agent and reviewer claimed with what git observed."""
+        return IntegrityObservation(self.id, ROLE_IMPL, landed_claim(facts.record), self.value(facts))
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+        """Yield the commit, and the summary that is looked for where there is none."""
+        yield from commit_source(facts.landing, entry)
+        if facts.landing.sha is None:
+            yield from named_fields(entry, "impl.summary", "summary")
+
+
+def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
+    """Yield the commit of an iteration and where the entry names it; nothing where it names none."""
+    if landing.field:
+        sha = f"commit {short(landing.sha)}" if landing.sha else None
+        said = sha or f"commit {short(landing.field)}, which is not in this repository"
+        place = entry.place("commit") if entry else None
+        yield f"{said}, named at {place}" if place else said
 
 
 def landed_value(landing: Landing) -> SignalValue:
     """Judge what git says of the landing: 1 landed, 0 reverted or not there, absent when it cannot be told."""
     if landing.unknown:
-        why = _UNKNOWN[landing.unknown].format(
-            field=short(landing.field), sha=short(landing.sha or ""), trunk=landing.trunk
-        )
+        why = _UNKNOWN[landing.unknown]
         if landing.unknown is Unknown.UNRESOLVED and landing.trunk.shallow and landing.rules == "corrected":
             why += "; history is shallow"
-        return absent_signal(why)
+        detail = why.format(field=short(landing.field), sha=short(landing.sha or ""), trunk=landing.trunk)
+        return absent_signal(detail, why.format(field="…", sha="…", trunk=landing.trunk))
     landed = 1 if landing.landed and not landing.reverted_by else 0
     return present_signal(landed, _reference_words(landing) if landing.rules == "reference" else _words(landing))
 
@@ -96,7 +128,7 @@ def _too_old(git: tuple[int, int]) -> str:
     return f"git {'.'.join(map(str, git))} is older than {'.'.join(map(str, MERGE_GIT))}"
 
 
-def claim(record: IterationRecord) -> SignalValue:
+def landed_claim(record: IterationRecord) -> SignalValue:
     """Read what the agent and the reviewer said of the landing: the mean of what there is."""
     said: list[tuple[float, str]] = []
     persisted = lower(trim(record.impl.self_assessment.persisted_via_workflow_commands))

@@ -1,13 +1,19 @@
 """scope: did the iteration stay within its declared write scope (``docs/EVIDENCE.md``, "Scope")."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from rubric import SignalID
+from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.scopes import SCOPES
+from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.findings import Findings
-from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.signals.landed import commit_source
+from scoring.signals.signal import Signal, named_fields
+from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
 from scoring.text import lower, quote, short, trim
+
+SCOPE = SignalID("scope")
 
 _NOTES = {"on-target": 1.0, "partial": 0.5, "scope-breach": 0.0}
 
@@ -20,10 +26,32 @@ _UNKNOWN = {
 }
 
 
-def value(findings: Findings) -> SignalValue:
-    """Return what git measured, or else what the agent said."""
-    observed = findings.git.scope_observed
-    return observed if observed.present else findings.iterlog.scope_claimed
+class Scope(Signal):
+    """The share of the changed files inside the task's write scope; where that is unknown, what the agent says."""
+
+    id = SCOPE
+    better = "every changed file is in the task's write_scope"
+    supply = "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml, or write impl.scope_note"
+
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Return what git measured, or else what the agent said."""
+        observed = self._observed(facts)
+        return observed if observed.present else scope_claim(facts.record)
+
+    def _observed(self, facts: IterationFacts) -> SignalValue:
+        return scope_value(facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id)
+
+    def pair(self, facts: IterationFacts) -> IntegrityObservation:
+        """Compare the agent's scope note with what git measured."""
+        return IntegrityObservation(self.id, ROLE_IMPL, scope_claim(facts.record), self._observed(facts))
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+        """Yield the commit and the plan that declares the scope, or else the scope note."""
+        if facts.scope:
+            yield from commit_source(facts.landing, entry)
+            yield f"write_scope in {facts.scope.plan}"
+        else:
+            yield from named_fields(entry, "impl.scope_note", "scope_note")
 
 
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
@@ -33,9 +61,11 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
     """
     sha = short(changed.sha or "")
     if changed.sha is not None and not entries:
-        return absent_signal(f"no write_scope declared for task {quote(task_id)}")
+        missing = "no write_scope declared for task"
+        return absent_signal(f"{missing} {quote(task_id)}", f'{missing} "…"')
     if changed.unknown:
-        return absent_signal(_UNKNOWN[changed.unknown].format(field=short(changed.field), sha=sha))
+        why = _UNKNOWN[changed.unknown]
+        return absent_signal(why.format(field=short(changed.field), sha=sha), why.format(field="…", sha="…"))
     where = _range_words(changed)
     if not changed.files:
         return present_signal(1, f"{where} changed no files")
@@ -55,7 +85,7 @@ def _range_words(changed: Changed) -> str:
     return f"merge {sha} against its first parent" if changed.merge else f"commit {sha}"
 
 
-def claim(record: IterationRecord) -> SignalValue:
+def scope_claim(record: IterationRecord) -> SignalValue:
     """Read the agent's scope note."""
     note = lower(trim(record.impl.scope_note))
     if not note:

@@ -27,18 +27,19 @@ class Signal(ABC):
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return its value for one iteration."""
 
-    def pair(self, facts: IterationFacts) -> IntegrityObservation | None:
+    def pair(self, facts: IterationFacts) -> IntegrityObservation | None:  # noqa: ARG002
         """Return what was claimed beside what was observed; None for a signal that nobody claims."""
+        return None
 
-    def advice(self, present: bool, facts: IterationFacts) -> str:  # noqa: ARG002 - for those whose advice depends on it
+    def advice(self, present: bool, facts: IterationFacts) -> str:  # noqa: ARG002
         """Return what would raise the score: a better vote, or a vote at all."""
         return self.better if present else self.supply
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         """Yield the places that its value was read from, in words that can be followed: a file and line, a commit."""
         yield from ()
 
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:
+    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
         """Yield the files, beside the entry, that its value depends on; they need not be there."""
         yield from ()
 

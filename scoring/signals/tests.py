@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.log.model import IterationRecord
 from scoring.log.load import EntryPlaces
+from scoring.log.model import IterationRecord
 from scoring.signals.signal import Signal, named_fields
 from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
 from scoring.signals.verifier import verifier_value

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import TranscriptFacts
-from scoring.log.model import TokenUsage
 from scoring.log.load import EntryPlaces
+from scoring.log.model import TokenUsage
 from scoring.signals.signal import Signal, named_fields
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.signals.windows import window_source

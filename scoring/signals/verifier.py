@@ -6,8 +6,8 @@ from pathlib import Path
 from rubric import SignalID
 from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import IterationFacts
-from scoring.log.model import IterationRecord, SelfAssessment
 from scoring.log.load import EntryPlaces
+from scoring.log.model import IterationRecord, SelfAssessment
 from scoring.signals.signal import Signal, named_fields, role_of
 from scoring.signals.values import ROLE_VERIFIER, IntegrityObservation, SignalValue, absent_signal, present_signal
 from scoring.text import lower, trim

@@ -13,13 +13,13 @@ from rubric import EVIDENCE, evidence_of, find_rubric, released_rubric, rubric_v
 from rubric.errors import RubricError
 from scoring.cli import main
 from scoring.errors import GitError
+from scoring.evidence.artifacts import Corrections
+from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, rules_of
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.log.load import load_iteration_log
 from scoring.log.model import ImplBlock, IterationRecord
 from scoring.log.parse import parse_iteration_record
-from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, rules_of
 from scoring.score import examine_iteration, score_log
-from scoring.evidence.artifacts import Corrections
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 CORRECTED_RUBRIC, NEXT_TO_IT = released_rubric("2.3.0"), released_rubric("2.2.0")
@@ -101,9 +101,7 @@ class TestFlags:
             ("null", None, None),
         ],
     )
-    def test_are_true_as_the_rules_spell_it(
-        self, written: str, reference: bool | None, corrected: bool | None
-    ) -> None:
+    def test_are_true_as_the_rules_spell_it(self, written: str, reference: bool | None, corrected: bool | None) -> None:
         text = f"schema_version: 2\niteration: 1\nimpl: {{focused_tests_pass: {written}}}\n"
         for rules, expected in ((REFERENCE, reference), (CORRECTED, corrected)):
             assert parse_iteration_record(text, rules.true_flags).impl.focused_tests_pass is expected

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any, Unpack
 from uuid import UUID
 
-from scoring.evidence.transcripts.events import IterationWindow
-from scoring.evidence.transcripts.facts import ObservedFacts, TranscriptPlaces, TranscriptSurvey
-from scoring.evidence.transcripts.harness_scan import HarnessScan
-from scoring.evidence.transcripts.scan import Reading
+from scoring.evidence.transcripts.facts import (
+    IterationWindow,
+    Reading,
+    TranscriptFacts,
+    TranscriptPlaces,
+    TranscriptSurvey,
+)
+from scoring.evidence.transcripts.readers import harness_scan
 
 NS = 1_000_000_000
 START = 1_776_000_000
@@ -118,14 +122,14 @@ def write(path: Path, *lines: Line | bytes) -> Path:
 
 def read(
     places: TranscriptPlaces | Path, windows: Sequence[IterationWindow] = (ALWAYS,), **reading: Unpack[Reading]
-) -> tuple[list[ObservedFacts], TranscriptSurvey]:
+) -> tuple[list[TranscriptFacts], TranscriptSurvey]:
     """Read transcripts: a folder that is named by hand, or places."""
     found = places if isinstance(places, TranscriptPlaces) else TranscriptPlaces(Path("/nowhere"), (places,))
-    with HarnessScan(found, **reading).start() as scan:
+    with harness_scan(found, **reading).start() as scan:
         return scan.facts(windows), scan.survey()
 
 
-def summary(facts: ObservedFacts) -> tuple[int, ...]:
+def summary(facts: TranscriptFacts) -> tuple[int, ...]:
     """Turns, input, output, cache reads, cache creations, tool calls, tool errors."""
     return (
         facts.turns,

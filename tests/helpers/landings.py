@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from helpers.repos import Repo
 from scoring.evidence.git.facts import Landing
+from scoring.evidence.rules import CORRECTED, REFERENCE
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
-from scoring.evidence.rules import CORRECTED, REFERENCE, EvidenceRules
 
 BASE = {"a.txt": "".join(f"line {n}\n" for n in range(20)), "b.txt": "b\n"}
 

@@ -9,12 +9,12 @@ import pytest
 
 import scoring.demo
 from rubric import Score, default_rubric
-from scoring.parity import build_signal_sets
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
 from scoring.evidence.git.repository import import_repository
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.parity import build_signal_sets
 from scoring.signals.values import SignalSet
 
 HEAD = "6bf77a85c46fe625307a8d7eefac1c2fd6e5f3af"

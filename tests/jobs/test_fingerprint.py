@@ -17,9 +17,9 @@ from helpers.doors import ends, make_fifo
 from helpers.repos import Repo
 
 from scoring.evidence.facts import Evidence
+from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.log.load import load_iteration_log
-from scoring.evidence.rules import REFERENCE, Sources
 
 ONE = Fingerprint("inputs", "window", "facts", "git", "sidecar")
 

@@ -11,8 +11,8 @@ from helpers.commands import DaScore
 from rubric import SignalID, released_rubric
 from scoring.demo import Demo
 from scoring.evidence.facts import IterationFacts
-from scoring.log.model import IterationRecord
 from scoring.log.load import EntryPlaces
+from scoring.log.model import IterationRecord
 from scoring.signals import table
 from scoring.signals.signal import Signal
 from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
@@ -66,7 +66,10 @@ def rubric(here: Demo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 
 def test_votes_in_a_run_and_is_among_the_signals(da_score: DaScore, rubric: str) -> None:
-    rows = {one["iteration"]: one["breakdown"][-1] for one in da_score("run", "--json", "--rubric", rubric).json["iterations"]}
+    rows = {
+        one["iteration"]: one["breakdown"][-1]
+        for one in da_score("run", "--json", "--rubric", rubric).json["iterations"]
+    }
     assert (rows[5]["signal"], rows[5]["sub_score"], rows[5]["detail"]) == ("brevity", 0.25, "4 files")
     assert (rows[6]["present"], rows[6]["detail"]) == (False, "iter-6 counts no files")
     found = {one["iteration"]: one for one in da_score("signals", "--rubric", rubric).json}
@@ -104,7 +107,9 @@ def test_is_in_the_report_the_check_and_the_tables(da_score: DaScore, rubric: st
     assert "always brief" in pairs
 
 
-def test_a_change_of_its_file_is_seen_by_the_batch_job(da_score: DaScore, rubric: str, here: Demo, tmp_path: Path) -> None:
+def test_a_change_of_its_file_is_seen_by_the_batch_job(
+    da_score: DaScore, rubric: str, here: Demo, tmp_path: Path
+) -> None:
     arguments = ("backfill", ".", "--rubric", rubric, "--cache-dir", tmp_path / "cache", "--dry-run", "--json")
     da_score(*(a for a in arguments if a != "--dry-run"))
     assert da_score(*arguments).json["logs"][0]["scored"] == []

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
-from scoring.parity import GitSignals, assemble_signal_set, extract_iterlog_signals
-from scoring.evidence.transcripts.events import WindowFacts
+from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.log.parse import parse_iteration_record
+from scoring.parity import GitSignals, assemble_signal_set, extract_iterlog_signals
 from scoring.signals import diminishing_returns, hook_outcomes, landed, objectives, scope, token_efficiency, verifier
 from scoring.signals.values import SignalSet, SignalValue, absent_signal, present_signal
 
@@ -254,7 +254,7 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
     """Turn an example's evidence into signals, by the code that does so for a real log."""
     record = parse_iteration_record(yaml.safe_dump(evidence["entry"]))
     files = evidence.get("changed_files")
-    facts = WindowFacts(**evidence.get("transcript", {}))
+    facts = TranscriptFacts(**evidence.get("transcript", {}))
     deliberation = None
     if "deliberation" in evidence:
         rounds = [{"round": n, "outputs": {"claims": claims}} for n, claims in enumerate(evidence["deliberation"], 1)]

@@ -20,8 +20,8 @@ from scoring.evidence.transcripts.facts import HarnessFacts
 from scoring.files import write_atomically, write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.close_task import close_task
-from scoring.sidecars.loss import loss_on_disk
 from scoring.score import ScoredLog, score_log, write_scored_log
+from scoring.sidecars.loss import loss_on_disk
 from scoring.sidecars.provenance import (
     Loss,
     Provenance,
@@ -38,7 +38,9 @@ RUBRIC = released_rubric("2.3.0")
 SHA = "8f1c" * 10
 CLAUDE = HarnessFacts("claude", 1, 2, 40, 100, 200, 3000, 400, 12, 3, 7)
 CODEX = HarnessFacts("codex", 1, 1, 4, 10, 20, 30, 40, 0, 0, 0)
-ORIGIN = Provenance(4, 1_776_000_000_000_000_000, 1_776_003_600_000_000_000, "refs/heads/main", SHA, "squash", (CLAUDE,))
+ORIGIN = Provenance(
+    4, 1_776_000_000_000_000_000, 1_776_003_600_000_000_000, "refs/heads/main", SHA, "squash", (CLAUDE,)
+)
 KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
 
 
@@ -377,7 +379,10 @@ class TestRecompute:
         assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == []
         gone(place)
         item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == ["correction_pressure", "token_efficiency"]
+        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == [
+            "correction_pressure",
+            "token_efficiency",
+        ]
 
     def test_of_a_run_warns(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
         main(["run", "--rubric", "2.3.0", "--no-cache"])

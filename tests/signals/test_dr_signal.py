@@ -16,14 +16,14 @@ from helpers.repos import Repo
 
 from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
-from scoring.evidence.facts import Evidence
 from scoring.cli import main
+from scoring.evidence.deliberations import deliberation_facts
+from scoring.evidence.facts import Evidence
+from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.jobs.fingerprint import inputs_of
 from scoring.log.load import load_iteration_log
-from scoring.evidence.rules import REFERENCE, Sources
-from scoring.evidence.deliberations import deliberation_facts
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 from scoring.signals.table import optional_signals
 from scoring.signals.values import SignalValue, absent_signal, present_signal
@@ -504,7 +504,11 @@ class TestBackfill:
             pytest.param(lambda _: None, False, id="nothing"),
             pytest.param(lambda log: log.give(document(*OPEN)), True, id="other rounds"),
             pytest.param(lambda log: (log.path / "iter-1.dr.json").unlink(), True, id="none any more"),
-            pytest.param(lambda log: log.give(lines(*OPEN), suffix=".dr.jsonl"), True, id="a second one, which could be the next to be read"),
+            pytest.param(
+                lambda log: log.give(lines(*OPEN), suffix=".dr.jsonl"),
+                True,
+                id="a second one, which could be the next to be read",
+            ),
             pytest.param(lambda log: log.give(document(*OPEN), iteration=2), False, id="that of another iteration"),
         ],
     )

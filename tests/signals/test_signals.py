@@ -13,8 +13,10 @@ from helpers.repos import START, Repo
 from rubric import SignalID
 from scoring.errors import LogError, NotARepositoryError, silent
 from scoring.evidence.artifacts import Corrections, reference_corrections
+from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.git.reference import GitHistory
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.hooks import HookFacts
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, TranscriptFacts
 from scoring.log.model import (
     ImplBlock,
@@ -40,18 +42,14 @@ from scoring.parity import (
     extract_iterlog_signals,
 )
 from scoring.signals import landed, scope
-from scoring.evidence.git.facts import Changed, Unknown
-from scoring.evidence.hooks import HookFacts
 from scoring.signals.correction_pressure import pressure_value
 from scoring.signals.diminishing_returns import deliberation_value
 from scoring.signals.hook_outcomes import hook_value
-from scoring.signals.scope import scope_claim, scope_value
-from scoring.signals.landed import landed_claim, landed_value
 from scoring.signals.objectives import objective_checks
+from scoring.signals.scope import scope_value
 from scoring.signals.table import SIGNALS
-from scoring.signals.token_efficiency import efficiency_value
-from scoring.signals.verifier import verifier_claim
 from scoring.signals.tests import tests_claim
+from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import (
     IntegrityObservation,
     IterationObjectives,
@@ -60,6 +58,7 @@ from scoring.signals.values import (
     absent_signal,
     present_signal,
 )
+from scoring.signals.verifier import verifier_claim
 
 HOUR = 3_600
 LARGEST = 2**63 - 1
@@ -415,7 +414,9 @@ class TestVerifier:
         if artifact is not None:
             (tmp_path / "a.yaml").write_text(artifact)
         record = IterationRecord(verifiers=(VerifierRecord(status="pass", result_artifact="a.yaml"),))
-        assert extract_iterlog_signals(record, tmp_path).verifier == present(expected, "1/1 verifiers scored, mean status")
+        assert extract_iterlog_signals(record, tmp_path).verifier == present(
+            expected, "1/1 verifiers scored, mean status"
+        )
         assert extract_iterlog_signals(record, "").verifier == present(1, "1/1 verifiers scored, mean status")
 
     def test_takes_an_unknown_status_of_an_artifact_for_what_it_is(self, tmp_path: Path) -> None:
@@ -750,7 +751,10 @@ class TestTokenEfficiency:
                 id="native-over-transcripts",
             ),
             pytest.param(
-                TokenUsage(), TranscriptFacts(), present(0, "native session_tokens: cache_hit_rate 0.000"), id="native-zero"
+                TokenUsage(),
+                TranscriptFacts(),
+                present(0, "native session_tokens: cache_hit_rate 0.000"),
+                id="native-zero",
             ),
             pytest.param(
                 TokenUsage(cache_hit_rate=10),

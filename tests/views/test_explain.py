@@ -8,8 +8,7 @@ import pytest
 from helpers.commands import DaScore
 
 from scoring.demo import Demo
-from scoring.log.load import load_iteration_log
-from scoring.log.load import entry_places
+from scoring.log.load import entry_places, load_iteration_log
 from scoring.views.examined import Examined, LogView
 from scoring.views.explain import Explanation, explain
 

@@ -1,4 +1,4 @@
-"""Claude Code: where its transcripts lie, what a line holds, and how a response is counted once.
+"""Claude Code: where its transcripts are, what a line holds, and how a response is counted once.
 
 Layout: ``<config>/projects/<slug>/<session>.jsonl``, one file per session, the slug made of the folder it began in;
 sub-agents in ``<session>/subagents/agent-*.jsonl`` beside it, or deeper. ``<config>`` is each folder of the comma list
@@ -24,11 +24,10 @@ Lines, as Claude Code 1.0 to 2.1 writes them (read off its own files; other fiel
 - ``message.content`` may be plain text, which holds no tool calls.
 - A sub-agent's lines carry ``agentId`` and the ``sessionId`` of their parent: they belong to its session.
 - Lines of bookkeeping (``summary``, ``file-history-snapshot``) have no ``timestamp`` and say nothing here; some others
-  (``queue-operation``) have one and no ``cwd``: they count with the file they stand in.
+  (``queue-operation``) have one and no ``cwd``: they count with the file they are in.
 """
 
 from array import array
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -36,23 +35,26 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from scoring.evidence.transcripts.checks import reads_loop_state
-from scoring.evidence.transcripts.commands import command_flags
-from scoring.evidence.transcripts.events import LOOP_STATE
-from scoring.evidence.transcripts.facts import CLAUDE
-from scoring.evidence.transcripts.harness import Again, Home, Ours
-from scoring.evidence.transcripts.routing import mended
+from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    COUNT_LIMIT,
+    ELSEWHERE,
+    NO_FOLDER,
+    NO_TIME,
+    Harness,
+    Home,
+    InRepository,
+    JsonReader,
+    ReadAgain,
+    command_flags,
+    decoded,
+    keys_of,
+    reads_loop_state,
+)
 from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
 from scoring.evidence.transcripts.tally import Tally, chosen
-from scoring.evidence.transcripts.times import timestamp_ns
 
-NO_TIME = "no time stamp"
 SYNTHETIC = "API error or other words of the harness"
-ELSEWHERE = "work in another folder"
-NO_FOLDER = "names no folder it worked in"
-
-COUNT_LIMIT = 1 << 40
-"""The largest number of tokens that one line may state."""
 
 RESPONSE, CALL, VERDICT = range(3)
 """The tables. Behind span and time they have these columns:
@@ -109,18 +111,18 @@ class _Input(msgspec.Struct, gc=False):
 _Key: TypeAlias = tuple[str, str, bool, int]
 
 
-class ClaudeReader:
-    """See :class:`~scoring.evidence.transcripts.harness.LineReader`."""
+class ClaudeReader(JsonReader):
+    """See :class:`~scoring.evidence.transcripts.harness.Reader`."""
 
     decoder = msgspec.json.Decoder(_Line)
     _input = msgspec.json.Decoder(_Input)
 
     def __init__(self) -> None:
+        super().__init__()
         self._spans: dict[tuple[str | None, str | None], int] = {}
         self._covers: list[list[int]] = []
         self._responses: dict[_Key, list[Any]] = {}
         self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
-        self._skipped: Counter[str] = Counter()
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
         """Take some lines; those with a ``payload`` are another harness's."""
@@ -133,7 +135,7 @@ class ClaudeReader:
             stamp = line.timestamp
             time = None if stamp is None else timestamp_ns(stamp)
             if time is None:
-                self._skipped[NO_TIME] += 1
+                self.skipped[NO_TIME] += 1
                 continue
             where = line.cwd, line.sessionId
             span = spans.get(where)
@@ -142,7 +144,7 @@ class ClaudeReader:
                 covers.append([])
             message = line.message
             if line.isApiErrorMessage or (message is not None and message.model == "<synthetic>"):
-                self._skipped[SYNTHETIC] += 1
+                self.skipped[SYNTHETIC] += 1
                 continue
             covers[span].append(time)
             kind = line.type
@@ -157,7 +159,7 @@ class ClaudeReader:
         return foreign
 
     def _respond(self, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
-        """Note a response; copies of it that stand in one folder and session become one row."""
+        """Note a response; copies of it in one folder and session become one row."""
         tokens = (
             usage.output_tokens or 0,
             usage.input_tokens or 0,
@@ -193,19 +195,12 @@ class ClaudeReader:
     def _flags(self, name: str, given: msgspec.Raw) -> int:
         """Return what a call shows; an input that is no plain object has no command."""
         try:
-            found = self._input.decode(given)
+            found = decoded(self._input, given)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            try:
-                found = self._input.decode(mended(bytes(given)))
-            except (msgspec.MsgspecError, ValueError, RecursionError):
-                found = _Input()
+            found = _Input()
         if name == "Bash":
             return command_flags(found.command or "")
         return LOOP_STATE if reads_loop_state(found.file_path or "") else 0
-
-    def skip(self, reason: str) -> None:
-        """Note that a line was skipped."""
-        self._skipped[reason] += 1
 
     def rows(self) -> Rows:
         """Return what was taken."""
@@ -217,29 +212,29 @@ class ClaudeReader:
                 keys[request] = key_of(request)
             responses.append((span, time, key_of(name), keys[request], side, copies, *tokens))
         tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
-        return Rows(spans, [array("q", times) for times in self._covers], tables, self._skipped)
+        return Rows(spans, [array("q", times) for times in self._covers], tables, self.skipped)
 
 
 class ClaudeCounter:
     """See :class:`~scoring.evidence.transcripts.harness.Counter`."""
 
-    def __init__(self, tally: Tally, ours: Ours) -> None:
-        self._tally, self._ours = tally, ours
+    def __init__(self, tally: Tally, in_repository: InRepository) -> None:
+        self._tally, self._in_repository = tally, in_repository
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         """Count the lines of work in the repository; a line without a folder goes with the others of its file."""
-        told = [not span.cwd or whole or self._ours(span.cwd) for span in rows.spans]
-        named = [here for here, span in zip(told, rows.spans, strict=True) if span.cwd]
+        counted = [not span.cwd or whole or self._in_repository(span.cwd) for span in rows.spans]
+        named = [here for here, span in zip(counted, rows.spans, strict=True) if span.cwd]
         if not whole and not any(named):
             return ELSEWHERE if named else NO_FOLDER
         tally = self._tally
-        for here, span, times in zip(told, rows.spans, rows.covers, strict=True):
+        for here, span, times in zip(counted, rows.spans, rows.covers, strict=True):
             if here and times:
                 tally.cover(file, span.session, sorted(times))
         for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
             if kind in rows.tables:
                 spans, *columns = rows.tables[kind]
-                add(columns if all(told) else chosen(columns, [told[span] for span in spans]))
+                add(columns if all(counted) else chosen(columns, [counted[span] for span in spans]))
         return ""
 
     def finish(self) -> None:
@@ -247,10 +242,10 @@ class ClaudeCounter:
         self._tally.finish()
 
 
-class ClaudeCode:
+class ClaudeCode(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
-    name = CLAUDE
+    name = "claude"
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders ``projects`` of the configured places, or of the usual ones."""
@@ -258,21 +253,15 @@ class ClaudeCode:
             return [Home(Path(part).expanduser() / "projects", "CLAUDE_CONFIG_DIR") for part in named]
         return [Home(Path(usual).expanduser() / "projects", usual) for usual in ("~/.config/claude", "~/.claude")]
 
-    def claims(self, keys: Mapping[str, Any]) -> bool:
-        """Tell a line by what every kind of line has one of."""
-        return "payload" not in keys and not keys.keys().isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
-
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript together."""
-        whole = Rows()
-        for part in parts:
-            whole.extend(part)
-        return whole
+    def claims(self, line: bytes) -> bool:
+        """Know a line by what every kind of line has one of."""
+        keys = keys_of(line)
+        return "payload" not in keys and not keys.isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
 
     def reader(self) -> ClaudeReader:
         """Return what reads a part of a transcript."""
         return ClaudeReader()
 
-    def counter(self, tally: Tally, ours: Ours, again: Again) -> ClaudeCounter:  # noqa: ARG002 - no file needs another
+    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> ClaudeCounter:  # noqa: ARG002 - no file needs another
         """Return what counts transcripts into a tally."""
-        return ClaudeCounter(tally, ours)
+        return ClaudeCounter(tally, in_repository)

@@ -1,4 +1,4 @@
-r"""Codex: where its rollouts lie, what a line holds, and how its running totals become turns.
+r"""Codex: where its rollouts are, what a line holds, and how its running totals become turns.
 
 Layout: ``${CODEX_HOME:-~/.codex}/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl``, one file per session, older ones
 perhaps compressed to ``.jsonl.zst``, and put-away ones in ``archived_sessions/`` under the same name.
@@ -22,16 +22,18 @@ items in ``models.rs`` beside it; other fields are not looked at)::
   again without a new response, with rate limits for example. Turns are its differences.
 - A forked session, and a sub-agent that was given its parent's history, begins with a replay of it: the parent's lines,
   its ``session_meta`` among them, stamped with the time of the fork.
-- The verdict on a call stands in the header of its output; ``patch_apply_end`` and ``mcp_tool_call_end`` tell of one
-  too. What a program printed is never searched.
+- The verdict on a call is in the header of its output; ``patch_apply_end`` and ``mcp_tool_call_end`` state one too.
+  What a program printed is never searched.
 
-Where the contract leaves it open: a field of the totals that an event leaves out has not changed; an event that only
+Chosen here: a field of the totals that an event leaves out has not changed; an event that only
 changes ``total_tokens`` is no turn; a replay whose parent's file is gone, and that names no turns, are the token counts
 stamped within a second of its beginning; a call is known by its id within a session and those forked from it.
+
+The module is long because the format is: five kinds of calls and of verdicts, written differently by each version, and
+totals that only the counting of forks, below, makes sense of. They share the tables, so they are in one file.
 """
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -39,20 +41,31 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from scoring.evidence.transcripts.claude import COUNT_LIMIT, ELSEWHERE, NO_FOLDER, NO_TIME
-from scoring.evidence.transcripts.commands import command_flags
-from scoring.evidence.transcripts.facts import CODEX
-from scoring.evidence.transcripts.harness import Again, Home, Ours
-from scoring.evidence.transcripts.routing import OTHER_TYPE, mended
+from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    COUNT_LIMIT,
+    ELSEWHERE,
+    JSON_LINES,
+    NO_FOLDER,
+    NO_TIME,
+    OTHER_TYPE,
+    Copy,
+    Home,
+    InRepository,
+    JsonReader,
+    ReadAgain,
+    command_flags,
+    decoded,
+    keys_of,
+)
 from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
 from scoring.evidence.transcripts.tally import Tally, Tokens, chosen
-from scoring.evidence.transcripts.times import NS, timestamp_ns
 
 META, CONTEXT = 1, 2
 """What opens a span: a ``session_meta``, a ``turn_context``."""
 
 COUNT, CALL, VERDICT, TURN, REPEAT = range(5)
-"""The tables. Behind span and time they have these columns, the first of them how many counts stand before the row:
+"""The tables. Behind span and time they have these columns, the first of them how many counts are before the row:
 
 - count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals), and the six
   of :data:`FIELDS`, -1 for those left out;
@@ -75,6 +88,9 @@ FIELDS = (
 
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
+
+PREFIX = "rollout-"
+"""How the names of rollouts begin."""
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
 _Counts: TypeAlias = tuple[int, ...]
@@ -124,18 +140,18 @@ _decode_info = msgspec.json.Decoder(_Info | None).decode
 _anything = msgspec.json.Decoder()
 
 
-class CodexReader:
-    """See :class:`~scoring.evidence.transcripts.harness.LineReader`."""
+class CodexReader(JsonReader):
+    """See :class:`~scoring.evidence.transcripts.harness.Reader`."""
 
     decoder = msgspec.json.Decoder(_Line)
 
     def __init__(self) -> None:
+        super().__init__()
         self._spans: list[Span] = [Span()]
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
         self._counts: list[tuple[int, ...]] = []
         self._tables: dict[int, list[tuple[int, ...]]] = {COUNT: self._counts, CALL: [], VERDICT: []}
-        self._skipped: Counter[str] = Counter()
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
         """Take some lines; those without a ``payload`` are another harness's."""
@@ -148,7 +164,7 @@ class CodexReader:
             stamp = line.timestamp
             time = None if stamp is None else timestamp_ns(stamp)
             if time is None:
-                self._skipped[NO_TIME] += 1
+                self.skipped[NO_TIME] += 1
                 continue
             self._cover(time)
             if payload is None:
@@ -169,7 +185,7 @@ class CodexReader:
                 elif line.type == "session_meta" or line.type == "turn_context":
                     self._open(time, line.type, payload)
             except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
-                self._skipped[OTHER_TYPE] += 1
+                self.skipped[OTHER_TYPE] += 1
         return foreign
 
     def _row(self, kind: int, time: int, call_id: str | None, value: int) -> None:
@@ -179,7 +195,7 @@ class CodexReader:
     def _count(self, time: int, info: _Info | None) -> None:
         totals, last = (None, None) if info is None else (info.total_token_usage, info.last_token_usage)
         usage = last if totals is None else totals
-        if usage is None:  # an event that tells of rate limits alone
+        if usage is None:  # an event about rate limits alone
             return
         counts = self._counts
         counts.append(
@@ -210,24 +226,15 @@ class CodexReader:
         self._cover = self._covers[-1].append
         self._spans.append(span)
 
-    def skip(self, reason: str) -> None:
-        """Note that a line was skipped."""
-        self._skipped[reason] += 1
-
     def rows(self) -> Rows:
         """Return what was taken."""
         covers = [array("q", times) for times in self._covers]
         tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
-        return settled(Rows(self._spans, covers, tables, self._skipped))
+        return settled(Rows(self._spans, covers, tables, self.skipped))
 
 
 def _value(raw: "msgspec.Raw | UnsetType") -> Any:
-    if raw is UNSET:
-        return None
-    try:
-        return _anything.decode(raw)
-    except (msgspec.MsgspecError, ValueError):
-        return _anything.decode(mended(bytes(raw)))
+    return None if raw is UNSET else decoded(_anything, raw)
 
 
 def _text(raw: "msgspec.Raw | UnsetType") -> str:
@@ -237,7 +244,7 @@ def _text(raw: "msgspec.Raw | UnsetType") -> str:
 
 
 def _member(value: Any, *names: str) -> Any:
-    """Return what lies under some names, one within the other; None when it is not there."""
+    """Return what is under some names, one within the other; None when it is not there."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
@@ -329,7 +336,7 @@ def _output_failed(payload: _Payload) -> bool | None:
 def verdict_of(output: msgspec.Raw) -> bool | None:
     """Read the verdict off a tool's output, JSON as it is written: True when the call failed, None when it says none.
 
-    It stands in the header before ``Output:``, or in a JSON object as ``metadata.exit_code``, and nowhere else.
+    It is in the header before ``Output:``, or in a JSON object as ``metadata.exit_code``, and nowhere else.
     """
     begins = bytes(memoryview(output)[:2])
     if begins not in _BEGINNINGS and begins[:1] != b"[":
@@ -424,8 +431,8 @@ class _Fork(NamedTuple):
 class CodexCounter:
     """See :class:`~scoring.evidence.transcripts.harness.Counter`."""
 
-    def __init__(self, tally: Tally, ours: Ours, again: Again) -> None:
-        self._tally, self._ours, self._again = tally, ours, again
+    def __init__(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
+        self._tally, self._in_repository, self._again = tally, in_repository, again
         self._parents: dict[str, str] = {}
         self._forks: list[_Fork] = []
 
@@ -435,7 +442,7 @@ class CodexCounter:
         forked = bool(own.parent) and own.parent != own.session
         if forked:
             self._parents[own.session] = own.parent
-        here = [whole or (bool(cwd) and self._ours(cwd)) for cwd in folders(rows.spans)]
+        here = [whole or (bool(cwd) and self._in_repository(cwd)) for cwd in folders(rows.spans)]
         if not any(here):
             return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
         if forked:
@@ -452,7 +459,7 @@ class CodexCounter:
         self._tally.finish()
 
     def _family(self, session: str) -> int:
-        """Return what stands for the session from which this one descends, as far as it is known."""
+        """Return the key of the session from which this one descends, as far as it is known."""
         seen = {session}
         while (parent := self._parents.get(session)) and parent not in seen:
             session = parent
@@ -476,7 +483,7 @@ class CodexCounter:
         return Boundary(counts=next(late, len(mine)))
 
     def _count(self, file: int, rows: Rows, here: list[bool], boundary: Boundary) -> None:
-        """Count what stands behind a boundary; what stands before it only sets the totals."""
+        """Count what is behind a boundary; what is before it only sets the totals."""
         tally, session = self._tally, own_meta(rows.spans).session
         for counts, times in zip(here, _live_times(rows, boundary), strict=True):
             if counts and times:
@@ -528,7 +535,7 @@ class Running:
     def next(
         self, kind: int, given: int, cached: int, written: int, output: int, reasoning: int, total: int
     ) -> Tokens | None:
-        """Take what an event counts and its counts; return the tokens of the turn it tells of, None if of none."""
+        """Take what an event counts and its counts; return the tokens of the turn it is about, None if of none."""
         given0, cached0, written0, output0, reasoning0, total0 = self._last
         if kind == LAST:
             return self._add(given, cached, written, output, reasoning, total)
@@ -605,19 +612,24 @@ def _live_times(rows: Rows, boundary: Boundary) -> list[list[int]]:
 class Codex:
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
-    name = CODEX
+    name = "codex"
+    files = JSON_LINES
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders of sessions and of archived ones."""
         named = environment.get("CODEX_HOME", "").strip()
         home, origin = Path(named or "~/.codex").expanduser(), "CODEX_HOME" if named else "~/.codex"
-        return [
-            Home(home / "sessions", origin, "rollout-"),
-            Home(home / ARCHIVE, origin, "rollout-", archive=True),
-        ]
+        return [Home(home / folder, origin, PREFIX) for folder in ("sessions", ARCHIVE)]
 
-    def claims(self, keys: Mapping[str, Any]) -> bool:
-        """Tell a line by its payload."""
+    def copy(self, path: Path) -> Copy | None:
+        """Know a rollout by its name: it may be archived, compressed, or copied to a folder that is read too."""
+        name = path.name.removesuffix(".zst").removesuffix(".jsonl")
+        left_out = "an archived or second copy of a rollout that is read"
+        return Copy(name, ARCHIVE in path.parts, left_out) if name.startswith(PREFIX) else None
+
+    def claims(self, line: bytes) -> bool:
+        """Know a line by its payload."""
+        keys = keys_of(line)
         return "payload" in keys and "message" not in keys
 
     def joined(self, parts: Sequence[Rows]) -> Rows:
@@ -636,6 +648,6 @@ class Codex:
         """Return what reads a part of a transcript."""
         return CodexReader()
 
-    def counter(self, tally: Tally, ours: Ours, again: Again) -> CodexCounter:
+    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> CodexCounter:
         """Return what counts transcripts into a tally."""
-        return CodexCounter(tally, ours, again)
+        return CodexCounter(tally, in_repository, again)

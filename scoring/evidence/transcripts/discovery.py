@@ -1,35 +1,39 @@
-"""Finds transcripts where they really lie (contract section 10).
+"""Finds transcripts, as found on disk or as the reference finds them, and says which file is read of several copies.
 
 A folder is read with its sub-folders; a link to a folder is followed once. Of a transcript that is there several times
 (under two names for one file, plain and compressed, active and archived) one copy is read, and the others are noted
-with the reason.
+with the reason. How files are named, and what is a copy of what, the harnesses say.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import translate
 from pathlib import Path
 
-from scoring.evidence.transcripts.codex import ARCHIVE
+from scoring.errors import Warn
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
-from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.reader import Warn
+from scoring.evidence.transcripts.harness import FileNames, Harness
 from scoring.files import reason
 
-PLAIN, COMPRESSED = ".jsonl", ".jsonl.zst"
+COMPRESSED = ".zst"
 
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
-ARCHIVED = "an archived or second copy of a rollout that is read"
-NO_FILES = "no *.jsonl or *.jsonl.zst file in it or below"
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A transcript to read. ``whole`` is whether it counts whole, or only the work done in the repository."""
+    """A transcript to read.
+
+    ``whole`` is whether it counts whole, or only the work done in the repository; ``document`` whether it is one JSON
+    text, not one a line.
+    """
 
     path: Path
     whole: bool
+    document: bool = False
 
     @property
     def compressed(self) -> bool:
@@ -37,75 +41,116 @@ class Transcript:
         return self.path.name.endswith(COMPRESSED)
 
     @property
-    def stem(self) -> str:
-        """Its name without what tells the format."""
-        return self.path.name.removesuffix(".zst").removesuffix(PLAIN)
+    def in_one_piece(self) -> bool:
+        """Whether it can only be read from its beginning to its end."""
+        return self.document or self.compressed
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """What was found: the transcripts to read, the copies that are not, and the folders looked in."""
 
-    transcripts: tuple[Transcript, ...]
-    left_out: tuple[FileFound, ...]
-    roots: tuple[RootFound, ...]
+    transcripts: tuple[Transcript, ...] = ()
+    left_out: tuple[FileFound, ...] = ()
+    roots: tuple[RootFound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
+    """A folder to look in, for files named like this, of one harness or (``""``) of any."""
+
     path: Path
     origin: str
+    names: tuple[FileNames, ...]
     harness: str = ""
     prefix: str = ""
     whole: bool = False
 
 
-def discover(
-    places: TranscriptPlaces, harnesses: Sequence[Harness], environment: Mapping[str, str], warn: Warn
-) -> Discovery:
-    """Look for transcripts in some places.
+def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
+    """Look for transcripts in some places, and in the sub-folders.
 
     Args:
         places: where to look.
-        harnesses: whose own places are looked at too, where ``places`` say so.
-        environment: the variables that move those places.
-        warn: is told of folders that were named by hand and cannot be read, and of unreadable ones below.
+        harnesses: whose transcripts are looked for.
+        warn: takes a line for each folder that was named by hand and cannot be read, and each unreadable one below.
     """
     found: list[Transcript] = []
     roots: list[RootFound] = []
-    for place in _places(places, harnesses, environment):
-        problem, paths = "", []
+    for place in _places(places, harnesses):
+        problem = ""
+        paths: list[Path] = []
+        patterns = [names.pattern for names in place.names]
+        no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
-            paths = [path for path in _walk(place.path, warn) if path.name.startswith(place.prefix)]
-            problem = "" if paths else NO_FILES
+            paths = [path for path in _walk(place.path, _any_of(patterns), warn) if path.name.startswith(place.prefix)]
+            problem = "" if paths else no_files
         except (OSError, ValueError) as e:
             missing = isinstance(e, FileNotFoundError)
             problem = "no such directory" if missing else reason(e)
             if not place.whole and not missing:
                 warn(f"transcript directory {place.path}: {problem}; skipped")
         if place.whole and problem:
-            said = problem if problem == NO_FILES else f"{problem}; skipped"
-            warn(f"transcript directory {place.path}: {said}")
-        found += [Transcript(path, place.whole) for path in paths]
+            warn(f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}")
+        is_document = _any_of([names.pattern for names in place.names if names.document])
+        found += [Transcript(path, place.whole, is_document(path.name)) for path in paths]
         roots.append(RootFound(place.path, place.origin, place.harness, len(paths), problem))
     left_out: list[FileFound] = []
-    transcripts = _single_rollouts(_plain_first(_single_files(found, left_out), left_out), left_out)
-    return Discovery(tuple(transcripts), tuple(left_out), tuple(roots))
+    single = _single_copies(_plain_first(_single_files(found, left_out), left_out), harnesses, left_out)
+    return Discovery(tuple(single), tuple(left_out), tuple(roots))
 
 
-def _places(places: TranscriptPlaces, harnesses: Sequence[Harness], environment: Mapping[str, str]) -> Iterator[_Place]:
+def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) -> Discovery:
+    """List the ``*.jsonl`` files directly inside the named folders, in byte order of names, as the reference does.
+
+    Every one is read, as often as it is found. A folder that cannot be listed is skipped with a warning.
+    """
+    found: list[Transcript] = []
+    roots: list[RootFound] = []
+    for directory in (*places.directories, *places.hinted):
+        names: list[str] = []
+        problem = "" if directory.is_dir() else "no such directory"
+        try:
+            names = sorted((n for n in os.listdir(directory) if n.endswith(".jsonl")), key=os.fsencode)
+            if not names:
+                problem = "no *.jsonl file directly inside"
+                warn(f"transcript directory {directory}: {problem} (sub-folders are not read)")
+        except (OSError, ValueError) as e:
+            problem = problem or reason(e)
+            warn(f"transcript directory {directory}: {reason(e)}; skipped")
+        found += [Transcript(directory / name, True) for name in names]
+        roots.append(RootFound(directory, "--transcript-dir", files=len(names), problem=problem))
+    return Discovery(tuple(found), roots=tuple(roots))
+
+
+def writers(harnesses: Sequence[Harness], transcript: Transcript) -> Sequence[Harness]:
+    """Return the harnesses that may have written a transcript: a document has its name of one that writes them."""
+    if not transcript.document:
+        return harnesses
+    name = transcript.path.name
+    return [h for h in harnesses if _any_of([names.pattern for names in h.files if names.document])(name)]
+
+
+def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
+    anybody = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))
     for directory in places.directories:
-        yield _Place(Path(directory), "--transcript-dir", whole=True)
+        yield _Place(directory, "--transcript-dir", anybody, whole=True)
     for directory in places.hinted:
-        yield _Place(Path(directory), "hook")
+        yield _Place(directory, "hook", anybody)
     for harness in harnesses if places.auto else ():
-        for home in harness.homes(environment):
-            yield _Place(home.path, home.origin, harness.name, home.prefix)
+        for home in harness.homes(os.environ):
+            yield _Place(home.path, home.origin, tuple(harness.files), harness.name, home.prefix)
 
 
-def _walk(top: Path, warn: Warn) -> list[Path]:
-    """Return the transcripts in a folder and below, in byte order of their paths."""
+def _any_of(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Return what says whether a name is like one of some patterns."""
+    match = re.compile("|".join(map(translate, patterns)) or r"(?!)").match
+    return lambda name: match(name) is not None
+
+
+def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
+    """Return the files of such names in a folder and below, in byte order of their paths."""
     found: list[Path] = []
     seen: set[tuple[int, int]] = set()
     waiting = [os.fspath(top)]
@@ -120,7 +165,7 @@ def _walk(top: Path, warn: Warn) -> list[Path]:
                 for entry in entries:
                     if _is_folder(entry):
                         waiting.append(entry.path)
-                    elif entry.name.endswith((PLAIN, COMPRESSED)):
+                    elif wanted(entry.name):
                         found.append(Path(entry.path))
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")
@@ -145,36 +190,37 @@ def _single_files(found: Sequence[Transcript], left_out: list[FileFound]) -> lis
             identity = transcript.path
         held = kept.setdefault(identity, transcript)
         if held is not transcript:
-            kept[identity] = Transcript(held.path, held.whole or transcript.whole)
+            kept[identity] = replace(held, whole=held.whole or transcript.whole)
             if os.path.abspath(held.path) != os.path.abspath(transcript.path):
                 left_out.append(FileFound(transcript.path, left_out=SAME_FILE))
     return list(kept.values())
 
 
 def _plain_first(found: Sequence[Transcript], left_out: list[FileFound]) -> list[Transcript]:
-    """Leave compressed files out where the plain file of the same name lies beside them."""
+    """Leave compressed files out where the plain file of the same name is beside them."""
     plain = {transcript.path for transcript in found if not transcript.compressed}
     kept: list[Transcript] = []
     for transcript in found:
-        if transcript.compressed and transcript.path.with_name(transcript.stem + PLAIN) in plain:
+        if transcript.compressed and transcript.path.with_suffix("") in plain:
             left_out.append(FileFound(transcript.path, left_out=PLAIN_THERE))
         else:
             kept.append(transcript)
     return kept
 
 
-def _single_rollouts(found: Sequence[Transcript], left_out: list[FileFound]) -> list[Transcript]:
-    """Take each Codex rollout once, by its name: the active one rather than an archived, the plain one rather."""
-    kept: dict[object, Transcript] = {}
+def _single_copies(
+    found: Sequence[Transcript], harnesses: Sequence[Harness], left_out: list[FileFound]
+) -> list[Transcript]:
+    """Take one copy of what a harness keeps several of: the active rather than an archived, the plain one rather."""
+    kept: dict[object, tuple[Transcript, tuple[bool, bool, bytes]]] = {}
     for transcript in found:
-        name: object = transcript.stem if transcript.stem.startswith("rollout-") else transcript.path
-        held = kept.setdefault(name, transcript)
-        if held is not transcript:
-            first, second = sorted((held, transcript), key=_preference)
-            kept[name] = Transcript(first.path, held.whole or transcript.whole)
-            left_out.append(FileFound(second.path, left_out=ARCHIVED))
-    return list(kept.values())
-
-
-def _preference(transcript: Transcript) -> tuple[bool, bool, bytes]:
-    return ARCHIVE in transcript.path.parts, transcript.compressed, os.fsencode(transcript.path)
+        path = transcript.path
+        copy = next(filter(None, (harness.copy(path) for harness in harnesses)), None)
+        name: object = copy.transcript if copy else path
+        mine = transcript, (bool(copy and copy.archived), transcript.compressed, os.fsencode(path))
+        held = kept.setdefault(name, mine)
+        if copy and held is not mine:
+            (first, rank), (second, _) = sorted((held, mine), key=lambda one: one[1])
+            kept[name] = replace(first, whole=first.whole or second.whole), rank
+            left_out.append(FileFound(second.path, left_out=copy.left_out))
+    return [transcript for transcript, _ in kept.values()]

@@ -1,24 +1,41 @@
-"""What transcripts show, as numbers: facts by window and by harness, and what the reading met with.
+"""What transcripts show, as numbers: by window and by harness; how they are asked for; and what the reading met with.
 
-Nothing here opens a file, and nothing here holds a word of a conversation.
+Nothing here opens a file, and nothing here holds a word of a conversation. Times are whole nanoseconds since 1970, UTC.
 """
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
-from scoring.evidence.transcripts.events import WindowFacts
+from scoring.errors import Warn
+from scoring.numbers import wrap64
 
-CLAUDE, CODEX = "claude", "codex"
-"""The harnesses, as provenance and details name them."""
+COVERED, BASH, TESTS, LOOP_STATE = 1, 2, 4, 8
+"""What a line shows, as bits: there is a transcript; a command was run; tests were run; the loop state was read."""
+
+
+class Reading(TypedDict, total=False):
+    """How transcripts are read.
+
+    ``warn`` takes a line of text about what is skipped: a directory that does not exist, a file that cannot be read, a
+    line over 16 MiB. ``cache_dir`` is where what was read is kept; without one everything is read anew.
+    ``processes`` is how many processes read; by default the amount decides. Without ``keep`` the cache is only read.
+    """
+
+    warn: Warn
+    cache_dir: Path | None
+    processes: int | None
+    keep: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptPlaces:
     """Where transcripts are looked for.
 
-    ``directories`` are named by hand and count whole, sub-folders included. ``auto`` adds the harnesses' own places
-    and ``hinted`` further folders of theirs (a hook names the one of its session): in both only the work done in
-    ``repo_dir`` counts.
+    ``directories`` are named by hand and count whole. ``auto`` adds the default transcript directories of the harnesses
+    and ``hinted`` further ones (a hook names the one of its session): in both only the work done in ``repo_dir``
+    counts.
     """
 
     repo_dir: Path
@@ -28,12 +45,21 @@ class TranscriptPlaces:
 
 
 @dataclass(frozen=True, slots=True)
+class IterationWindow:
+    """The time that belongs to one iteration: after ``start`` (None: open), up to and including ``end``."""
+
+    iteration: int
+    start: int | None
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class HarnessFacts:
     """What one harness contributed to one window, or to everything that was read.
 
-    ``sessions`` and ``files`` count those with at least one event in it. ``tool_calls`` are the calls with a verdict,
+    ``sessions`` and ``files`` count those with at least one line in it. ``tool_calls`` are the calls with a verdict,
     each once, ``tool_errors`` those that failed. ``duplicates_dropped`` are responses and events that were written
-    again and did not count again, by the time of the copy that counts. ``flags`` are the bits of an event.
+    again and did not count again, by the time of the copy that counts. ``flags`` are the bits that its lines show.
     """
 
     name: str
@@ -51,10 +77,33 @@ class HarnessFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedFacts(WindowFacts):
-    """What lies in one window, with the share of each harness that took part, sorted by name."""
+class TranscriptFacts:
+    """What is in one window: whole numbers of 64 bits, and the bits that its lines show.
 
+    ``harnesses`` are the shares of those that took part, sorted by name; none where the rules report no harness by
+    name.
+    """
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_reads: int = 0
+    cache_creations: int = 0
+    tool_calls: int = 0
+    tool_errors: int = 0
+    flags: int = 0
     harnesses: tuple[HarnessFacts, ...] = ()
+
+    @property
+    def cache_hit_rate(self) -> float:
+        """Cache reads over reads and creations; 0 when there are neither."""
+        whole = wrap64(self.cache_reads + self.cache_creations)
+        return float(self.cache_reads) / float(whole) if whole else 0.0
+
+    @property
+    def tool_error_rate(self) -> float | None:
+        """Failed tool calls over tool calls; None when there are none."""
+        return self.tool_errors / self.tool_calls if self.tool_calls else None
 
     def by_harness(self) -> tuple[HarnessFacts, ...]:
         """Return what each harness contributed."""
@@ -65,8 +114,8 @@ class ObservedFacts(WindowFacts):
 class RootFound:
     """One place where transcripts were looked for.
 
-    ``origin`` says who named it (``--transcript-dir``, ``CLAUDE_CONFIG_DIR``, ``~/.claude``, …), ``harness`` whose it
-    is ("" for a folder named by hand), ``files`` how many transcripts lie below it, ``problem`` why it could not be
+    ``origin`` is who named it (``--transcript-dir``, a variable, a usual folder, ``hook``), ``harness`` whose it is
+    ("" for a folder named by hand), ``files`` how many transcripts are in it or below, ``problem`` why it could not be
     read ("" when it could, ``no such directory`` when it is not there).
     """
 
@@ -103,3 +152,66 @@ class TranscriptSurvey:
     files: tuple[FileFound, ...] = ()
     lines_skipped: dict[str, int] = field(default_factory=dict)
     harnesses: tuple[HarnessFacts, ...] = ()
+
+
+NS = 1_000_000_000
+NS_MAX = 2**63 - 1
+"""Times beyond the years 1677 to 2262 are cut to this range; no commit lies there."""
+
+_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII)
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+_hours: dict[str, int] = {}
+_HOURS_KEPT = 100_000
+_minutes = {f"{minute:02d}:": minute * 60 * NS for minute in range(60)}
+_seconds = {f"{second:02d}": second * NS for second in range(60)}
+_millis = {f".{milli:03d}Z": milli * 1_000_000 for milli in range(1000)}
+
+
+def timestamp_ns(text: str) -> int | None:
+    """Return the time a stamp names, or None when it is no RFC 3339 stamp that counts.
+
+    The usual form (``2026-01-01T00:00:00.123Z``) takes a short way: its four parts are looked up.
+    """
+    try:
+        return _hours[text[:14]] + _minutes[text[14:17]] + _seconds[text[17:19]] + _millis[text[19:]]
+    except KeyError:
+        hour = _any_form(text[:14] + "00:00Z")
+        if hour is not None and abs(hour) < NS_MAX - 3600 * NS:
+            if len(_hours) >= _HOURS_KEPT:
+                _hours.clear()
+            _hours[text[:14]] = hour
+        return _any_form(text)
+
+
+def _any_form(text: str) -> int | None:
+    m = _STAMP.fullmatch(text)
+    if not m:
+        return None
+    year, month, day, hour, minute, second = (int(m[n]) for n in range(1, 7))
+    if not (1 <= month <= 12 and 1 <= day <= _days_in(year, month) and hour < 24 and minute < 60 and second < 60):
+        return None
+    seconds = _days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+    if m[8]:
+        offset_hours, offset_minutes = int(m[9]), int(m[10])
+        if offset_hours > 24 or offset_minutes > 60:  # the bounds themselves are taken
+            return None
+        seconds -= (1 if m[8] == "+" else -1) * (offset_hours * 3600 + offset_minutes * 60)
+    return clamp_ns(seconds * NS + int((m[7] or "0")[:9].ljust(9, "0")))
+
+
+def clamp_ns(ns: int) -> int:
+    """Cut a time to what 64 bits hold."""
+    return max(-NS_MAX, min(NS_MAX, ns))
+
+
+def _days_in(year: int, month: int) -> int:
+    return 29 if month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else _MONTH_DAYS[month - 1]
+
+
+def _days_since_1970(year: int, month: int, day: int) -> int:
+    """Count days by the proleptic Gregorian calendar, year 0 included, which the standard library leaves out."""
+    year -= month <= 2
+    era, year_of_era = divmod(year, 400)
+    day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468

@@ -1,51 +1,101 @@
-"""What a harness's own module provides, and what reading and counting ask of it.
+"""What a harness's own module provides, what reading and counting ask of it, and what such modules have in common.
 
-Reading a transcript (:class:`LineReader`) looks at one line at a time and at nothing else, so that a large file can be
-read in parts and a file that grew from where it was left. Counting (:class:`Counter`) sees the whole of every file.
+A :class:`Reader` looks at one line at a time and at nothing else, so that a large file can be read in parts and a file
+that grew from where it was left. A :class:`Counter` sees the whole of every file.
 """
 
+import json
+import re
+from collections import Counter as Counts
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
+from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.tally import Tally
 
 
 class Home(NamedTuple):
-    """A folder where a harness keeps transcripts.
+    """A folder where a harness keeps transcripts, in it or below.
 
-    ``origin`` says how it is known. ``prefix`` is what the names of transcripts begin with; ``archive`` is whether they
-    are kept copies, which count where there is no other.
+    ``origin`` is how it is known: the name of a variable, or the usual folder as it is written. The names of
+    transcripts begin with ``prefix``.
     """
 
     path: Path
     origin: str
     prefix: str = ""
-    archive: bool = False
 
 
-class LineReader(Protocol):
-    """Reads the lines of one part of a transcript, in order."""
+class FileNames(NamedTuple):
+    """How the files of a harness are named: a pattern with ``*``.
 
-    @property
-    def decoder(self) -> msgspec.json.Decoder[Any]:
-        """Decodes a line to what :meth:`take` takes."""
+    A ``document`` is one JSON text and is read whole; any other file is read line by line.
+    """
 
-    def take(self, lines: Sequence[Any]) -> list[int]:
-        """Take some decoded lines, and return the positions of those that another harness wrote."""
+    pattern: str
+    document: bool = False
+
+
+JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
+"""The files of a harness that writes a JSON object a line, plain or compressed."""
+
+
+class Copy(NamedTuple):
+    """A file that may be one of several copies of a transcript.
+
+    ``transcript`` is the same for all of them, ``archived`` is whether this one counts only where there is no other,
+    ``left_out`` is what is said of those that are not read.
+    """
+
+    transcript: str
+    archived: bool
+    left_out: str
+
+
+NOT_JSON = "not JSON"
+OTHER_TYPE = "a field of another type"
+TOO_DEEP = "nested too deep"
+HALF_WRITTEN = "half-written last line"
+TOO_LONG = "over 16 MiB"
+NO_TIME = "no time stamp"
+"""Why a line is skipped."""
+
+ELSEWHERE = "work in another folder"
+NO_FOLDER = "names no folder it worked in"
+"""Why nothing of a transcript counts."""
+
+COUNT_LIMIT = 1 << 40
+"""The largest number of tokens that one line may state."""
+
+InRepository = Callable[[str], bool]
+"""Whether work in a folder is work in the repository."""
+
+ReadAgain = Callable[[str], list[Rows]]
+"""Reads the transcripts of a session, named by its id, once more."""
+
+
+class Reader(Protocol):
+    """Reads one part of a transcript, in order."""
+
+    def block(self, block: bytes) -> Sequence[bytes]:
+        """Read some whole lines at once, and return those that must be read one by one: odd ones, other harnesses'."""
+
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        """Read one line, or one document; ``broken`` is the reason to skip it when it is no JSON."""
 
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
 
     def rows(self) -> Rows:
-        """Return what was taken."""
+        """Return what was read."""
 
 
 class Counter(Protocol):
-    """Counts what the transcripts of a harness say, each deed once."""
+    """Counts what the transcripts of a harness say, each event once."""
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         """Count a transcript, of which nothing is missing.
@@ -63,31 +113,153 @@ class Counter(Protocol):
         """Count what had to wait for all the transcripts."""
 
 
-Ours = Callable[[str], bool]
-"""Tells whether work in a folder is work in the repository."""
-
-Again = Callable[[str], list[Rows]]
-"""Reads the transcripts of a session, named by its id, once more."""
-
-
 class Harness(Protocol):
     """A program that runs agents and writes transcripts."""
 
     @property
     def name(self) -> str:
-        """Its name, as details and provenance write it."""
+        """Its name, as details and provenance write it; "" when it is not reported."""
+
+    @property
+    def files(self) -> Sequence[FileNames]:
+        """How its transcripts are named."""
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders where it keeps transcripts; they need not be there."""
 
-    def claims(self, keys: Mapping[str, Any]) -> bool:
-        """Tell whether a line with these keys is one of its."""
+    def copy(self, path: Path) -> Copy | None:
+        """Return of which transcript a file is a copy, by its path alone; None when it is none of its copies."""
+
+    def claims(self, line: bytes) -> bool:
+        """Say whether a line, or a document, is one of its."""
 
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript, in order, together."""
 
-    def reader(self) -> LineReader:
+    def reader(self) -> Reader:
         """Return what reads a part of a transcript."""
 
-    def counter(self, tally: Tally, ours: Ours, again: Again) -> Counter:
+    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> Counter:
         """Return what counts its transcripts into a tally."""
+
+
+class JsonReader:
+    """What readers of JSON have in common: a decoder, and what becomes of a line that it refuses."""
+
+    decoder: ClassVar[msgspec.json.Decoder[Any]]
+
+    def __init__(self) -> None:
+        self.skipped: Counts[str] = Counts()
+
+    def take(self, lines: Sequence[Any]) -> list[int]:
+        """Take some decoded lines, and return the positions of those that another harness wrote."""
+        raise NotImplementedError
+
+    def block(self, block: bytes) -> Sequence[bytes]:
+        """See :class:`Reader`."""
+        try:
+            lines = self.decoder.decode_lines(block)
+        except (msgspec.MsgspecError, ValueError, RecursionError):  # one of them is odd
+            return block.split(b"\n")
+        if foreign := self.take(lines):
+            written = [line for line in block.split(b"\n") if line.strip()]
+            return [written[number] for number in foreign]
+        return ()
+
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        """See :class:`Reader`."""
+        try:
+            self.take([decoded(self.decoder, line)])
+        except RecursionError:
+            self.skip(TOO_DEEP)
+        except msgspec.ValidationError:
+            self.skip(TOO_DEEP if _is_too_deep(line) else OTHER_TYPE)
+        except (msgspec.MsgspecError, ValueError):
+            self.skip(broken)
+
+    def skip(self, reason: str) -> None:
+        """See :class:`Reader`."""
+        self.skipped[reason] += 1
+
+
+_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def keys_of(line: bytes) -> frozenset[str]:
+    """Return the keys of a JSON object; none of anything else."""
+    try:
+        return frozenset(decoded(_keys, line))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return frozenset()
+
+
+def _is_too_deep(line: bytes) -> bool:
+    """Say so also of what is nested too deep behind a field of another type."""
+    try:
+        _keys.decode(line)
+    except RecursionError:
+        return True
+    except (msgspec.MsgspecError, ValueError):
+        pass
+    return False
+
+
+def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> Any:
+    """Decode a JSON text, in which something else is put for characters of which only a part is there.
+
+    Harnesses cut the text of tools anywhere.
+
+    Raises:
+        msgspec.ValidationError: a field holds another type.
+        msgspec.MsgspecError, ValueError: it is no JSON.
+        RecursionError: it is nested too deep.
+    """
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.MsgspecError, ValueError) as e:
+        try:
+            whole = json.loads(bytes(text).decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            raise e from None
+        return decoder.decode(json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+# What the objective checks look for in a tool call.
+
+TEST_COMMANDS = ("go test", "pytest", "npm test", "yarn test", "make test", "cargo test", "rspec", "phpunit")
+LOOP_STATE_FILE = "loop-state.md"
+_SHOWS_FILES = frozenset(("cat", "sed", "head", "tail"))
+
+
+def is_test_command(command: str) -> bool:
+    """Say whether a shell command runs a known test tool."""
+    return any(name in command for name in TEST_COMMANDS)
+
+
+def reads_loop_state(path: str) -> bool:
+    """Say whether a file that was read is the loop state."""
+    return path.endswith(LOOP_STATE_FILE)
+
+
+def command_flags(command: str) -> int:
+    """Return what a shell command shows, as bits: it ran, it ran a test tool, it read the loop state."""
+    flags = BASH | TESTS if is_test_command(command) else BASH
+    if LOOP_STATE_FILE in command and any(map(_shows_loop_state, re.split(r"[|;&>\n]", command))):
+        flags |= LOOP_STATE
+    return flags
+
+
+def _shows_loop_state(command: str) -> bool:
+    """Say whether a single command shows the loop state; ``sed -i`` writes it."""
+    reader = ""
+    for word in re.findall(r"[\w./~$*+@%-]+", command):
+        name = word.rpartition("/")[2]
+        if name in _SHOWS_FILES:
+            reader = name
+        elif reader == "sed" and re.match(r"-\w*i|--in-place", word):
+            reader = ""
+        elif reader and reads_loop_state(word):
+            return True
+    return False

@@ -1,6 +1,6 @@
-"""Tells which work was done in a repository (contract section 10).
+"""Which work was done in a repository: that in one of its work trees (docs/EVIDENCE.md, "Transcripts").
 
-Work belongs to the repository when the folder it was done in is the top level of one of its work trees, or lies below
+Work belongs to the repository when the folder it was done in is the top level of one of its work trees, or is below
 one. A folder that another repository has claimed for itself, with a ``.git`` of its own between it and that top level,
 does not. Symbolic links are resolved; a folder need not be there any more.
 """
@@ -16,7 +16,7 @@ _POINTER_LIMIT = 1 << 16
 """The largest ``.git`` file, in bytes, that is looked at."""
 
 
-class OurWork:
+class WorkTrees:
     """The work trees of one repository. Git is asked when the first folder is."""
 
     def __init__(self, repo_dir: Path | str) -> None:
@@ -27,10 +27,10 @@ class OurWork:
         self._known: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
-        """Tell whether work in a folder is work in the repository; ``folder`` is as a transcript names it.
+        """Say whether work in a folder is work in the repository; ``folder`` is as a transcript names it.
 
         Raises:
-            NotARepositoryError: the directory that was named lies in no git work tree.
+            NotARepositoryError: the directory that was named is in no git work tree.
         """
         if folder not in self._known:
             self._known[folder] = self._belongs(folder)
@@ -60,7 +60,7 @@ class OurWork:
         return self._tops
 
     def _claimed(self, folder: str) -> bool | None:
-        """Tell whether a folder is the top level of a work tree: True of ours, False of another one, None of none."""
+        """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
             return False if os.path.exists(os.path.join(git, "HEAD")) else None

@@ -1,16 +1,26 @@
-"""Transcripts as the harnesses really write them (contract section 10), read down to the few numbers scoring needs.
+"""The harnesses whose transcripts are read, in one table, and the rules under which they are.
 
-``discovery`` finds the files, ``scan`` reads them in several processes, ``lines`` cuts them into lines, and each
-harness's own module (``claude``, ``codex``) knows its records and how to count each deed once. ``rows`` is what is kept
-of a file, ``ours`` tells which work counts, ``tally`` sums up. For a reader of another harness, write its file after
-:class:`~scoring.evidence.transcripts.harness.Harness` and add its line.
+For a further harness, write its file after :class:`~scoring.evidence.transcripts.harness.Harness` and add its line.
 """
+
+from typing import Unpack
 
 from scoring.evidence.transcripts.claude import ClaudeCode
 from scoring.evidence.transcripts.codex import Codex
+from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.transcripts.facts import Reading, TranscriptPlaces
 from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 
 HARNESSES: tuple[Harness, ...] = (
     ClaudeCode(),
     Codex(),
 )
+
+HARNESS_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "harness-transcripts")
+"""Transcripts as found on disk: every response counts once, and only work done in the repository."""
+
+
+def harness_scan(places: TranscriptPlaces, **reading: Unpack[Reading]) -> Scan:
+    """Prepare to read the transcripts of all harnesses; ``reading`` says how."""
+    return Scan(HARNESS_TRANSCRIPTS, places, **reading)

@@ -1,14 +1,17 @@
-"""The short way through transcript lines: a typed decoding that looks at the few fields that count.
+"""The rules of the reference: every line as it stands, in the files directly inside the named folders.
 
-Lines are decoded a block at a time, and one by one where a block has an odd one. The decoding vouches only for plain
-lines, and proves that they are plain:
+Scores under these rules stay comparable with the reference's, so nothing here may ever change. They are a harness that
+claims every line, counts every line where it is, and is reported by no name; the engine is that of all transcripts.
+
+Lines are decoded a block at a time, and one by one where a block has an odd one. The typed decoding looks at the few
+fields that count. It vouches only for plain lines, and proves that they are plain:
 
 - every key of an object that matters is known, so none of them is another spelling of a field that counts: an object
   with an unknown key is refused, and the key is learnt for the next line unless it is such a spelling;
 - every field that counts holds its type;
 - encoded again, the lines are as long as they were, so no key was given twice (the decoder keeps only the last, and
   encoding can shorten a line but never lengthens it);
-- in a block, every line break stands between two objects and there is one object per line, so none is inside of one.
+- in a block, every line break is between two objects and there is one object per line, so none is inside of one.
 
 All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`, whose result is the same by
 definition; a property test holds the two together. What is in other fields is only checked to be JSON.
@@ -18,18 +21,44 @@ tuples.
 """
 
 import re
-from collections.abc import Callable
-from typing import Annotated, Any
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, Unpack
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from scoring.evidence.transcripts.checks import is_test_command, reads_loop_state
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, PlainEvent, Turn
-from scoring.evidence.transcripts.times import timestamp_ns
-from scoring.evidence.transcripts.tokens import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn
+from scoring.evidence.transcripts.discovery import list_directly
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Reading, TranscriptPlaces, timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    NOT_JSON,
+    Copy,
+    FileNames,
+    Home,
+    InRepository,
+    ReadAgain,
+    is_test_command,
+    reads_loop_state,
+)
+from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
+from scoring.evidence.transcripts.rows import Columns, Rows, Span, columns_of, joined
+from scoring.evidence.transcripts.scan import Scan, TranscriptRules
+from scoring.evidence.transcripts.tally import Tally
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
+
+PlainEvent: TypeAlias = tuple[int, int, int, int, Turn | None]
+"""An event as a plain tuple, which is what the reading of millions of lines can afford."""
+
+SHOWN, ENDED, TURN = range(3)
+"""The tables, for lines that have more to say than that they are there. Behind span and time they have these columns:
+
+- shown: the bits that a line shows;
+- ended: how many calls of tools it says the end of, how many of them failed;
+- turn: output, input, cache reads, cache creations.
+"""
 
 _LINE_BREAKS = b"\r\n"
 _OPENING, _CLOSING = b"{}"
@@ -43,7 +72,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "input": {"command": _TEXT, "file_path": _TEXT},
     "tokens": dict.fromkeys(CODEX_COUNTS, _COUNT),
 }
-"""The fields that count, by the object they stand in; those of ``line``, ``message``, ``payload`` and ``info`` hold
+"""The fields that count, by the object they are in; those of ``line``, ``message``, ``payload`` and ``info`` hold
 others and are put together in :func:`_structures`."""
 
 _HOLDERS = {
@@ -103,8 +132,6 @@ class LineReader:
             self._learn(line)
         except (msgspec.MsgspecError, ValueError, RecursionError, _OddLineError):
             pass
-        from scoring.evidence.transcripts.reference_exact import read_exactly  # few transcripts have odd lines
-
         return read_exactly(line)
 
     def _event(self, found: Any) -> PlainEvent | None:
@@ -183,7 +210,7 @@ class LineReader:
 
 
 def _plain_lines(block: bytes) -> int:
-    """Return how many lines a block has, or 0 when a line break does not stand between two objects or at the end."""
+    """Return how many lines a block has, or 0 when a line break is not between two objects or at the end."""
     if block[:1] != b"{" or block[-2:] != b"}\n":
         return 0
     lines, end, find = 1, len(block) - 1, block.find
@@ -228,7 +255,7 @@ def _structures(known: dict[str, dict[str, None]]) -> tuple[type, type]:
 
 
 def _objects(line: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Return the objects of a line in which fields that count may stand, with their kinds."""
+    """Return the objects of a line in which fields that count may be, with their kinds."""
     message, payload = _member(line, "message"), _member(line, "payload")
     content = message.get("content")
     items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
@@ -243,3 +270,110 @@ def _objects(line: Any) -> list[tuple[str, dict[str, Any]]]:
 def _member(value: Any, name: str) -> dict[str, Any]:
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+class ReferenceReader:
+    """See :class:`~scoring.evidence.transcripts.harness.Reader`; odd lines are no others', and none is skipped."""
+
+    def __init__(self, lines: LineReader) -> None:
+        self._lines = lines
+        self._events: list[PlainEvent] = []
+
+    def block(self, block: bytes) -> Sequence[bytes]:
+        """Read some whole lines; the block ends with a line break."""
+        self._events += self._lines.read_block(block)
+        return ()
+
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - the exact reading knows every line
+        """Read one line."""
+        if (event := self._lines.read(line)) is not None:
+            self._events.append(event)
+
+    def skip(self, reason: str) -> None:
+        """Do nothing: the reference does not say which lines it cannot read."""
+
+    def rows(self) -> Rows:
+        """Return what was read."""
+        if not self._events:
+            return Rows()
+        times, flags, calls, errors, turns = zip(*self._events, strict=True)
+        covered = array("q", compress(times, map(COVERED.__and__, flags)))
+        tables = {
+            SHOWN: _table([times, flags], list(map((~COVERED).__and__, flags))),
+            ENDED: _table([times, calls, errors], calls),
+            TURN: [*_table([times], turns)],
+        }
+        if any(turns):
+            given, output, reads, creations = columns_of(list(filter(None, turns)))
+            tables[TURN] += output, given, reads, creations
+        return Rows([Span()], [covered], {kind: columns for kind, columns in tables.items() if columns[0]})
+
+
+def _table(columns: Sequence[Sequence[int]], mask: Sequence[object]) -> Columns:
+    """Return the rows for which a mask is true, all of the first span."""
+    found = [array("q", compress(column, mask)) for column in columns]
+    return [array("q", bytes(8 * len(found[0]))), *found]
+
+
+class ReferenceCounter:
+    """See :class:`~scoring.evidence.transcripts.harness.Counter`; every line counts, as often as it is written."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+
+    def add(self, file: int, rows: Rows, whole: bool) -> str:  # noqa: ARG002 - everything counts whole
+        """Count a transcript."""
+        tally = self._tally
+        for times in rows.covers:
+            tally.cover(file, "", sorted(times))
+        for kind, add in ((SHOWN, tally.flags), (ENDED, tally.ended), (TURN, tally.turns)):
+            if kind in rows.tables:
+                add(*rows.tables[kind][1:])
+        return ""
+
+    def finish(self) -> None:
+        """Do nothing: no line waits for another."""
+
+
+class Reference:
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`. Readers of one scan learn keys from each other."""
+
+    name = ""
+    files: Sequence[FileNames] = ()
+
+    def __init__(self) -> None:
+        self._lines: LineReader | None = None
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - folders are named by hand
+        """Return none."""
+        return []
+
+    def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - every file is one of its own
+        """Return None."""
+        return None
+
+    def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
+        """Claim it."""
+        return True
+
+    def joined(self, parts: Sequence[Rows]) -> Rows:
+        """Put the parts of one transcript together."""
+        return joined(parts)
+
+    def reader(self) -> ReferenceReader:
+        """Return what reads a part of a transcript."""
+        self._lines = self._lines or LineReader()
+        return ReferenceReader(self._lines)
+
+    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> ReferenceCounter:  # noqa: ARG002
+        """Return what counts transcripts into a tally."""
+        return ReferenceCounter(tally)
+
+
+REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts")
+"""Plain ``*.jsonl`` files directly inside folders that are named by hand."""
+
+
+def reference_scan(places: TranscriptPlaces, **reading: Unpack[Reading]) -> Scan:
+    """Prepare to read transcripts as the reference does; ``reading`` says how."""
+    return Scan(REFERENCE_TRANSCRIPTS, places, **reading)

@@ -1,10 +1,9 @@
 """The exact reading of one transcript line, for the lines that the short way cannot vouch for.
 
-The reference decodes a line into typed fields with Go's ``encoding/json``, whose habits decide odd lines
-(contract section 2.7): keys match without regard to case, a key given twice is decoded twice into the same place (a
-scalar is replaced, an object is merged, a list is merged item by item), null leaves a plain field alone and empties an
-optional one, and one field of the wrong type costs the whole line. This module is those habits, as a small decoder
-over plain specifications.
+The reference decodes a line into typed fields with Go's ``encoding/json``, whose habits decide odd lines: keys match
+without regard to case, a key given twice is decoded twice into the same place (a scalar is replaced, an object is
+merged, a list is merged item by item), null leaves a plain field alone and empties an optional one, and one field of
+the wrong type costs the whole line. This module is those habits, as a small decoder over plain specifications.
 
 Two views of a line are typed differently, so each is decoded by itself: the token view and the objective view.
 """
@@ -12,14 +11,37 @@ Two views of a line are typed differently, so each is decoded by itself: the tok
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.checks import is_test_command, reads_loop_state
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS, Event
-from scoring.evidence.transcripts.times import timestamp_ns
-from scoring.evidence.transcripts.tokens import CLAUDE_COUNTS, CODEX_COUNTS, codex_turn
-from scoring.numbers import INT_MAX, INT_MIN
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, timestamp_ns
+from scoring.evidence.transcripts.harness import is_test_command, reads_loop_state
+from scoring.numbers import INT_MAX, INT_MIN, wrap64
 from scoring.text import fold
+
+CLAUDE_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+"""The counts of a turn as the reference knows them, in the order of :data:`Turn`."""
+
+CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+"""The counts of a turn in a ``payload``, in the order of :func:`codex_turn`."""
+
+Turn: TypeAlias = tuple[int, int, int, int]
+"""Tokens of one turn: input, output, cache reads, cache creations; as the line states them, 64 bits signed."""
+
+
+class Event(NamedTuple):
+    """What one line contributes, at a time in nanoseconds since 1970, UTC."""
+
+    time: int
+    flags: int = 0
+    tool_calls: int = 0
+    tool_errors: int = 0
+    turn: Turn | None = None
+
+
+def codex_turn(given: int, cached: int, output: int) -> Turn:
+    """Return the tokens of one Codex turn: cached input was read, what is left of the input was created."""
+    return given, output, cached, max(wrap64(given - cached), 0)
+
 
 _DEEPEST = 10_000
 """How deep the reference lets JSON nest."""

@@ -1,7 +1,7 @@
 """What is kept of a transcript: numbers by line, and where and in which session the lines were written.
 
 The same for every harness, so that one index and one way between processes serve them all. What depends on other
-files (a response that was written twice) or on the repository (whose work it is) is decided later, from what is kept.
+files (a response that was written twice) or on the repository (which work counts) is decided later, from what is kept.
 The text of a conversation is dropped where the line is read.
 """
 
@@ -13,15 +13,12 @@ from zlib import crc32
 
 import msgspec
 
-FORMAT = 2
+FORMAT = 3
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
-
-FOLDER = "harness-transcripts"
-"""The name of the index in the cache directory."""
 
 
 class Span(NamedTuple):
-    """The circumstances of some lines: the folder they name and the session they belong to; "" is not said.
+    """Where some lines belong: the folder they name and the session they belong to; "" is not said.
 
     Where a harness names them once and for all lines that follow, ``opens`` says by what kind of line, ``parent`` from
     which session this one was forked, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: there is none),
@@ -84,6 +81,14 @@ class Rows:
             more = [array("q", [span + shift for span in spans]), *columns]
             self.tables[kind] = [one + two for one, two in zip(held, more, strict=True)]
         self.skipped += other.skipped
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Put the parts of one transcript, in order, together."""
+    whole = Rows()
+    for part in parts:
+        whole.extend(part)
+    return whole
 
 
 def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:

@@ -1,6 +1,6 @@
-"""Sums up what the harnesses tell, each deed once, over the windows of the iterations.
+"""Sums up what transcripts say, each event once, over the windows of the iterations.
 
-The bounds of all windows cut time into slices; a window is some slices in a row. A deed that may be written several
+The bounds of all windows cut time into slices; a window is some slices in a row. An event that may be written several
 times is noted with its key until all files are read, and counts in the slice of its earliest copy. Few are written
 again in another file, so what is noted is held in columns, and only what has a copy is looked at one by one.
 """
@@ -10,12 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import compress, repeat
-from operator import or_
+from operator import attrgetter, or_
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.events import COVERED, IterationWindow
-from scoring.evidence.transcripts.facts import HarnessFacts, ObservedFacts
+from scoring.evidence.transcripts.facts import COVERED, HarnessFacts, IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.rows import Columns
+from scoring.numbers import wrap64
 
 Tokens: TypeAlias = tuple[int, int, int, int]
 """Tokens of a response: output, input, cache reads, cache creations."""
@@ -26,7 +26,7 @@ _TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS =
 class Response(NamedTuple):
     """One copy of an API response, or what is known of it from several.
 
-    ``request`` stands for the request (0: not said), ``main`` is whether a copy stands outside of side chains, ``rank``
+    ``request`` is the key of the request (0: not said), ``main`` is whether a copy is outside of side chains, ``rank``
     orders copies: output, not of a side chain, then the other counts.
     """
 
@@ -84,11 +84,24 @@ class Tally:
         for time, count in zip(times, counts, strict=False):
             self._sums[bisect_left(self._bounds, time)][_DROPPED] += count
 
+    def flags(self, times: "array[int]", flags: "array[int]") -> None:
+        """Note what lines show, as bits, at some times."""
+        times, flags = _by_first([times, flags])
+        for n, first, last in self._slices(times):
+            self._sums[n][_FLAGS] |= _united(set(flags[first:last]))
+
+    def ended(self, times: "array[int]", calls: "array[int]", errors: "array[int]") -> None:
+        """Count calls of tools that ended, and those of them that failed, at some times."""
+        times, calls, errors = _by_first([times, calls, errors])
+        for n, first, last in self._slices(times):
+            self._sums[n][_CALLS] += sum(calls[first:last])
+            self._sums[n][_ERRORS] += sum(errors[first:last])
+
     def responses(self, columns: Columns) -> None:
         """Note copies of responses.
 
         Their columns: times, keys of the ids, keys of the requests, whether in a side chain, how many copies this one
-        stands for, output, input, cache reads, cache creations. A response with the key 0 has no copies.
+        is for, output, input, cache reads, cache creations. A response with the key 0 has no copies.
         """
         self._responses.append(columns)
 
@@ -101,32 +114,29 @@ class Tally:
         self._verdicts.append(columns)
 
     def finish(self) -> None:
-        """Count what was noted, each deed once."""
+        """Count what was noted, each event once."""
         single, several = _parted(self._responses)
         for times, _, _, _, copies, *tokens in single:
             self.turns(times, *tokens)
             self.dropped(*_where_several(times, copies))
         for copied in several:
-            for response in _told_apart(copied):
+            for response in _distinct(copied):
                 output, _, given, reads, creations = response.rank
                 counted = (response.time, output, given, reads, creations)
                 self.turns(*(array("q", (number,)) for number in counted))
                 self.dropped((response.time,), (response.copies - 1,))
         single, several = _parted(self._calls)
         single += [_as_columns((min(time for time, *_ in c), 0, _united(flags for *_, flags in c)) for c in several)]
-        for times, _, flags in map(_by_first, single):
-            for n, first, last in self._slices(times):
-                self._sums[n][_FLAGS] |= _united(set(flags[first:last]))
+        for times, _, flags in single:
+            self.flags(times, flags)
         single, several = _parted(self._verdicts)
         single += [_as_columns((min(time for time, *_ in c), 0, max(failed for *_, failed in c)) for c in several)]
-        for times, _, failed in map(_by_first, single):
-            for n, first, last in self._slices(times):
-                self._sums[n][_CALLS] += last - first
-                self._sums[n][_ERRORS] += sum(failed[first:last])
+        for times, _, failed in single:
+            self.ended(times, array("q", (1,)) * len(times), failed)
         self._responses, self._calls, self._verdicts = [], [], []
 
     def _slices(self, times: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-        """Yield the numbers of the slices in which times that ascend lie, and where each begins and ends in them."""
+        """Yield the numbers of the slices in which ascending times are, and where each begins and ends in them."""
         bounds, at, end = self._bounds, 0, len(times)
         while at < end:
             n = bisect_left(bounds, times[at])
@@ -135,7 +145,7 @@ class Tally:
             at = last
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
-        """Return what lies in the slices from ``first`` up to ``last``, or None when nothing does."""
+        """Return what is in the slices from ``first`` up to ``last``, or None when nothing is."""
         sums, flags = [0] * 9, 0
         for slice_sums in self._sums[first:last]:
             flags |= slice_sums[_FLAGS]
@@ -185,7 +195,7 @@ def _where_several(times: "array[int]", copies: "array[int]") -> tuple[list[int]
 
 
 def _parted(tables: list[Columns]) -> tuple[list[Columns], list[list[tuple[int, ...]]]]:
-    """Part rows by their key, the second column: those whose key stands once, as tables, and the others by key.
+    """Part rows by their key, the second column: those whose key is there once, as tables, and the others by key.
 
     Keys are the same in few rows, and most tables have none of them, so most are returned as they are.
     """
@@ -214,7 +224,7 @@ def _parted(tables: list[Columns]) -> tuple[list[Columns], list[list[tuple[int, 
     return single, list(several.values())
 
 
-def _told_apart(copies: Iterable[tuple[int, ...]]) -> list[Response]:
+def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
     """Return the responses that copies with one id are of.
 
     Outside of side chains each request has its own response; a copy in a side chain, or one that names no request, is
@@ -246,32 +256,37 @@ class Tallies:
         self.of = {name: Tally(self._bounds) for name in names}
         """The tally of each harness, by its name."""
 
-    def facts(self) -> list[ObservedFacts]:
-        """Return what lies in each window, in the order of the windows."""
+    def facts(self) -> list[TranscriptFacts]:
+        """Return what is in each window, in the order of the windows."""
         return [self._sum(*self._slices(window)) for window in self._windows]
 
     def everything(self) -> tuple[HarnessFacts, ...]:
-        """Return what lies in all of time, by harness."""
+        """Return what is in all of time, by harness."""
         return self._sum(0, len(self._bounds) + 1).harnesses
 
     def _slices(self, window: IterationWindow) -> tuple[int, int]:
         first = 0 if window.start is None else bisect_left(self._bounds, window.start) + 1
         return first, bisect_left(self._bounds, window.end) + 1
 
-    def _sum(self, first: int, last: int) -> ObservedFacts:
+    def _sum(self, first: int, last: int) -> TranscriptFacts:
         found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
-        harnesses = tuple(facts for facts in found if facts is not None)
-        flags = 0
-        for facts in harnesses:
-            flags |= facts.flags
-        return ObservedFacts(
-            sum(facts.turns for facts in harnesses),
-            sum(facts.input_tokens for facts in harnesses),
-            sum(facts.output_tokens for facts in harnesses),
-            sum(facts.cache_read_tokens for facts in harnesses),
-            sum(facts.cache_creation_tokens for facts in harnesses),
-            sum(facts.tool_calls for facts in harnesses),
-            sum(facts.tool_errors for facts in harnesses),
-            flags,
-            harnesses,
-        )
+        shares = [facts for facts in found if facts is not None]
+        if not shares:
+            return TranscriptFacts()
+        counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
+        harnesses = tuple(facts for facts in shares if facts.name)
+        turns, given, output, reads, creations, calls, errors = counts
+        flags = _united(facts.flags for facts in shares)
+        return TranscriptFacts(turns, given, output, reads, creations, calls, errors, flags, harnesses)
+
+
+_COUNTS_OF = attrgetter(
+    "turns",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "tool_calls",
+    "tool_errors",
+)
+"""What is summed up over the harnesses, in the order of the fields of ``TranscriptFacts``."""

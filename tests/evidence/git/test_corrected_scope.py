@@ -7,10 +7,10 @@ import pytest
 from helpers.doors import ends
 from helpers.landings import clone, record, squash, started
 from helpers.repos import Repo
-
 from scoring.evidence.globs import WriteScope
-from scoring.evidence.rules import CORRECTED
 from scoring.policies.corrected_git import CorrectedGit
+
+from scoring.evidence.rules import CORRECTED
 from scoring.signals.values import SignalValue
 
 

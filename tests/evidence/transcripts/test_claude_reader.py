@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import ALWAYS, Line, claude, read, response, result, summary, use, window, write
 
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS
 
 
 def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:

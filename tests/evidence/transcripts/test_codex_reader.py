@@ -25,8 +25,7 @@ from helpers.harness_lines import (
     write,
 )
 
-from scoring.evidence.transcripts.events import BASH, COVERED, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.facts import HarnessFacts
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, HarnessFacts
 
 
 def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:

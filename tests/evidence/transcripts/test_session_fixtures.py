@@ -18,13 +18,19 @@ from sessions.mixed import mixed, stages
 from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
 
 from rubric import released_rubric
-from scoring.evidence.transcripts.events import BASH, COVERED, IterationWindow, WindowFacts
-from scoring.evidence.transcripts.events import LOOP_STATE as READ_LOOP_STATE
-from scoring.evidence.transcripts.events import TESTS as RAN_TESTS
-from scoring.evidence.transcripts.facts import HarnessFacts, ObservedFacts, TranscriptPlaces
-from scoring.evidence.transcripts.scan import Reading
-from scoring.evidence.transcripts.times import NS
 from scoring.evidence.rules import CORRECTED, REFERENCE, EvidenceRules
+from scoring.evidence.transcripts.facts import (
+    BASH,
+    COVERED,
+    NS,
+    HarnessFacts,
+    IterationWindow,
+    Reading,
+    TranscriptFacts,
+    TranscriptPlaces,
+)
+from scoring.evidence.transcripts.facts import LOOP_STATE as READ_LOOP_STATE
+from scoring.evidence.transcripts.facts import TESTS as RAN_TESTS
 from scoring.score import score_log
 
 Scenario = Callable[[Path, int], Truth]
@@ -135,19 +141,19 @@ def by_the_oracle(truth: Truth, *, here: bool) -> list[str]:
 
 def read(
     rules: EvidenceRules, places: TranscriptPlaces, truth: Truth, **reading: Unpack[Reading]
-) -> Sequence[WindowFacts]:
+) -> Sequence[TranscriptFacts]:
     """Read transcripts under some rules; the last of the facts are those of all windows together."""
     windows = [IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])]
     with rules.transcripts(places, **reading) as transcripts:
         facts = transcripts.start().facts(windows)
         if rules is CORRECTED:
             last = facts[-1]
-            assert isinstance(last, ObservedFacts)
+            assert isinstance(last, TranscriptFacts)
             assert transcripts.survey().harnesses == last.by_harness()
         return facts
 
 
-def read_leaves(rules: EvidenceRules, truth: Truth) -> Sequence[WindowFacts]:
+def read_leaves(rules: EvidenceRules, truth: Truth) -> Sequence[TranscriptFacts]:
     """Read every folder that holds transcripts, named one by one."""
     below = {path.parent for folder in truth.folders for path in folder.rglob("*.jsonl*")}
     return read(rules, TranscriptPlaces(truth.repository, tuple(sorted(below))), truth)
@@ -160,14 +166,14 @@ def under_the_rules(truth: Truth, places: TranscriptPlaces, *, here: bool, **rea
 
     def found(window: Window, harness: str) -> tuple[Totals, bool]:
         observed = facts[window]
-        assert isinstance(observed, ObservedFacts)
+        assert isinstance(observed, TranscriptFacts)
         shares = [share for share in observed.by_harness() if share.name == harness]
         return (_totals(shares[0]) if shares else Totals()), bool(observed.flags & COVERED)
 
     wrong = differences(truth, found, here=here)
     for n, window in enumerate(windows):
         observed = facts[window]
-        assert isinstance(observed, ObservedFacts)
+        assert isinstance(observed, TranscriptFacts)
         dropped = sum(share.duplicates_dropped for share in observed.by_harness() if share.name == CLAUDE)
         true = truth.duplicates(window, here=here)
         if dropped != true:
@@ -342,7 +348,7 @@ class TestCorrected:
         monkeypatch.setenv("HOME", str(truth.home))
         facts = read(CORRECTED, TranscriptPlaces(truth.repository, auto=True), truth)
         for window, observed in zip([*truth.windows, truth.everything], facts, strict=True):
-            assert isinstance(observed, ObservedFacts)
+            assert isinstance(observed, TranscriptFacts)
             found = {share.name: (share.sessions, share.files) for share in observed.by_harness()}
             true = {name: (truth.sessions(window, name), truth.files(window, name)) for name in HARNESSES}
             assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
@@ -449,7 +455,7 @@ class TestReference:
         truth = mixed(tmp_path / "world", 1)
         assert truth.totals(truth.everything).turns
         facts = read(REFERENCE, TranscriptPlaces(truth.repository, (truth.home / ".claude" / "projects",)), truth)
-        assert facts[-1] == WindowFacts()
+        assert facts[-1] == TranscriptFacts()
 
     @pytest.mark.parametrize("blocks", [2, 3, 4])
     def test_a_response_counts_once_for_every_block(self, blocks: int, tmp_path: Path) -> None:
@@ -474,7 +480,7 @@ class TestReference:
         places = TranscriptPlaces(truth.repository, (top,))
         true = truth.totals(truth.everything).turns
         found, corrected = (read(rules, places, truth)[-1] for rules in (REFERENCE, CORRECTED))
-        assert isinstance(corrected, ObservedFacts)
+        assert isinstance(corrected, TranscriptFacts)
         assert found.input_tokens < true * 12
         assert found.turns < corrected.turns * 2
         assert corrected.turns == true

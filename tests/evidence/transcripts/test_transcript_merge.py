@@ -29,8 +29,8 @@ from helpers.harness_lines import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoring.evidence.transcripts.events import IterationWindow
-from scoring.evidence.transcripts.facts import HarnessFacts, ObservedFacts
+from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts, TranscriptPlaces
+from scoring.evidence.transcripts.reference import reference_scan
 
 MIB = 1 << 20
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
@@ -91,11 +91,11 @@ def rollout(happened: list[tuple[Any, ...]], name: str = "1") -> list[Line]:
     return lines
 
 
-def found(root: Path, windows: list[IterationWindow] = WINDOWS, **reading: Any) -> list[ObservedFacts]:
+def found(root: Path, windows: list[IterationWindow] = WINDOWS, **reading: Any) -> list[TranscriptFacts]:
     return read(root, windows, **reading)[0]
 
 
-def totals(facts: list[ObservedFacts]) -> list[Any]:
+def totals(facts: list[TranscriptFacts]) -> list[Any]:
     """What does not depend on how many files there are."""
     return [(summary(f), f.flags, [dataclasses.replace(h, files=0) for h in f.harnesses]) for f in facts]
 
@@ -168,7 +168,7 @@ class TestSums:
 
     def test_of_windows_may_be_empty(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "a.jsonl", response(5))
-        assert found(tmp_path / "t", [window(10, 20)]) == [ObservedFacts()]
+        assert found(tmp_path / "t", [window(10, 20)]) == [TranscriptFacts()]
         (facts,), survey = read(tmp_path / "t", [window(10, 20)])
         assert facts.by_harness() == ()
         assert survey.harnesses == (HarnessFacts("claude", 1, 1, 1, 1, 10, 70, 20, 0, 0, 0, 1),)
@@ -182,7 +182,7 @@ class TestSums:
 
 
 class TestIndex:
-    def once(self, root: Path, **reading: Any) -> ObservedFacts:
+    def once(self, root: Path, **reading: Any) -> TranscriptFacts:
         return found(root / "t", [ALWAYS], cache_dir=root / "cache", **reading)[0]
 
     def untold(self, *_: Any) -> Any:
@@ -194,9 +194,9 @@ class TestIndex:
             tmp_path / "t" / "b.jsonl", meta(1, "1"), tokens(2, counts(10, 5, 1)), output(3, "Exit code: 1\nOutput:\n")
         )
         first = self.once(tmp_path)
-        monkeypatch.setattr("scoring.evidence.transcripts.harness_scan.chunks", self.untold)
+        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", self.untold)
         assert self.once(tmp_path) == first
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_EVENTS", 0)
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_BYTES", 0)
         assert self.once(tmp_path) == first
 
     def test_knows_nothing_of_the_repository(self, tmp_path: Path) -> None:
@@ -208,11 +208,9 @@ class TestIndex:
         assert {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.idx")} == before
 
     def test_lies_beside_that_of_the_reference(self, tmp_path: Path) -> None:
-        from scoring.evidence.transcripts.scan import transcript_scan
-
         write(tmp_path / "t" / "a.jsonl", response(1), response(2))
         for _ in range(2):
-            with transcript_scan(tmp_path / "t", cache_dir=tmp_path / "cache") as scan:
+            with reference_scan(TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache") as scan:
                 assert scan.facts([ALWAYS])[0].turns == 2
             assert self.once(tmp_path).turns == 1
         assert len(list((tmp_path / "cache").rglob("*.idx"))) == 2

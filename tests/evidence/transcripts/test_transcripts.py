@@ -8,34 +8,40 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.evidence.transcripts.events import (
+from scoring.evidence.transcripts.facts import (
     BASH,
     COVERED,
     LOOP_STATE,
     TESTS,
-    Event,
     IterationWindow,
-    PlainEvent,
-    WindowFacts,
+    Reading,
+    TranscriptFacts,
+    TranscriptPlaces,
+    timestamp_ns,
 )
-from scoring.evidence.transcripts.reader import read_part
-from scoring.evidence.transcripts.reference import LineReader
-from scoring.evidence.transcripts.reference_exact import read_exactly
-from scoring.evidence.transcripts.scan import transcript_scan
-from scoring.evidence.transcripts.times import timestamp_ns
+from scoring.evidence.transcripts.files import chunks
+from scoring.evidence.transcripts.reference import LineReader, PlainEvent, reference_scan
+from scoring.evidence.transcripts.reference_exact import Event, read_exactly
+from scoring.evidence.transcripts.scan import Scan
 
 MIB = 1 << 20
 NS = 1_000_000_000
 STAMP = "2026-04-12T14:10:00Z"
 TIME = 1_776_003_000 * NS
 LARGEST = 2**63 - 1
+
+
+def transcript_scan(*directories: Path, **reading: Unpack[Reading]) -> Scan:
+    """The reading of the files directly inside some folders."""
+    return reference_scan(TranscriptPlaces(Path("/nowhere"), directories), **reading)
+
 
 Read = Callable[[bytes], PlainEvent | None]
 
@@ -1047,7 +1053,7 @@ def window(start: float | None, end: float, iteration: int = 1) -> IterationWind
 ALWAYS = IterationWindow(1, None, LARGEST)
 
 
-def facts(directories: Sequence[Path], *windows: IterationWindow) -> tuple[list[WindowFacts], list[str]]:
+def facts(directories: Sequence[Path], *windows: IterationWindow) -> tuple[list[TranscriptFacts], list[str]]:
     """Return what lies in each window, and the warnings."""
     warnings: list[str] = []
     with transcript_scan(*directories, warn=warnings.append) as scan:
@@ -1125,7 +1131,7 @@ class TestWindows:
         )
         found, _ = facts([tmp_path])
         assert found == [
-            WindowFacts(
+            TranscriptFacts(
                 turns=3,
                 input_tokens=120,
                 output_tokens=19,
@@ -1157,11 +1163,11 @@ class TestRates:
         ],
     )
     def test_of_cache_hits(self, reads: int, creations: int, rate: float) -> None:
-        assert WindowFacts(cache_reads=reads, cache_creations=creations).cache_hit_rate == rate
+        assert TranscriptFacts(cache_reads=reads, cache_creations=creations).cache_hit_rate == rate
 
     @pytest.mark.parametrize(("calls", "errors", "rate"), [(0, 0, None), (4, 0, 0.0), (4, 1, 0.25), (2, 2, 1.0)])
     def test_of_tool_errors(self, calls: int, errors: int, rate: float | None) -> None:
-        assert WindowFacts(tool_calls=calls, tool_errors=errors).tool_error_rate == rate
+        assert TranscriptFacts(tool_calls=calls, tool_errors=errors).tool_error_rate == rate
 
 
 class TestFiles:
@@ -1180,7 +1186,7 @@ class TestFiles:
 
     def test_of_no_directories_are_none(self) -> None:
         found, warnings = facts([])
-        assert (found, warnings) == ([WindowFacts()], [])
+        assert (found, warnings) == ([TranscriptFacts()], [])
 
     @pytest.mark.parametrize(
         ("content", "expected"),
@@ -1272,7 +1278,7 @@ class TestUnreadable:
     def test_file_in_place_of_a_directory_is_skipped_with_a_warning(self, tmp_path: Path) -> None:
         path = transcript(tmp_path, "a.jsonl", at(1))
         found, warnings = facts([path])
-        assert (found, warnings) == ([WindowFacts()], [f"transcript directory {path}: not a directory; skipped"])
+        assert (found, warnings) == ([TranscriptFacts()], [f"transcript directory {path}: not a directory; skipped"])
 
     def test_impossible_name_is_skipped_with_a_warning(self, tmp_path: Path) -> None:
         transcript(tmp_path, "a.jsonl", at(1))
@@ -1328,7 +1334,7 @@ class TestUnreadable:
         path = transcript(tmp_path, "b.jsonl", at(1))
         path.chmod(0)
         found, warnings = facts([tmp_path])
-        assert (found, warnings) == ([WindowFacts()], [f"transcript {path}: permission denied; skipped"])
+        assert (found, warnings) == ([TranscriptFacts()], [f"transcript {path}: permission denied; skipped"])
 
     def test_file_that_fails_while_it_is_read_is_skipped_with_one_warning(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -1339,16 +1345,16 @@ class TestUnreadable:
         def failing(fd: int, *arguments: Any) -> Any:
             if os.readlink(f"/proc/self/fd/{fd}") == str(broken):
                 raise OSError(errno.EIO, "Input/output error")
-            return read_part(fd, *arguments)
+            return chunks(fd, *arguments)
 
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.read_part", failing)
+        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", failing)
         found, warnings = facts([tmp_path])
         assert found[0].turns == 1
         assert warnings == [f"transcript {broken}: input/output error; skipped"]
 
     def test_nobody_has_to_take_the_warnings(self, tmp_path: Path) -> None:
         with transcript_scan(tmp_path / "missing") as scan:
-            assert scan.facts([ALWAYS]) == [WindowFacts()]
+            assert scan.facts([ALWAYS]) == [TranscriptFacts()]
 
 
 class TestProcesses:
@@ -1407,7 +1413,7 @@ class TestIndex:
     ) -> None:
         transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
         assert self.counted(tmp_path / "t", cache) == 2
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.read_part", self.untold)
+        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", self.untold)
         assert self.counted(tmp_path / "t", cache) == 2
 
     def test_of_a_longer_file_reads_what_was_added(
@@ -1419,9 +1425,9 @@ class TestIndex:
 
         def noted(fd: int, start: int, *rest: Any) -> Any:
             starts.append(start)
-            return read_part(fd, start, *rest)
+            return chunks(fd, start, *rest)
 
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.read_part", noted)
+        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", noted)
         with path.open("ab") as file:
             file.write(at(3) + b"\n")
         assert self.counted(tmp_path / "t", cache) == 3
@@ -1510,7 +1516,7 @@ class TestIndex:
 
     @pytest.fixture
     def holds_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_EVENTS", 0)
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_BYTES", 0)
 
     @pytest.mark.usefixtures("holds_nothing")
     def test_beyond_what_is_held_is_fetched_when_it_is_needed(
@@ -1521,7 +1527,7 @@ class TestIndex:
         with path.open("ab") as f:
             f.write(at(3) + b"\n")
         assert self.counted(tmp_path / "t", cache) == 3
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.read_part", self.untold)
+        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", self.untold)
         assert self.counted(tmp_path / "t", cache) == 3
 
     @pytest.mark.usefixtures("holds_nothing")

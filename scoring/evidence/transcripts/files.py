@@ -1,0 +1,269 @@
+"""Reads one transcript: opens it, decompresses it, cuts it into lines and gives each to the reader of its harness.
+
+Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format.
+"""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from scoring.errors import Warn
+from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, Reader
+from scoring.evidence.transcripts.rows import FileRows
+from scoring.files import READ_PLAIN, reason, refuse_special
+
+LINE_LIMIT = 16 << 20
+"""The longest line, in bytes, that is read; a longer one is skipped with a warning."""
+
+DOCUMENT_LIMIT = 256 << 20
+"""The largest document, in bytes, that is read."""
+
+LIMIT = 4 << 30
+"""How many bytes one transcript may have when it is decompressed."""
+
+WINDOW_LOG_LIMIT = 27
+"""How much memory decompressing may need, as a power of two of bytes: 128 MiB."""
+
+_BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
+
+
+def open_transcript(path: Path, warn: Warn) -> int | None:
+    """Open a transcript and return its descriptor; None, with a warning, when it is no readable plain file.
+
+    A directory is passed over in silence, as the reference does.
+    """
+    try:
+        refuse_special(path)
+        fd = os.open(path, READ_PLAIN)
+        mode = os.fstat(fd).st_mode
+    except (OSError, ValueError) as e:
+        warn(f"transcript {path}: {reason(e)}; skipped")
+        return None
+    if stat.S_ISREG(mode):
+        return fd
+    os.close(fd)
+    if not stat.S_ISDIR(mode):
+        warn(f"transcript {path}: is not a plain file; skipped")
+    return None
+
+
+def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
+    """Yield what lies between two offsets of a file, a block at a time.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    while start < end and (data := os.pread(fd, min(_BLOCK, end - start), start)):
+        start += len(data)
+        yield data
+
+
+class LineBlocks:
+    """Cuts data that comes in chunks into blocks of whole lines.
+
+    Iterating yields the blocks, each of which ends with a line break. After that ``behind`` is the offset behind the
+    last line break, and ``rest`` is what follows it. A line over :data:`LINE_LIMIT` is left out.
+    """
+
+    def __init__(self, data: Iterable[bytes], start: int, too_long: Callable[[int], None]) -> None:
+        """Take the data, the offset at which it begins, and what takes the offset of a line that is too long."""
+        self._data, self._too_long = data, too_long
+        self.behind, self.rest = start, b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        at, rest, skipping = self.behind, b"", False
+        for chunk in self._data:
+            data = chunk
+            at += len(data)
+            if not skipping and len(rest) + _first_line(data) > LINE_LIMIT:
+                rest, skipping = b"", True
+            if skipping:
+                _, found, data = data.partition(b"\n")
+                if not found:
+                    continue
+                self._too_long(self.behind)
+                skipping, self.behind = False, at - len(data)
+            whole, found, tail = data.rpartition(b"\n")
+            if found:
+                yield rest + whole + found
+                rest, self.behind = tail, at - len(tail)
+            else:
+                rest += data
+        if skipping:
+            self._too_long(self.behind)
+        self.rest = rest
+
+
+def _first_line(data: bytes) -> int:
+    """Return how many bytes there are before the first line break."""
+    place = data.find(b"\n")
+    return place if place >= 0 else len(data)
+
+
+def decompressed(fd: int) -> Iterator[bytes]:
+    """Yield what a file holds, from its beginning, a piece at a time.
+
+    A file that ends too early yields what is there: it may still be written.
+
+    Raises:
+        OSError: it cannot be read, is no zstd file, or holds more than the limits allow.
+    """
+    if sys.version_info >= (3, 14):  # loaded here: few machines have compressed transcripts
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    length, given = 0, b""
+    limits = {int(zstd.DecompressionParameter.window_log_max): WINDOW_LOG_LIMIT}
+    frame = zstd.ZstdDecompressor(options=limits)
+    os.lseek(fd, 0, os.SEEK_SET)
+    while True:
+        if frame.eof:
+            given, frame = frame.unused_data, zstd.ZstdDecompressor(options=limits)
+        if frame.needs_input and not given and not (given := os.read(fd, _BLOCK)):
+            return
+        try:
+            piece = frame.decompress(given, _BLOCK)
+        except zstd.ZstdError as e:
+            raise OSError(errno.EBADMSG, f"no zstd data that can be read ({str(e).rstrip('.').lower()})") from e
+        given = b""
+        length += len(piece)
+        if length > LIMIT:
+            raise OSError(errno.EFBIG, f"more than {LIMIT >> 30} GiB when it is decompressed")
+        if piece:
+            yield piece
+
+
+def line_starts(fd: int, start: int, end: int, apart: int) -> Iterator[int]:
+    """Yield offsets, about so many bytes apart, at which a line begins.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    at = start + apart
+    while at < end:
+        found, look = None, at
+        while found is None and look < end and (block := os.pread(fd, 1 << 16, look)):
+            place = block.find(b"\n")
+            found = look + place + 1 if place >= 0 else None
+            look += len(block)
+        if found is None or found >= end:
+            return
+        yield found
+        at = found + apart
+
+
+class Lines:
+    """Gives each line of one part of a transcript to the reader of the harness that wrote it.
+
+    A line that no harness claims goes to whoever wrote the first line that one does claim, which is most of them.
+    """
+
+    def __init__(self, harnesses: Sequence[Harness]) -> None:
+        self._harnesses = harnesses
+        self._readers: dict[str, Reader] = {}
+        self._first: Reader | None = None
+
+    def block(self, block: bytes) -> None:
+        """Read some whole lines."""
+        for line in (self._first or self._choose(block)).block(block):
+            self._line(line)
+
+    def tail(self, line: bytes) -> None:
+        """Read a last line that no line break ends."""
+        self._line(line, HALF_WRITTEN)
+
+    def document(self, text: bytes) -> None:
+        """Read a whole document; one that no harness claims says nothing."""
+        if reader := self._writer(text):
+            reader.line(text)
+
+    def skip(self, reason: str) -> None:
+        """Note that a line was skipped."""
+        (self._first or self._reader(self._harnesses[0])).skip(reason)
+
+    def rows(self) -> FileRows:
+        """Return what was read."""
+        return {name: reader.rows() for name, reader in self._readers.items()}
+
+    def _line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        if line.strip():
+            (self._writer(line) or self._first or self._reader(self._harnesses[0])).line(line, broken)
+
+    def _choose(self, block: bytes) -> Reader:
+        """Return the reader of the harness that wrote the first line that one claims."""
+        self._first = next(filter(None, map(self._writer, block.split(b"\n"))), None)
+        return self._first or self._reader(self._harnesses[0])
+
+    def _writer(self, line: bytes) -> Reader | None:
+        """Return the reader of the harness that claims a line."""
+        return next((self._reader(harness) for harness in self._harnesses if harness.claims(line)), None)
+
+    def _reader(self, harness: Harness) -> Reader:
+        if harness.name not in self._readers:
+            self._readers[harness.name] = harness.reader()
+        return self._readers[harness.name]
+
+
+def read_lines(
+    fd: int, start: int, end: int, harnesses: Sequence[Harness], too_long: Callable[[int], None]
+) -> tuple[FileRows, int, FileRows]:
+    """Read the lines of a plain transcript between two offsets, at which lines begin.
+
+    Args:
+        fd: an open transcript.
+        start: the offset of the first line.
+        end: the offset behind a line break, or the end of the file.
+        harnesses: those that may have written it.
+        too_long: takes the offset of a line over :data:`LINE_LIMIT`, which is skipped.
+
+    Returns:
+        What the whole lines say; the offset behind the last of them; what the line after it says, which may still grow.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    lines, tail = Lines(harnesses), Lines(harnesses)
+    blocks = _read_blocks(chunks(fd, start, end), start, lines, too_long)
+    tail.tail(blocks.rest)
+    return lines.rows(), blocks.behind, tail.rows()
+
+
+def read_whole(
+    fd: int, compressed: bool, document: bool, harnesses: Sequence[Harness], too_long: Callable[[int], None]
+) -> FileRows:
+    """Read a transcript that can only be read from its beginning to its end: see :func:`read_lines`.
+
+    Raises:
+        OSError: the file cannot be read, or is too large.
+    """
+    data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
+    lines = Lines(harnesses)
+    if document:
+        lines.document(_whole(data))
+    else:  # it will not grow: a last line without an end is what there is
+        lines.tail(_read_blocks(data, 0, lines, too_long).rest)
+    return lines.rows()
+
+
+def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> "LineBlocks":
+    def skip(offset: int) -> None:
+        lines.skip(TOO_LONG)
+        too_long(offset)
+
+    blocks = LineBlocks(data, start, skip)
+    for block in blocks:
+        lines.block(block)
+    return blocks
+
+
+def _whole(data: Iterable[bytes]) -> bytes:
+    text = bytearray()
+    for chunk in data:
+        text += chunk
+        if len(text) > DOCUMENT_LIMIT:
+            raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
+    return bytes(text)
