@@ -68,7 +68,7 @@ class ReferenceHistory:
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one whose subject is the summary."""
         field = trim(record.commit)
-        sha = self._resolved[field]
+        sha = self._resolved[field] if field else None
         found = partial(Landing, "reference", self.trunk, field, sha)
         if not field:
             return found(unknown=Unknown.NO_COMMIT)
@@ -84,7 +84,7 @@ class ReferenceHistory:
     def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
         """Find the files that git names for the commit."""
         field = trim(record.commit)
-        sha = self._resolved[field]
+        sha = self._resolved[field] if field else None
         found = partial(Changed, "reference", field, sha)
         if sha is None:
             return found(unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
