@@ -50,7 +50,7 @@ def value(findings: Findings) -> SignalValue:
 
 
 def landed_value(landing: Landing) -> SignalValue:
-    """Judge what git says of the landing: 1 landed, 0 reverted or not there, absent when it cannot be told."""
+    """Judge what git says of the landing: 1 landed, 0 reverted or not there, absent when it is unknown."""
     if landing.unknown:
         why = _UNKNOWN[landing.unknown].format(
             field=short(landing.field), sha=short(landing.sha or ""), trunk=landing.trunk

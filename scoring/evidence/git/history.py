@@ -44,11 +44,8 @@ class CorrectedHistory:
     ) -> None:
         """Open the repository, choose its trunk and resolve the commit fields.
 
-        Args:
-            repo_dir: a directory in a git work tree.
-            records: all records of the log, sorted by iteration.
-            cache_dir: where answers that never change are kept; None keeps none.
-            trunk: the branch on which work lands; None looks for it.
+        ``records`` are all records of the log, sorted by iteration; ``cache_dir`` is where answers that never change
+        are kept (None keeps none); ``trunk`` is the branch on which work lands (None looks for it).
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no git work tree.

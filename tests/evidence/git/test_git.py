@@ -1,4 +1,4 @@
-"""The door to git, held against real repositories: names, order, changed files, and that nobody's settings matter."""
+"""What git says of real repositories: names, order, changed files, and that nobody's settings matter."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the trunk says of commits: reachability, reverts and subjects (contract section 2.1), on real repositories."""
+"""What the trunk says of commits: reachability, reverts and subjects, on real repositories."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -171,8 +171,8 @@ NO_REVERTS: dict[str, Message] = {
 }
 
 
-class Told(NamedTuple):
-    """One trunk on which every message stands behind a commit of its own, whose SHA it was made from."""
+class Spoken(NamedTuple):
+    """One trunk on which every message comes after a commit of its own, whose SHA it was made from."""
 
     history: ReferenceHistory
     commits: dict[str, str]
@@ -180,23 +180,23 @@ class Told(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    repo = Repo(tmp_path_factory.mktemp("told") / "repo")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
+    repo = Repo(tmp_path_factory.mktemp("spoken") / "repo")
     commits, messages = {}, {}
     for name, message in (REVERTS | NO_REVERTS).items():
         commits[name] = repo.commit(message=f"work on {name}")
         messages[name] = repo.commit(message=message(commits[name]))
-    return Told(history(repo), commits, messages)
+    return Spoken(history(repo), commits, messages)
 
 
 class TestReverts:
     @pytest.mark.parametrize("name", REVERTS)
-    def test_are_told_by_a_later_message(self, told: Told, name: str) -> None:
-        assert told.history.reverted_by(told.commits[name]) == told.messages[name]
+    def test_are_read_in_a_later_message(self, spoken: Spoken, name: str) -> None:
+        assert spoken.history.reverted_by(spoken.commits[name]) == spoken.messages[name]
 
     @pytest.mark.parametrize("name", NO_REVERTS)
-    def test_are_not_told_by_other_messages(self, told: Told, name: str) -> None:
-        assert told.history.reverted_by(told.commits[name]) is None
+    def test_are_not_read_in_other_messages(self, spoken: Spoken, name: str) -> None:
+        assert spoken.history.reverted_by(spoken.commits[name]) is None
 
     def test_by_git_itself(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"}, "one")

@@ -1,4 +1,4 @@
-"""Which messages take work back, and which of them still count, under the corrected rules (contract section 10)."""
+"""Which messages take work back, and which of them still count, under the corrected rules."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which trunk is chosen, and what is said of it (contract section 10), on real repositories."""
+"""Which trunk is chosen, and what is said of it, on real repositories."""
 
 import shutil
 from pathlib import Path
