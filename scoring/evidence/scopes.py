@@ -87,7 +87,7 @@ class GlobScope(PathScope):
 
 
 SCOPES: Mapping[Rules, type[PathScope]] = {"reference": PathScope, "corrected": GlobScope}
-"""How the entries of a scope are read, under the rules by which the changed files were found."""
+"""How the entries of a scope are read, under each set of rules."""
 
 
 def _clean(path: str) -> str:

@@ -83,7 +83,7 @@ def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
 
 
 def landed_value(landing: Landing) -> SignalValue:
-    """Judge what git says of the landing: 1 landed, 0 reverted or not there, absent when it cannot be told."""
+    """Judge what git says of the landing: 1 landed, 0 reverted or not there, absent when it is unknown."""
     if landing.unknown:
         why = _UNKNOWN[landing.unknown]
         if landing.unknown is Unknown.UNRESOLVED and landing.trunk.shallow and landing.rules == "corrected":

@@ -1,4 +1,4 @@
-"""Declared task scopes: which plan files are read, and which task's scope counts (contract sections 1.3 and 2.2)."""
+"""Declared task scopes: which plan files are read, and which task's scope counts."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo
 
-from scoring.evidence.scopes import declared_scopes
+from scoring.evidence.scopes import DeclaredScope, declared_scopes
 
 PLANS = ".agents/workflow/plans"
 
@@ -16,6 +16,10 @@ def plan(root: Path, name: str, text: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+def declared(root: Path | str) -> dict[str, tuple[str, ...]]:
+    return {task: scope.entries for task, scope in declared_scopes(root).items()}
 
 
 def tasks(*given: tuple[str, str]) -> str:
@@ -43,27 +47,27 @@ def tasks(*given: tuple[str, str]) -> str:
 )
 def test_a_plan_declares_scopes(tmp_path: Path, text: str, expected: dict[str, tuple[str, ...]]) -> None:
     plan(tmp_path, "p", text)
-    assert declared_scopes(tmp_path) == expected
+    assert declared(tmp_path) == expected
 
 
 def test_plans_are_taken_in_byte_order_of_their_folders(tmp_path: Path) -> None:
     plan(tmp_path, "p2", tasks(("t", "[p2]"), ("u", "[u]")))
     plan(tmp_path, "p10", tasks(("t", "[p10]")))
     plan(tmp_path, "P", tasks(("t", "[]")))
-    assert declared_scopes(tmp_path) == {"t": ("p10",), "u": ("u",)}
+    assert declared(tmp_path) == {"t": ("p10",), "u": ("u",)}
 
 
 @pytest.mark.parametrize("name", [".hidden", "with space", "caf\u00e9", "\udcff", "[x]", "*"])
 def test_a_plan_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     plan(tmp_path, name, tasks(("t", "[x]")))
-    assert declared_scopes(tmp_path) == {"t": ("x",)}
+    assert declared(tmp_path) == {"t": ("x",)}
 
 
 def test_the_repository_may_be_named_by_text_and_relatively(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(tmp_path, "p", tasks(("t", "[x]")))
-    assert declared_scopes(str(tmp_path)) == {"t": ("x",)}
+    assert declared(str(tmp_path)) == {"t": ("x",)}
     monkeypatch.chdir(tmp_path)
-    assert declared_scopes(".") == {"t": ("x",)}
+    assert declared(".") == {"t": ("x",)}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_the_repository_may_be_named_by_text_and_relatively(tmp_path: Path, monk
 def test_a_plan_that_cannot_be_parsed_is_skipped_whole(tmp_path: Path, text: str | bytes) -> None:
     plan(tmp_path, "a", text)
     plan(tmp_path, "b", tasks(("t", "[good]")))
-    assert declared_scopes(tmp_path) == {"t": ("good",)}
+    assert declared(tmp_path) == {"t": ("good",)}
 
 
 def test_what_is_no_plan_is_skipped(tmp_path: Path) -> None:
@@ -98,13 +102,13 @@ def test_what_is_no_plan_is_skipped(tmp_path: Path) -> None:
     (plans / "other/tasks.yaml").write_text(tasks(("t", "[bad]")))
     make_fifo(plans / "a-fifo/TASKS.yaml")
     os.truncate(plan(tmp_path, "a-huge", tasks(("t", "[bad]"))), (16 << 20) + 1)
-    assert ends(lambda: declared_scopes(tmp_path)) == {"t": ("good",)}
+    assert ends(lambda: declared(tmp_path)) == {"t": ("good",)}
 
 
 def test_only_folders_directly_inside_are_plans(tmp_path: Path) -> None:
     plan(tmp_path, "a/b", tasks(("t", "[too deep]")))
     (tmp_path / PLANS / "TASKS.yaml").write_text(tasks(("t", "[too high]")))
-    assert declared_scopes(tmp_path) == {}
+    assert declared(tmp_path) == {}
 
 
 @pytest.mark.parametrize("path", [None, ".agents", f"{PLANS}"])
@@ -112,11 +116,18 @@ def test_a_repository_without_plans_declares_nothing(tmp_path: Path, path: str |
     if path is not None:  # a file where a folder is expected
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
-    assert declared_scopes(tmp_path) == {}
+    assert declared(tmp_path) == {}
 
 
 def test_a_plan_folder_may_be_a_link(tmp_path: Path) -> None:
     plan(tmp_path, "../elsewhere", tasks(("t", "[x]")))
     (tmp_path / PLANS).mkdir(parents=True, exist_ok=True)
     (tmp_path / PLANS / "p").symlink_to("../elsewhere")
-    assert declared_scopes(tmp_path) == {"t": ("x",)}
+    assert declared(tmp_path) == {"t": ("x",)}
+
+
+def test_a_scope_names_the_plan_that_declares_it(tmp_path: Path) -> None:
+    plan(tmp_path, "a", tasks(("t", "[]"), ("u", "[x]")))
+    b = plan(tmp_path, "b", tasks(("t", "[y]"), ("u", "[y]")))
+    found = declared_scopes(tmp_path)
+    assert found == {"t": DeclaredScope(("y",), b), "u": DeclaredScope(("x",), b.parents[1] / "a/TASKS.yaml")}

@@ -1,4 +1,4 @@
-"""Ways in which work lands, or does not, each on a repository built for it: what both evidence policies say of them.
+"""Ways in which work lands, or does not, each on a repository built for it: what both histories say of them.
 
 The table in ``docs/EVIDENCE.md`` is made from these scenarios.
 """
@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from helpers.repos import Repo
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.rules import CORRECTED, REFERENCE
+from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.reference import ReferenceHistory
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
 
@@ -27,7 +28,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Scenario:
-    """One way of landing, and the answers: the value (None: absent) under each policy, and the corrected method."""
+    """One way of landing, and the answers: the value (None: absent) under both sets of rules, the corrected method."""
 
     title: str
     build: Callable[[Path], Case]
@@ -43,10 +44,11 @@ def record(number: int, commit: str, summary: str = "", task: str = "t") -> Iter
 
 
 def answers(case: Case, trunk: str | None = None) -> tuple[Landing, Landing]:
-    """Return what the reference policy and the corrected one say."""
+    """Return what the reference's history and the corrected one say."""
     records = [record(n, commit) for n, commit in enumerate(case.commits, 1)]
     asked = records[case.asked - 1]
-    return tuple(policy.git(case.path, records, None, trunk).landing(asked) for policy in (REFERENCE, CORRECTED))  # type: ignore[return-value]
+    corrected = CorrectedHistory(case.path, records, trunk=trunk)
+    return ReferenceHistory(case.path, records).landing(asked), corrected.landing(asked)
 
 
 def started(folder: Path, branch: str = "master") -> Repo:
@@ -265,7 +267,7 @@ def _renamed(folder: Path) -> Case:
 
 
 def _pushed_only(folder: Path) -> Case:
-    """Merged on the remote and fetched, while the local trunk stands where it stood."""
+    """Merged on the remote and fetched, while the local trunk is where it was."""
     repo, one, _ = forked(folder)
     mine = clone(repo.path, folder / "mine")
     repo.merge("work")
@@ -343,7 +345,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def table() -> str:
-    """Return the scenarios as the table in the documentation; a test holds each of them to what the policies say."""
+    """Return the scenarios as the table in the documentation; a test compares each with what the histories say."""
     rows = ["| what happened | `reference` | `corrected` | found by |", "|---|---|---|---|"]
     for scenario in SCENARIOS.values():
         words = ["absent" if value is None else f"{value:g}" for value in (scenario.reference, scenario.corrected)]

@@ -14,8 +14,7 @@ from rubric import SignalID
 from scoring.errors import LogError, NotARepositoryError, silent
 from scoring.evidence.artifacts import Corrections, reference_corrections
 from scoring.evidence.git.facts import Changed, Unknown
-from scoring.evidence.git.reference import GitHistory
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.reference import ReferenceHistory
 from scoring.evidence.hooks import HookFacts
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, TranscriptFacts
 from scoring.log.model import (
@@ -78,7 +77,7 @@ class Past:
 
     repo: Repo
     shas: Mapping[str, str]
-    history: GitHistory
+    history: ReferenceHistory
 
     def __getitem__(self, name: str) -> str:
         return self.shas[name]
@@ -103,7 +102,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
     repo.checkout("master")
     shas["merged"] = repo.merge("topic", "merge topic")
     names = [*shas.values(), "master", "HEAD~1", "--output=x", "deadbeefdeadbeef", "deadbeef"]
-    return Past(repo, shas, GitHistory(GitRepository(repo.path), names))
+    return Past(repo, shas, ReferenceHistory(repo.path, [entry(name) for name in names]))
 
 
 class TestValues:
@@ -155,52 +154,54 @@ class TestLanded:
     @pytest.mark.parametrize("commit", ["", "  ", "\t\n", "\u3000"])
     def test_without_a_commit_is_absent(self, past: Past, commit: str) -> None:
         expected = absent("no commit SHA on iteration entry")
-        assert landed.observe(entry(commit, "feat: landed"), past.history) == expected
+        assert landed.landed_value(past.history.landing(entry(commit, "feat: landed"))) == expected
 
     @pytest.mark.parametrize("spelling", ["{sha}", " {sha}\n", "\u00a0{sha}"])
     def test_on_the_trunk_is_one(self, past: Past, spelling: str) -> None:
         sha = past["landed"]
         expected = present(1, f"commit {sha[:12]} reachable from master, not reverted")
-        assert landed.observe(entry(spelling.format(sha=sha)), past.history) == expected
+        assert landed.landed_value(past.history.landing(entry(spelling.format(sha=sha)))) == expected
 
     @pytest.mark.parametrize(("name", "sha"), [("master", "merged"), ("HEAD~1", "empty")])
     def test_by_another_name_shows_the_sha(self, past: Past, name: str, sha: str) -> None:
         expected = present(1, f"commit {past[sha][:12]} reachable from master, not reverted")
-        assert landed.observe(entry(name), past.history) == expected
+        assert landed.landed_value(past.history.landing(entry(name))) == expected
 
     def test_off_the_trunk_is_zero(self, past: Past) -> None:
         expected = present(0, f"commit {past['side'][:12]} not reachable from master")
-        assert landed.observe(entry(past["side"], "feat: landed"), past.history) == expected
+        assert landed.landed_value(past.history.landing(entry(past["side"], "feat: landed"))) == expected
 
     def test_reverted_is_zero(self, past: Past) -> None:
         expected = present(0, f"commit {past['undone'][:12]} reachable but reverted by {past['undoing'][:12]}")
-        assert landed.observe(entry(past["undone"]), past.history) == expected
+        assert landed.landed_value(past.history.landing(entry(past["undone"]))) == expected
 
     @pytest.mark.parametrize("summary", ["feat: landed", " FEAT: LANDED\n"])
     def test_unresolved_but_with_the_subject_of_a_trunk_commit_is_one(self, past: Past, summary: str) -> None:
         detail = f"unresolved SHA deadbeefdead; message-matched {past['landed'][:12]} reachable from master"
-        assert landed.observe(entry("deadbeefdeadbeef", summary), past.history) == present(1, detail)
+        assert landed.landed_value(past.history.landing(entry("deadbeefdeadbeef", summary))) == present(1, detail)
 
     def test_unresolved_with_the_subject_of_a_reverted_commit_is_zero(self, past: Past) -> None:
         matched, who = past["undone"][:12], past["undoing"][:12]
         detail = f"unresolved SHA deadbeef; message-matched {matched}, later reverted by {who}"
-        assert landed.observe(entry("deadbeef", "feat: undone"), past.history) == present(0, detail)
+        assert landed.landed_value(past.history.landing(entry("deadbeef", "feat: undone"))) == present(0, detail)
 
     @pytest.mark.parametrize("summary", ["", "  ", "feat: lande", "on the side", "body"])
     def test_unresolved_without_a_match_is_absent(self, past: Past, summary: str) -> None:
         expected = absent("commit SHA deadbeef does not resolve and no message match")
-        assert landed.observe(entry(" deadbeef ", summary), past.history) == expected
+        assert landed.landed_value(past.history.landing(entry(" deadbeef ", summary))) == expected
 
     def test_commit_that_looks_like_an_option_is_data(self, past: Past) -> None:
         expected = absent("commit SHA --output=x does not resolve and no message match")
-        assert landed.observe(entry("--output=x"), past.history) == expected
+        assert landed.landed_value(past.history.landing(entry("--output=x"))) == expected
 
     def test_without_a_trunk_nothing_has_landed(self, past: Past) -> None:
         sha = past["landed"]
-        elsewhere = GitHistory(GitRepository(past.repo.path), [sha, "deadbeef"], trunk="missing")
-        assert landed.observe(entry(sha), elsewhere) == present(0, f"commit {sha[:12]} not reachable from missing")
+        elsewhere = ReferenceHistory(past.repo.path, [entry(sha), entry("deadbeef")], trunk="missing")
+        assert landed.landed_value(elsewhere.landing(entry(sha))) == present(
+            0, f"commit {sha[:12]} not reachable from missing"
+        )
         expected = absent("commit SHA deadbeef does not resolve and no message match")
-        assert landed.observe(entry("deadbeef", "feat: landed"), elsewhere) == expected
+        assert landed.landed_value(elsewhere.landing(entry("deadbeef", "feat: landed"))) == expected
 
 
 class TestLandedClaim:
@@ -241,18 +242,18 @@ class TestLandedClaim:
 
 
 def within(past: Past, name: str, *entries: str, task: str = "t") -> SignalValue:
-    return scope.observe(entry(past[name], task=task), past.history, {task: entries})
+    return scope.scope_value(past.history.changed(entry(past[name])), entries, task)
 
 
 class TestScope:
     @pytest.mark.parametrize("commit", ["", " \n"])
     def test_without_a_commit_is_absent(self, past: Past, commit: str) -> None:
         expected = absent("no commit SHA on iteration entry")
-        assert scope.observe(entry(commit, task="t"), past.history, {"t": ("src/",)}) == expected
+        assert scope.scope_value(past.history.changed(entry(commit)), ("src/",), "t") == expected
 
     def test_of_an_unresolved_commit_is_absent(self, past: Past) -> None:
         expected = absent("commit SHA deadbeefdead does not resolve")
-        assert scope.observe(entry("deadbeefdeadbeef", task="t"), past.history, {"t": ("src/",)}) == expected
+        assert scope.scope_value(past.history.changed(entry("deadbeefdeadbeef")), ("src/",), "t") == expected
 
     @pytest.mark.parametrize(
         ("task", "shown"),
@@ -266,7 +267,7 @@ class TestScope:
     )
     def test_without_a_declared_scope_is_absent(self, past: Past, task: str, shown: str) -> None:
         expected = absent(f"no write_scope declared for task {shown}")
-        assert scope.observe(entry(past["wide"], task=task), past.history, {"t": ("src/",)}) == expected
+        assert scope.scope_value(past.history.changed(entry(past["wide"])), (), task) == expected
 
     def test_of_a_task_without_an_id_may_be_declared(self, past: Past) -> None:
         expected = present(1, '1/1 changed files within declared write_scope of task ""')
@@ -324,9 +325,9 @@ class TestScope:
         repo.commit({"a": "1"})
         sha = repo.commit({"a": "2"})
         repo.lose("HEAD^{tree}")
-        history = GitHistory(GitRepository(repo.path), [sha])
+        history = ReferenceHistory(repo.path, [entry(sha)])
         expected = absent(f"cannot read changed files for {sha[:12]}")
-        assert scope.observe(entry(sha, task="t"), history, {"t": ("a",)}) == expected
+        assert scope.scope_value(history.changed(entry(sha)), ("a",), "t") == expected
 
     def test_does_not_mind_where_the_commit_is(self, past: Past) -> None:
         assert within(past, "side", "side.txt").sub_score == 1

@@ -105,10 +105,7 @@ class Range(NamedTuple):
 def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -> Range:
     """Find the range of an iteration.
 
-    Args:
-        graph: its ancestry.
-        commit: its commit.
-        earlier: the number and the commit of the nearest earlier iteration that ``commit`` contains.
+    ``earlier`` is the number and the commit of the nearest earlier iteration that ``commit`` contains.
     """
     if earlier is None:
         return Range(commit, next(iter(graph.parents[commit]), ""), None)

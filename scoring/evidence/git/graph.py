@@ -23,14 +23,14 @@ class CommitGraph:
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """Where a commit stands: smaller is newer, and no commit stands before its descendants."""
+        """The place of a commit: smaller is newer, and no commit comes before its descendants."""
         return {sha: n for n, sha in enumerate(self._order)}
 
     def __contains__(self, sha: str) -> bool:
         return sha in self.parents
 
     def on_trunk(self, sha: str) -> bool:
-        """Tell whether the trunk contains a commit."""
+        """Return whether the trunk contains a commit."""
         return self.position.get(sha, -1) >= self._trunk_start
 
     @property
@@ -100,7 +100,7 @@ class CommitGraph:
 
     @cached_property
     def mainline_index(self) -> dict[str, int]:
-        """Where a commit stands on the mainline, 0 being the tip."""
+        """The place of a commit on the mainline; the tip has 0."""
         return {sha: n for n, sha in enumerate(self.mainline)}
 
     @cached_property
@@ -176,7 +176,7 @@ class CommitGraph:
 
 
 class Contained:
-    """The commits that one commit contains, told without listing them.
+    """The commits that one commit contains, without a list of them.
 
     They are what is reached without a step on the mainline, and all that the newest mainline commit among its
     ancestors contains.
@@ -195,7 +195,7 @@ class Contained:
 def _reached(
     starts: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Callable[[str], bool] = lambda _: False
 ) -> set[str]:
-    """Return the starts and what they come from, without what ``stop`` tells and what only that comes from."""
+    """Return the starts and what they come from, without those that ``stop`` holds for and what only they come from."""
     seen = set(starts)
     todo = list(seen)
     while todo:

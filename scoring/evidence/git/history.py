@@ -44,11 +44,8 @@ class CorrectedHistory:
     ) -> None:
         """Open the repository, choose its trunk and resolve the commit fields.
 
-        Args:
-            repo_dir: a directory in a git work tree.
-            records: all records of the log, sorted by iteration.
-            cache_dir: where answers that never change are kept; None keeps none.
-            trunk: the branch on which work lands; None looks for it.
+        ``records`` are all records of the log, sorted by iteration; ``cache_dir`` is where answers that never change
+        are kept (None keeps none); ``trunk`` is the branch on which work lands (None looks for it).
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no git work tree.
@@ -78,7 +75,7 @@ class CorrectedHistory:
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit, for its change, for its side's, and for what else says that the work is there."""
         field = trim(record.commit)
-        sha = self._resolved[field]
+        sha = self._resolved[field] if field else None
         found = partial(Landing, "corrected", self.trunk, field, sha)
         if not field or self.trunk.commit is None:
             return found(unknown=Unknown.NO_TRUNK if field else Unknown.NO_COMMIT)
@@ -94,7 +91,7 @@ class CorrectedHistory:
     def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
         """Find the files that changed, net, since the iteration before."""
         field = trim(record.commit)
-        sha = self._resolved[field]
+        sha = self._resolved[field] if field else None
         found = partial(Changed, "corrected", field, sha)
         if sha is None:
             return found(unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)

@@ -1,4 +1,4 @@
-"""Has a commit's work landed on the trunk, and by which method was that found out.
+"""Has a commit's work landed on the trunk, and by which method was that found out (``docs/EVIDENCE.md``, "Landing").
 
 A commit that the trunk contains has landed. One beside it has when, tried in this order:
 
@@ -52,16 +52,9 @@ class Landings:
     ) -> None:
         """Take what is known of the history.
 
-        Args:
-            repository: whom to ask.
-            graph: the trunk, with what lies beside it.
-            reverts: the reverts on the trunk.
-            commits: what the log's commits say.
-            iterations: the log's commits, once each, by their first iteration in ascending order.
-            branches: the tips of all branches.
-            subjects: the trunk's commits by subject, newest first.
-            cache: what was learnt before.
-            trunk: where work lands.
+        ``iterations`` are the commits of the log, once each, by their first iteration in ascending order, and
+        ``commits`` what they say; ``branches`` are the tips of all branches; ``subjects`` are the trunk's commits by
+        subject, newest first.
         """
         self._repository, self._graph, self._reverts, self._commits = repository, graph, reverts, commits
         self._subjects, self._cache, self._tip = subjects, cache, trunk.commit or ""
@@ -230,7 +223,7 @@ class Landings:
         return self._found(sha, facts.NOT_LANDED, old_git=self._old_git)
 
     def _standing(self, found: Sequence[str], sha: str) -> tuple[str, str | None]:
-        """Return, of the commits that landed one, the newest that stands, else the newest and what reverts it."""
+        """Return, of the commits that landed one, the newest without a revert, else the newest and what reverts it."""
         reverted = [(commit, self.reverted_by(commit, sha)) for commit in found]
         return next((pair for pair in reverted if pair[1] is None), reverted[0])
 

@@ -179,11 +179,8 @@ class PatchSearch:
         """Return the trunk commits, newest first, that make the same change as a pair does.
 
         The second part are the commits of which that is unknown, because an object of a likely one is missing.
-
-        Args:
-            wanted: the pairs, by the commit that they are about.
-            changed: what changed over the pairs, renames not followed; one without a change is like nothing.
-            isolated: where patches are made.
+        ``wanted`` has the pairs by the commit that they are about, ``changed`` what changed over them, renames not
+        followed; a pair without a change is like nothing.
         """
         pairs = [pair for some in wanted.values() for pair in some if changed.get(pair)]
         shapes = {pair: _shape(changed[pair]) for pair in pairs}

@@ -32,11 +32,8 @@ class ReferenceHistory:
     ) -> None:
         """Open the repository and resolve the commit fields.
 
-        Args:
-            repo_dir: a directory in a git work tree.
-            records: the records of the log.
-            cache_dir: where answers that never change are kept; None keeps none.
-            trunk: the local branch on which work lands, which need not be there.
+        ``cache_dir`` is where answers that never change are kept (None keeps none); ``trunk`` is the local branch on
+        which work lands, which need not be there.
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no git work tree.
@@ -68,7 +65,7 @@ class ReferenceHistory:
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one whose subject is the summary."""
         field = trim(record.commit)
-        sha = self._resolved[field]
+        sha = self._resolved[field] if field else None
         found = partial(Landing, "reference", self.trunk, field, sha)
         if not field:
             return found(unknown=Unknown.NO_COMMIT)
@@ -84,7 +81,7 @@ class ReferenceHistory:
     def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
         """Find the files that git names for the commit."""
         field = trim(record.commit)
-        sha = self._resolved[field]
+        sha = self._resolved[field] if field else None
         found = partial(Changed, "reference", field, sha)
         if sha is None:
             return found(unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
@@ -145,7 +142,7 @@ class ReferenceHistory:
         """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
         found: dict[str, list[tuple[int, str]]] = {}
         for position, line in enumerate(self._walk):
-            for m in _HEX_RUN.finditer(line.message):
+            for m in _HEX_RUN.finditer(line.message) if line.message else ():
                 if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
                     run = m[0].lower()
                     found.setdefault(run[:_SHORTEST_RUN], []).append((position, run))

@@ -3,6 +3,9 @@
 The caller's environment and configuration change nothing: ``GIT_*`` variables are removed, system and user
 configuration is not read, and what a repository's own configuration could change in the output is set here. Only
 ``safe.directory`` is honoured. Needs git 2.32 or newer.
+
+Above 300 lines, because all that starts git is in one place: how a process is started, stopped and kept apart from the
+caller's settings is read together.
 """
 
 import contextlib
@@ -240,12 +243,8 @@ def as_text(raw: bytes) -> str:
 def answered(ask: Callable[[Sequence[Q]], Mapping[Q, A] | None], questions: Sequence[Q]) -> dict[Q, A]:
     """Return the answers to all questions that have one.
 
-    One missing object stops a whole batch. It is then asked again in halves, so that the others are answered; a
-    repository that lacks everything is given up after a few failures.
-
-    Args:
-        ask: answers a batch; None when git failed on it.
-        questions: what is asked.
+    ``ask`` answers a batch, with None when git failed on it: one missing object stops a whole batch. It is then asked
+    again in halves, so that the others are answered; a repository that lacks everything is given up after some failures.
     """
     found: dict[Q, A] = {}
     waiting = [questions] if questions else []

@@ -1,4 +1,4 @@
-"""Which trunk work lands on, and how that was found out (contract section 10).
+"""Which trunk work lands on, and how that was found out (``docs/EVIDENCE.md``, "Landing").
 
 The name that the user gives, else the remote's default branch, else the usual names. Where a remote-tracking branch and
 a local one go by the same name, the local one counts when it holds all of the remote one: its work is not pushed yet.
@@ -56,7 +56,7 @@ def choose_trunk(repository: GitRepository, references: References, wanted: str 
         repository: the work tree.
         references: its branches.
         wanted: the name that the user gives; None or "" looks for it. A full name (``refs/…``) or one with its remote
-            (``origin/main``) is taken at its word; a bare one stands for the local branch or the remote's.
+            (``origin/main``) is taken as it is; a bare one means the local branch or the remote's.
 
     Raises:
         GitError: there is no branch or commit ``wanted``.

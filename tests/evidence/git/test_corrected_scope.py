@@ -1,34 +1,38 @@
-"""What an iteration changed, and how much of it lies in its scope, under the corrected rules (contract section 10)."""
+"""What an iteration changed, and how much of it is in its scope, under the corrected rules."""
 
 import os
 from pathlib import Path
 
 import pytest
-from helpers.doors import ends
+from helpers.doors import ends, watched_doors
 from helpers.landings import clone, record, squash, started
 from helpers.repos import Repo
-from scoring.evidence.globs import WriteScope
-from scoring.policies.corrected_git import CorrectedGit
 
-from scoring.evidence.rules import CORRECTED
+from scoring.evidence.git.facts import Changed
+from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.scopes import GlobScope
+from scoring.signals.scope import scope_value
 from scoring.signals.values import SignalValue
 
 
-def git(repo: Repo, *commits: str) -> CorrectedGit:
-    found = CORRECTED.git(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
-    assert isinstance(found, CorrectedGit)
-    return found
+def history(repo: Repo, *commits: str) -> CorrectedHistory:
+    return CorrectedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
+
+
+def changed(repo: Repo, *commits: str) -> Changed:
+    """Return what the last of some iterations changed."""
+    return history(repo, *commits).changed(record(len(commits), commits[-1]))
 
 
 def files(repo: Repo, *commits: str) -> list[str]:
     """Return the files that the last of some iterations changed."""
-    changed = git(repo, *commits).history.changed(len(commits), commits[-1])
-    assert not isinstance(changed, str), changed
-    return sorted(changed.files)
+    found = changed(repo, *commits)
+    assert found.unknown is None, found
+    return sorted(found.files)
 
 
 def scope(repo: Repo, *commits: str, entries: tuple[str, ...] = ("src/",)) -> SignalValue:
-    return git(repo, *commits).scope(record(len(commits), commits[-1]), {"t": entries})
+    return scope_value(changed(repo, *commits), entries, "t")
 
 
 class TestOneCommit:
@@ -129,9 +133,7 @@ class TestRange:
         repo = started(tmp_path)
         one = repo.commit({"one": "1"})
         two = repo.commit({"two": "1"})
-        changed = git(repo, two, one).history.changed(1, two)
-        assert not isinstance(changed, str)
-        assert changed.files == ("two",)
+        assert history(repo, two, one).changed(record(1, two)).files == ("two",)
 
     def test_of_a_commit_named_twice_is_the_same_for_both(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
@@ -248,12 +250,19 @@ class TestAbsent:
     def test_as_in_the_reference(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         sha = repo.commit({"x": "1"})
-        found = git(repo, sha, "", "f" * 40)
-        scopes = {"t": ("src/",)}
-        assert found.scope(record(2, ""), scopes).detail == "no commit SHA on iteration entry"
-        assert found.scope(record(3, "f" * 40), scopes).detail == "commit SHA ffffffffffff does not resolve"
-        assert found.scope(record(1, sha), {}).detail == 'no write_scope declared for task "t"'
-        assert not found.scope(record(1, sha), {}).present
+        assert scope(repo, sha, "").detail == "no commit SHA on iteration entry"
+        assert scope(repo, sha, "f" * 40).detail == "commit SHA ffffffffffff does not resolve"
+        assert scope(repo, sha, entries=()).detail == 'no write_scope declared for task "t"'
+        assert not scope(repo, sha, entries=()).present
+
+    def test_git_is_not_asked_for_files_that_nobody_needs(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit({"x": "1"})
+        found = history(repo, sha)
+        with watched_doors() as doors:
+            without = found.changed(record(1, sha), files=False)
+        assert doors.commands == []
+        assert (without.sha, without.files, without.unknown) == (sha, (), None)
 
     def test_where_a_shallow_history_begins(self, tmp_path: Path) -> None:
         """Git would call every file of that commit new."""
@@ -359,16 +368,16 @@ OUTSIDE = [
 class TestGlobs:
     @pytest.mark.parametrize(("entry", "path"), INSIDE)
     def test_inside(self, entry: str, path: str) -> None:
-        assert path in WriteScope([entry])
+        assert path in GlobScope([entry])
 
     @pytest.mark.parametrize(("entry", "path"), OUTSIDE)
     def test_outside(self, entry: str, path: str) -> None:
-        assert path not in WriteScope([entry])
+        assert path not in GlobScope([entry])
 
     def test_any_of_several(self) -> None:
-        scope = WriteScope(["docs/", "src/*.py", "README.md"])
+        scope = GlobScope(["docs/", "src/*.py", "README.md"])
         assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [True] * 3 + [False]
 
     @pytest.mark.parametrize("entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100])
     def test_no_entry_takes_long(self, entry: str) -> None:
-        ends(lambda: [path in WriteScope([entry]) for path in ("a" * 1000, "a/" * 500 + "x")], 10)
+        ends(lambda: [path in GlobScope([entry]) for path in ("a" * 1000, "a/" * 500 + "x")], 10)

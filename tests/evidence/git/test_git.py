@@ -1,4 +1,4 @@
-"""The door to git, held against real repositories: names, order, changed files, and that nobody's settings matter."""
+"""What git says of real repositories: names, order, changed files, and that nobody's settings matter."""
 
 import json
 import os
@@ -16,7 +16,9 @@ from helpers.doors import ends, watched_doors
 from helpers.repos import START, Repo
 
 from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.git.repository import GitRepository, ShownCommit, TrunkCommit
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_lines
 
 HOUR = 3_600
 SOMEBODY = 65_534
@@ -41,13 +43,20 @@ def give_away(path: Path) -> None:
         os.chown(part, SOMEBODY, SOMEBODY, follow_symlinks=False)
 
 
+def walked(repository: GitRepository, tip: str, *known: TrunkLine) -> list[TrunkLine]:
+    """Walk from a commit in the order of ``git log``; of the commits that are known, git is asked the order alone."""
+    cache = GitCache(None, repository.common_dir)
+    cache.section("lines", list[TrunkLine])[:] = known
+    return trunk_lines(repository, tip, "log", cache)
+
+
 @dataclass(frozen=True)
 class Sample:
     """A repository that has everything whose output a setting could change, and what git must say about it."""
 
     path: Path
     resolved: dict[str, str | None]
-    trunk: list[TrunkCommit]
+    trunk: list[TrunkLine]
     shown: dict[str, ShownCommit]
 
     def check(self, directory: Path | None = None) -> None:
@@ -55,10 +64,9 @@ class Sample:
         repository = GitRepository(directory or self.path)
         order = [commit.sha for commit in self.trunk]
         assert repository.resolve(self.resolved) == self.resolved
-        assert repository.walk(order[0]) == self.trunk
-        assert repository.order(order[0]) == order
-        assert repository.describe(reversed(order)) == self.trunk[::-1]
-        assert repository.show(self.shown) == self.shown
+        assert walked(repository, order[0]) == self.trunk
+        assert walked(repository, order[0], *self.trunk[::2]) == self.trunk
+        assert shown_commits(repository, self.shown) == self.shown
 
 
 @pytest.fixture(scope="session")
@@ -90,15 +98,15 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
         repo.path,
         names | {"master": signed, "HEAD~1": linked, "HEAD~2^2": on_other},
         [
-            TrunkCommit(signed, "signed", b""),
-            TrunkCommit(linked, "submodule", b""),
-            TrunkCommit(mixed, "mixed", b""),
-            TrunkCommit(on_other, "other work", b""),
-            TrunkCommit(clean, "join", b""),
-            TrunkCommit(on_trunk, "trunk work", b""),
-            TrunkCommit(on_side, "side work", b""),
-            TrunkCommit(renamed, "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n".encode()),
-            TrunkCommit(root, "first", b""),
+            TrunkLine(signed, (linked,), "signed", ""),
+            TrunkLine(linked, (mixed,), "submodule", ""),
+            TrunkLine(mixed, (clean, on_other), "mixed", ""),
+            TrunkLine(on_other, (clean,), "other work", ""),
+            TrunkLine(clean, (on_trunk, on_side), "join", ""),
+            TrunkLine(on_trunk, (renamed,), "trunk work", ""),
+            TrunkLine(on_side, (root,), "side work", ""),
+            TrunkLine(renamed, (root,), "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n"),
+            TrunkLine(root, (), "first", ""),
         ],
         {
             root: ShownCommit(START, ("a.txt", '"caf\\303\\251.txt"', "d/b.txt", "d/c.txt")),
@@ -144,8 +152,8 @@ class TestOpening:
         sample_names = {name: sha for name, sha in sample.resolved.items() if not name.startswith("HEAD")}
         repository = GitRepository(linked)
         assert repository.resolve([*sample_names, "HEAD"]) == sample_names | {"HEAD": sample.resolved["light"]}
-        assert repository.walk(sample.trunk[0].sha) == sample.trunk
-        assert repository.show(sample.shown) == sample.shown
+        assert walked(repository, sample.trunk[0].sha) == sample.trunk
+        assert shown_commits(repository, sample.shown) == sample.shown
         assert repository.common_dir == (sample.path / ".git").resolve()
 
     def test_through_a_link(self, sample: Sample, tmp_path: Path) -> None:
@@ -180,8 +188,8 @@ class TestOpening:
             sha[:40]: sha,
             "f" * 64: None,
         }
-        assert repository.walk(sha) == [TrunkCommit(sha, "work", b"")]
-        assert repository.show([sha]) == {sha: ShownCommit(START, ("a",))}
+        assert walked(repository, sha) == [TrunkLine(sha, (), "work", "")]
+        assert shown_commits(repository, [sha]) == {sha: ShownCommit(START, ("a",))}
 
 
 class TestRefusing:
@@ -248,7 +256,7 @@ class TestGitItself:
         script(tmp_path / "git", fails, f'exec {real} "$@"')
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         with pytest.raises(GitError) as caught:
-            GitRepository(original.path).walk(original.trunk[0].sha)
+            walked(GitRepository(original.path), original.trunk[0].sha)
         assert str(caught.value) == f"{original.path}: git log failed: error: one fatal: two"
 
     def test_that_fails_to_resolve_is_an_error_and_no_answer(
@@ -272,8 +280,8 @@ class TestGitItself:
         with watched_doors() as doors:
             repository = GitRepository(original.path)
             assert set(repository.resolve([*names, *original.resolved]).values()) == set(original.resolved.values())
-            repository.walk(original.trunk[0].sha)
-            repository.show(original.shown)
+            walked(repository, original.trunk[0].sha)
+            shown_commits(repository, original.shown)
         assert len(doors.commands) <= 5
 
 
@@ -464,12 +472,12 @@ MESSAGES: dict[str, tuple[str | bytes, str]] = {
 
 
 def walk(repo: Repo) -> list[str]:
-    return [commit.subject for commit in GitRepository(repo.path).walk(repo.head())]
+    return [commit.subject for commit in walked(GitRepository(repo.path), repo.head())]
 
 
 class TestWalk:
     def test_newest_first_with_side_branches_in_between(self, original: Sample) -> None:
-        subjects = [commit.subject for commit in GitRepository(original.path).walk(original.trunk[0].sha)]
+        subjects = [commit.subject for commit in walked(GitRepository(original.path), original.trunk[0].sha)]
         assert subjects == [
             "signed",
             "submodule",
@@ -489,38 +497,35 @@ class TestWalk:
 
     def test_of_an_older_commit_begins_there(self, original: Sample) -> None:
         repository = GitRepository(original.path)
-        assert repository.walk(original.trunk[5].sha) == [original.trunk[n] for n in (5, 7, 8)]
-        assert repository.order(original.trunk[5].sha) == [original.trunk[n].sha for n in (5, 7, 8)]
+        assert walked(repository, original.trunk[5].sha) == [original.trunk[n] for n in (5, 7, 8)]
+        assert walked(repository, original.trunk[5].sha, *original.trunk) == [original.trunk[n] for n in (5, 7, 8)]
 
     def test_is_not_about_a_file_of_that_name(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"}, "one")
         repo.commit({one: "1"}, "two")
-        assert [commit.subject for commit in GitRepository(repo.path).walk(one)] == ["one"]
-
-    def test_describes_some_commits_in_the_order_that_is_asked_for(self, original: Sample) -> None:
-        wanted = [original.trunk[n] for n in (8, 0, 3)]
-        assert GitRepository(original.path).describe(commit.sha for commit in wanted) == wanted
+        assert [commit.subject for commit in walked(GitRepository(repo.path), one)] == ["one"]
 
     @pytest.mark.parametrize(
         ("message", "kept"),
         [
-            pytest.param("revert this\n", b"revert this\n", id="revert"),
-            pytest.param("one\n\nREVERTED\n", b"one\n\nREVERTED\n", id="in-the-body-in-capitals"),
-            pytest.param("one\n\nbody\n", b"", id="no-revert"),
-            pytest.param("rever t\n", b"", id="nearly"),
+            pytest.param("revert this\n", "revert this\n", id="revert"),
+            pytest.param("one\n\nREVERTED\n", "one\n\nREVERTED\n", id="in-the-body-in-capitals"),
+            pytest.param("one\n\nbody\n", "", id="no-revert"),
+            pytest.param("rever t\n", "", id="nearly"),
         ],
     )
-    def test_keeps_messages_that_speak_of_a_revert(self, repo: Repo, message: str, kept: bytes) -> None:
+    def test_keeps_messages_that_speak_of_a_revert(self, repo: Repo, message: str, kept: str) -> None:
         sha = repo.commit({"a": "1"}, message)
-        assert GitRepository(repo.path).walk(sha)[0].message == kept
+        assert walked(GitRepository(repo.path), sha)[0].message == kept
 
     def test_keeps_messages_as_they_are(self, repo: Repo) -> None:
         shas = [repo.commit(message=message) for message, _ in MESSAGES.values()]
         expected = [
-            TrunkCommit(sha, subject, message if isinstance(message, bytes) else message.encode())
+            (sha, subject, message.decode("utf-8", "surrogateescape") if isinstance(message, bytes) else message)
             for sha, (message, subject) in zip(shas, MESSAGES.values(), strict=True)
         ]
-        assert GitRepository(repo.path).walk(repo.head())[::-1] == expected
+        walk = walked(GitRepository(repo.path), repo.head())[::-1]
+        assert [(line.sha, line.subject, line.message) for line in walk] == expected
 
     def test_keeps_an_empty_message(self, repo: Repo) -> None:
         repo.commit({"a": "1"}, "before")
@@ -531,15 +536,15 @@ class TestWalk:
     def test_reads_a_message_in_the_encoding_that_it_names(self, repo: Repo) -> None:
         repo.commit({"a": "1"})
         sha = repo.raw_commit(f"{WHO}\nencoding ISO-8859-1", b"revert caf\xe9\n")
-        odd = GitRepository(repo.path).walk(sha)[0]
-        assert (odd.subject, odd.message) == ("revert caf\u00e9", b"revert caf\xc3\xa9\n")
+        odd = walked(GitRepository(repo.path), sha)[0]
+        assert (odd.subject, odd.message) == ("revert caf\u00e9", "revert caf\u00e9\n")
 
     def test_of_a_damaged_history_is_an_error(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"})
         repo.commit({"a": "2"})
         repo.lose(one)
         with pytest.raises(GitError) as caught:
-            GitRepository(repo.path).walk(repo.head())
+            walked(GitRepository(repo.path), repo.head())
         assert str(caught.value).startswith(f"{repo.path}: git log failed: ")
         assert "\n" not in str(caught.value)
 
@@ -562,16 +567,16 @@ class TestShow:
     def test_of_nothing_needs_no_git(self, original: Sample) -> None:
         repository = GitRepository(original.path)
         with watched_doors() as doors:
-            assert repository.show([]) == {}
+            assert shown_commits(repository, []) == {}
         assert doors.commands == []
 
     def test_of_one_commit_named_twice(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
-        assert GitRepository(repo.path).show([sha, sha]) == {sha: ShownCommit(START, ("a",))}
+        assert shown_commits(GitRepository(repo.path), [sha, sha]) == {sha: ShownCommit(START, ("a",))}
 
     def test_of_a_commit_that_is_not_there_leaves_it_out(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
-        assert GitRepository(repo.path).show([sha, "f" * 40]) == {sha: ShownCommit(START, ("a",))}
+        assert shown_commits(GitRepository(repo.path), [sha, "f" * 40]) == {sha: ShownCommit(START, ("a",))}
 
     def test_names_files_as_git_quotes_them(self, repo: Repo) -> None:
         names = {
@@ -588,20 +593,20 @@ class TestShow:
             "d/e/f": "d/e/f",
         }
         sha = repo.commit(dict.fromkeys(names, "1"))
-        assert set(GitRepository(repo.path).show([sha])[sha].files or ()) == set(names.values())
+        assert set(shown_commits(GitRepository(repo.path), [sha])[sha].files or ()) == set(names.values())
 
     def test_names_what_changed(self, repo: Repo) -> None:
         shas = [repo.commit({"base": "x"})]
         for number, (files, _) in enumerate(CHANGES.values()):
             repo.commit({f"{number}/old": "line\n" * 20})
             shas.append(repo.commit({f"{number}/{name}": content for name, content in files.items()}))
-        shown = GitRepository(repo.path).show(shas)
+        shown = shown_commits(GitRepository(repo.path), shas)
         assert [shown[sha].files for sha in shas[1:]] == [
             tuple(f"{number}/{name}" for name in names) for number, (_, names) in enumerate(CHANGES.values())
         ]
 
     def test_of_a_merge_names_what_neither_side_had(self, original: Sample) -> None:
-        shown = GitRepository(original.path).show([original.trunk[2].sha, original.trunk[4].sha])
+        shown = shown_commits(GitRepository(original.path), [original.trunk[2].sha, original.trunk[4].sha])
         assert [(commit.time, commit.files) for commit in shown.values()] == [
             (START + 6 * HOUR, ("d/b.txt",)),
             (START + 4 * HOUR, ()),
@@ -611,7 +616,7 @@ class TestShow:
         repo.commit({"a": "1"})
         (repo.path / "a").chmod(0o755)
         sha = repo.commit()
-        assert GitRepository(repo.path).show([sha])[sha].files == ("a",)
+        assert shown_commits(GitRepository(repo.path), [sha])[sha].files == ("a",)
 
     @pytest.mark.parametrize(
         "lost",
@@ -626,7 +631,7 @@ class TestShow:
         repo.commit({"old": "line\n" * 20})
         damaged = repo.commit({"old": None, "moved": "line\n" * 19 + "x\n"})
         repo.lose(lost)
-        assert GitRepository(repo.path).show([damaged, first]) == {
+        assert shown_commits(GitRepository(repo.path), [damaged, first]) == {
             first: ShownCommit(START, ("x",)),
             damaged: ShownCommit(START + 2 * HOUR, None),
         }
@@ -634,7 +639,7 @@ class TestShow:
     def test_with_a_missing_object_that_nobody_needs_is_whole(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
         repo.lose("HEAD:a")
-        assert GitRepository(repo.path).show([sha]) == {sha: ShownCommit(START, ("a",))}
+        assert shown_commits(GitRepository(repo.path), [sha]) == {sha: ShownCommit(START, ("a",))}
 
 
 class TestOddCommits:
@@ -656,20 +661,20 @@ class TestOddCommits:
         after = repo.commit({"a": "2"}, "after", START + HOUR)
         assert walk(repo) == ["after", "odd", "before"]
         repository = GitRepository(repo.path)
-        shown = repository.show([odd, after])
+        shown = shown_commits(repository, [odd, after])
         assert shown[after] == ShownCommit(START + HOUR, ("a",))
-        assert repository.show([after, odd]) == shown
+        assert shown_commits(repository, [after, odd]) == shown
 
     @pytest.mark.parametrize("time", [0, 2**31, 2**33, 253_402_300_800])
     def test_of_any_time_keep_it(self, repo: Repo, time: int) -> None:
         repo.commit({"a": "1"})
         sha = repo.raw_commit(f"author A <a@x> {time} +0000\ncommitter C <c@x> {time} +0000", "odd\n")
-        assert GitRepository(repo.path).show([sha])[sha].time == time
+        assert shown_commits(GitRepository(repo.path), [sha])[sha].time == time
 
     def test_time_zones_do_not_matter(self, repo: Repo) -> None:
         repo.commit({"a": "1"})
         sha = repo.raw_commit(f"author A <a@x> {START} +0000\ncommitter C <c@x> {START} -1130", "odd\n")
-        assert GitRepository(repo.path).show([sha])[sha].time == START
+        assert shown_commits(GitRepository(repo.path), [sha])[sha].time == START
 
 
 SETTINGS = [
@@ -822,7 +827,7 @@ class TestConfiguration:
         repository = GitRepository(sample.path)
         light = sample.resolved["light"] or ""
         assert repository.resolve(["f" * 40, "light"]) == {"f" * 40: None, "light": light}
-        repository.show([light])
+        shown_commits(repository, [light])
         assert not (evil.parent / "ran").exists()
 
 

@@ -1,31 +1,33 @@
-"""What git says through our door is what GitPython, which shares no code with it, finds in the same repository."""
+"""What da-score reads from git is what GitPython, which shares no code with it, finds in the same repository."""
 
 from pathlib import Path
 
 import git
 
 from scoring import build_demo, load_iteration_log
-from scoring.evidence.git.reference import GitHistory
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.reference import ReferenceHistory
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import trunk_lines
 
 
 def test_reachability_times_and_files_agree(tmp_path: Path) -> None:
     demo = build_demo(tmp_path / "demo")
-    names = [record.commit for record in load_iteration_log(demo.iter_log_dir) if record.commit]
-    history = GitHistory(GitRepository(demo.repo_dir), names)
+    records = [record for record in load_iteration_log(demo.iter_log_dir) if record.commit]
+    history = ReferenceHistory(demo.repo_dir, records)
     with git.Repo(demo.repo_dir) as other:
         trunk = {commit.hexsha for commit in other.iter_commits("master")}
         seen = set()
-        for name in names:
+        for record in records:
+            name = record.commit
             sha = history.resolve(name)
             if sha is None:
                 assert name not in {commit.hexsha[: len(name)] for commit in other.iter_commits("--all")}
                 seen.add("unresolved")
                 continue
-            theirs, ours = other.commit(name), history.commit(sha)
-            assert ours is not None
-            assert (sha, ours.time) == (theirs.hexsha, theirs.committed_date)
-            assert set(ours.files or ()) == {str(path) for path in theirs.stats.files}
+            theirs, ours = other.commit(name), history.changed(record)
+            assert (sha, history.committed(name)) == (theirs.hexsha, theirs.committed_date)
+            assert set(ours.files) == {str(path) for path in theirs.stats.files}
             assert history.on_trunk(sha) == (sha in trunk)
             seen.add("on the trunk" if sha in trunk else "off the trunk")
     assert seen == {"unresolved", "on the trunk", "off the trunk"}
@@ -36,5 +38,7 @@ def test_the_walk_is_in_the_same_order(tmp_path: Path) -> None:
     with git.Repo(demo.repo_dir) as other:
         theirs = [commit.hexsha for commit in other.iter_commits("master")]
     repository = GitRepository(demo.repo_dir)
-    assert [commit.sha for commit in repository.walk(theirs[0])] == theirs
-    assert repository.order(theirs[0]) == theirs
+    cache = GitCache(None, repository.common_dir)
+    for order in ("log", "date-order", "log"):  # the second and the third are asked for the order alone
+        walk = trunk_lines(repository, theirs[0], "log" if order == "log" else "date-order", cache)
+        assert order != "log" or [line.sha for line in walk] == theirs

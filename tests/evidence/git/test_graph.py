@@ -7,10 +7,10 @@ import pytest
 from helpers.doors import watched_doors
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.diffs import Change, changes
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.changes import Change, changes, net_changes
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.isolated import IsolatedRepository
-from scoring.evidence.git.landcache import LandingCache
+from scoring.evidence.git.patches import IsolatedRepository
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_beside, trunk_lines
 
@@ -36,9 +36,8 @@ def history(folder: Path, seed: int, size: int = 60) -> Repo:
 
 def graph_of(repo: Repo) -> CommitGraph:
     repository = GitRepository(repo.path)
-    trunk = [
-        (line.sha, line.parents) for line in trunk_lines(repository, repo.head("master"), LandingCache(None, repo.path))
-    ]
+    walk = trunk_lines(repository, repo.head("master"), "date-order", GitCache(None, repo.path))
+    trunk = [(line.sha, line.parents) for line in walk]
     every = repo.git("rev-list", "--branches").split()
     contained = {sha for sha, _ in trunk}
     beside = [sha for sha in every if sha not in contained]
@@ -123,21 +122,20 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path) -> None:
     for one in pairs:
         for two in pairs:
             assert (ours[one] == ours[two]) == (theirs[one[0]] == theirs[two[0]])
-    assert len(changes(repository, pairs, renames=False)) == len(set(pairs))
+    assert len(changes(repository, pairs)) == len(set(pairs))
 
 
 def test_what_is_known_is_not_asked_again_and_what_is_found_is_kept(repo: Repo) -> None:
     first = repo.commit({"a": "1\n" * 9, "b": "2"}, "one")
     second = repo.commit({"a": None, "c": "1\n" * 9, "b": "3"}, "two")
     repository = GitRepository(repo.path)
-    known: dict[tuple[str, str], tuple[Change, ...]] = {}
-    asked = changes(repository, [(second, first), (first, "")], renames=True, known=known)
-    assert known == asked
-    assert known[second, first] == (Change("M", "b", "b"), Change("R", "c", "a"))
+    known: dict[str, tuple[Change, ...]] = {}
+    asked = net_changes(repository, [(second, first), (first, "")], known)
+    assert known == {f"{second} {first}": asked[second, first], first: asked[first, ""]}
+    assert asked[second, first] == (Change("M", "b", "b"), Change("R", "c", "a"))
     with watched_doors() as doors:
-        assert changes(repository, [(first, ""), (second, first)], renames=True, known=known) == asked
+        assert net_changes(repository, [(first, ""), (second, first)], known) == asked
     assert doors.commands == []
-    assert changes(repository, [(second, first), ("0" * 40, first)], renames=True, known=known) == {
-        (second, first): known[second, first]
-    }
+    found = net_changes(repository, [(second, first), ("0" * 40, first)], known)
+    assert found == {(second, first): asked[second, first]}
     assert len(known) == 2

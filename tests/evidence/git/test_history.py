@@ -1,4 +1,4 @@
-"""What the trunk says of commits: reachability, reverts and subjects (contract section 2.1), on real repositories."""
+"""What the trunk says of commits: reachability, reverts and subjects, on real repositories."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,14 +8,25 @@ import pytest
 from helpers.doors import watched_doors
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.reference import GitHistory
-from scoring.evidence.git.repository import GitRepository, ShownCommit
+from scoring.evidence.git.reference import ReferenceHistory
+from scoring.evidence.git.walk import ShownCommit
+from scoring.log.model import IterationRecord
 
 LONG_S, KELVIN, SHARP_S, CAPITAL_SHARP_S = "\u017f", "\u212a", "\u00df", "\u1e9e"
 
 
-def history(repo: Repo, *names: str, trunk: str = "master") -> GitHistory:
-    return GitHistory(GitRepository(repo.path), names, trunk)
+def record(number: int, commit: str) -> IterationRecord:
+    return IterationRecord(1, number, commit=commit)
+
+
+def shown(found: ReferenceHistory, commit: str) -> ShownCommit:
+    """Return the time and the files of the commit that a field stands for."""
+    changed = found.changed(record(1, commit))
+    return ShownCommit(found.committed(commit), None if changed.unknown else changed.files)
+
+
+def history(repo: Repo, *names: str, trunk: str = "master") -> ReferenceHistory:
+    return ReferenceHistory(repo.path, [record(n, name) for n, name in enumerate(names, 1)], trunk=trunk)
 
 
 class TestNames:
@@ -34,22 +45,23 @@ class TestNames:
 
     def test_give_time_and_files_of_their_commits(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"})
-        two = repo.commit({"b": "1"})
+        repo.commit({"b": "1"})
         found = history(repo, one, "HEAD", "nothing")
-        assert found.commit(one) == ShownCommit(START, ("a",))
-        assert found.commit(two) == ShownCommit(START + 3_600, ("b",))
+        assert shown(found, one) == ShownCommit(START, ("a",))
+        assert shown(found, "HEAD") == ShownCommit(START + 3_600, ("b",))
 
     def test_that_nobody_asked_for_give_nothing(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"})
         two = repo.commit({"b": "1"})
         repo.commit({"c": "1"})
-        assert history(repo, one).commit(two) is None
+        with pytest.raises(KeyError):
+            history(repo, one).resolve(two)
 
     def test_cost_no_walk_when_nobody_asks_about_the_trunk(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
         with watched_doors() as doors:
             found = history(repo, sha)
-            found.commit(sha)
+            found.committed(sha)
             assert not [command for command in doors.commands if "log" in command]
             assert found.on_trunk(sha)
             assert found.match_subject("work") == sha
@@ -159,32 +171,32 @@ NO_REVERTS: dict[str, Message] = {
 }
 
 
-class Told(NamedTuple):
-    """One trunk on which every message stands behind a commit of its own, whose SHA it was made from."""
+class Spoken(NamedTuple):
+    """One trunk on which every message comes after a commit of its own, whose SHA it was made from."""
 
-    history: GitHistory
+    history: ReferenceHistory
     commits: dict[str, str]
     messages: dict[str, str]
 
 
 @pytest.fixture(scope="session")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    repo = Repo(tmp_path_factory.mktemp("told") / "repo")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
+    repo = Repo(tmp_path_factory.mktemp("spoken") / "repo")
     commits, messages = {}, {}
     for name, message in (REVERTS | NO_REVERTS).items():
         commits[name] = repo.commit(message=f"work on {name}")
         messages[name] = repo.commit(message=message(commits[name]))
-    return Told(history(repo), commits, messages)
+    return Spoken(history(repo), commits, messages)
 
 
 class TestReverts:
     @pytest.mark.parametrize("name", REVERTS)
-    def test_are_told_by_a_later_message(self, told: Told, name: str) -> None:
-        assert told.history.reverted_by(told.commits[name]) == told.messages[name]
+    def test_are_read_in_a_later_message(self, spoken: Spoken, name: str) -> None:
+        assert spoken.history.reverted_by(spoken.commits[name]) == spoken.messages[name]
 
     @pytest.mark.parametrize("name", NO_REVERTS)
-    def test_are_not_told_by_other_messages(self, told: Told, name: str) -> None:
-        assert told.history.reverted_by(told.commits[name]) is None
+    def test_are_not_read_in_other_messages(self, spoken: Spoken, name: str) -> None:
+        assert spoken.history.reverted_by(spoken.commits[name]) is None
 
     def test_by_git_itself(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"}, "one")
@@ -294,7 +306,7 @@ UNEQUAL = {
 
 
 @pytest.fixture(scope="session")
-def subjects(tmp_path_factory: pytest.TempPathFactory) -> tuple[GitHistory, dict[str, str]]:
+def subjects(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReferenceHistory, dict[str, str]]:
     """One trunk with every message, and the commit of each."""
     repo = Repo(tmp_path_factory.mktemp("subjects") / "repo")
     commits = {name: repo.commit(message=message) for name, (message, _) in (UNEQUAL | EQUAL).items()}
@@ -303,12 +315,12 @@ def subjects(tmp_path_factory: pytest.TempPathFactory) -> tuple[GitHistory, dict
 
 class TestSubjects:
     @pytest.mark.parametrize("name", EQUAL)
-    def test_match_ignoring_case(self, subjects: tuple[GitHistory, dict[str, str]], name: str) -> None:
+    def test_match_ignoring_case(self, subjects: tuple[ReferenceHistory, dict[str, str]], name: str) -> None:
         found, commits = subjects
         assert found.match_subject(EQUAL[name][1]) == commits[name]
 
     @pytest.mark.parametrize("name", UNEQUAL)
-    def test_do_not_match_otherwise(self, subjects: tuple[GitHistory, dict[str, str]], name: str) -> None:
+    def test_do_not_match_otherwise(self, subjects: tuple[ReferenceHistory, dict[str, str]], name: str) -> None:
         found, _ = subjects
         assert found.match_subject(UNEQUAL[name][1]) is None
 
@@ -333,9 +345,10 @@ class TestCache:
 
     def answers(self, repo: Repo, cache: Path, *names: str) -> list[object]:
         """Ask everything about some names, as a run does that keeps what it learnt."""
-        found = GitHistory(GitRepository(repo.path), names, cache_dir=cache)
+        entries = [record(n, name) for n, name in enumerate(names, 1)]
+        found = ReferenceHistory(repo.path, entries, cache)
         shas = [sha for name in names if (sha := found.resolve(name))]
-        told = [(found.commit(sha), found.on_trunk(sha) and found.reverted_by(sha)) for sha in shas]
+        told = [(shown(found, sha), found.on_trunk(sha) and found.reverted_by(sha)) for sha in shas]
         answers: list[object] = [*told, found.match_subject("one"), found.match_subject("two")]
         found.keep()
         return answers

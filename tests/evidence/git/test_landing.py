@@ -11,7 +11,9 @@ from helpers.landings import SCENARIOS, Case, answers, clone, forked, pick, reco
 from helpers.repos import Repo
 
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.rules import CORRECTED
+from scoring.evidence.git.history import CorrectedHistory
+from scoring.signals.landed import landed_value
+from scoring.signals.scope import scope_value
 
 PAGE = Path(__file__).parents[3] / "docs" / "EVIDENCE.md"
 
@@ -19,7 +21,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "EVIDENCE.md"
 def landing(repo: Repo | Path, *commits: str, asked: int = 1, cache: Path | None = None) -> Landing:
     """Return the corrected answer about one of some iterations."""
     records = [record(n, commit) for n, commit in enumerate(commits, 1)]
-    git = CORRECTED.git(repo if isinstance(repo, Path) else repo.path, records, cache)
+    git = CorrectedHistory(repo if isinstance(repo, Path) else repo.path, records, cache)
     found = git.landing(records[asked - 1])
     git.keep()
     return found
@@ -35,11 +37,13 @@ class TestScenarios:
         scenario = SCENARIOS[name]
         case = scenario.build(tmp_path)
         reference, corrected = answers(case)
-        assert reference.value.present
-        assert reference.value.sub_score == scenario.reference
-        assert (corrected.value.sub_score if corrected.value.present else None) == scenario.corrected, corrected
+        assert landed_value(reference).present
+        assert landed_value(reference).sub_score == scenario.reference
+        assert (landed_value(corrected).sub_score if landed_value(corrected).present else None) == scenario.corrected, (
+            corrected
+        )
         assert corrected.method == scenario.method
-        assert case.commits[case.asked - 1][:12] in corrected.value.detail
+        assert case.commits[case.asked - 1][:12] in landed_value(corrected).detail
 
     def test_the_page_shows_them(self) -> None:
         page = PAGE.read_text("utf-8")
@@ -52,7 +56,7 @@ class TestAncestor:
         repo, one, _ = forked(tmp_path)
         merged = repo.merge("work")
         found = landing(repo, one)
-        assert found.value.detail == (
+        assert landed_value(found).detail == (
             f"commit {one[:12]} is an ancestor of master, merged in {merged[:12]}, not reverted"
         )
 
@@ -64,7 +68,7 @@ class TestAncestor:
         repo.git("merge", "-q", "--no-edit", "work", "other")
         octopus = repo.head()
         for sha in (one, other):
-            assert f"merged in {octopus[:12]}" in landing(repo, sha).value.detail
+            assert f"merged in {octopus[:12]}" in landed_value(landing(repo, sha)).detail
         repo.git("revert", "--no-edit", "-m", "1", octopus)
         assert landing(repo, one).method == landing(repo, other).method == "reverted"
 
@@ -94,7 +98,7 @@ class TestPatchId:
     def test_names_where_it_landed(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
         landed = pick(repo, one)
-        assert landing(repo, one).value.detail == (
+        assert landed_value(landing(repo, one)).detail == (
             f"commit {one[:12]} landed on master in {landed[:12]} with the same patch id, not reverted"
         )
 
@@ -108,7 +112,7 @@ class TestPatchId:
         landed = repo.commit({"a.txt": "above\n" * 5 + base.replace("line 15\n", "line 15  new\twords\n")}, "other")
         found = landing(repo, sha)
         assert found.method == "patch-id"
-        assert landed[:12] in found.value.detail
+        assert landed[:12] in landed_value(found).detail
         assert_git_agrees(repo, sha, landed, same=True)
 
     @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ class TestPatchId:
         repo.commit({"elsewhere": "2"}, "after")
         found = landing(repo, sha)
         assert found.method == "patch-id"
-        assert landed[:12] in found.value.detail
+        assert landed[:12] in landed_value(found).detail
 
     def test_of_bytes_in_names_that_are_no_text(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
@@ -243,7 +247,7 @@ class TestPatchId:
         assert landing(repo, again).method == "not-landed"
         third = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "nothing")
         records = [record(n, sha) for n, sha in enumerate((third, older, again), 1)]
-        git = CORRECTED.git(repo.path, records)  # the second question is about all the others at once
+        git = CorrectedHistory(repo.path, records)  # the second question is about all the others at once
         assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
 
     def test_a_change_of_what_landed_later_counts_and_a_change_before_does_not(self, tmp_path: Path) -> None:
@@ -257,7 +261,7 @@ class TestPatchId:
         repo.commit({"one.txt": None}, f"This reverts commit {first}, which was {one}.")
         assert landing(repo, one).method == "reverted"
         second = pick(repo, one)
-        assert f"in {second[:12]} with" in landing(repo, one).value.detail
+        assert f"in {second[:12]} with" in landed_value(landing(repo, one)).detail
 
 
 def assert_git_agrees(repo: Repo, one: str, two: str, *, same: bool) -> None:
@@ -299,7 +303,7 @@ class TestSquash:
         repo, one, two = forked(tmp_path)
         repo.git("branch", "half", one)
         squash(repo, "half")
-        assert landing(repo, one, two, asked=1).value.sub_score == 1
+        assert landed_value(landing(repo, one, two, asked=1)).sub_score == 1
         assert landing(repo, one, two, asked=2).method == "not-landed"
 
 
@@ -346,7 +350,7 @@ class TestMergeTree:
         monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
         found = landing(case.path, *case.commits, asked=2)
         assert found.method == ("not-landed" if said else "merge-tree")
-        assert ("no merge tried: git " + said in found.value.detail) == bool(said)
+        assert ("no merge tried: git " + said in landed_value(found).detail) == bool(said)
 
     def test_leaves_nothing_behind_and_runs_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Merging and comparing write no object, listen to no attribute and start no driver of the repository."""
@@ -423,7 +427,7 @@ class TestSafety:
             repo.config(key, value)
         repo.lose(f"{one}:one.txt")
         repo.lose(f"{two}^{{tree}}")
-        assert not landing(repo, two).value.present
+        assert not landed_value(landing(repo, two)).present
         landing(repo, one)
         assert not (tmp_path / "ran").exists()
 
@@ -433,7 +437,7 @@ class TestSafety:
         fields = ["--output=x", "-h", "--all", "--stdin", "--upload-pack=x"]
         with watched_doors() as doors:
             for field in fields:
-                assert not landing(repo, field).value.present
+                assert not landed_value(landing(repo, field)).present
         assert not {part for command in doors.commands for part in command if part in fields[:3]}
         assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a.txt", "b.txt"]
 
@@ -443,7 +447,7 @@ class TestLaterAncestor:
         repo, one, two = forked(tmp_path, reworked=True)
         landed = squash(repo, "work")
         repo.git("branch", "-q", "-D", "work")
-        assert landing(repo, one, two).value.detail == (
+        assert landed_value(landing(repo, one, two)).detail == (
             f"commit {one[:12]} landed on master in {landed[:12]}: it is an ancestor of iteration 2's commit "
             f"{two[:12]}, found by squash, not reverted"
         )
@@ -451,7 +455,7 @@ class TestLaterAncestor:
     def test_names_the_branch(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
         squash(repo, "work")
-        assert f"ancestor of branch work {two[:12]}" in landing(repo, one).value.detail
+        assert f"ancestor of branch work {two[:12]}" in landed_value(landing(repo, one)).detail
 
     def test_an_earlier_iteration_does_not_speak_for_it(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
@@ -476,7 +480,7 @@ class TestLaterAncestor:
         repo.commit({"one.txt": "1, resolved\n"}, "first half, rebased")
         pick(repo, two)
         found = landing(repo, one, two)
-        assert (found.method, found.value.sub_score) == ("later-ancestor", 1)
+        assert (found.method, landed_value(found).sub_score) == ("later-ancestor", 1)
 
     def test_is_reverted_with_what_landed_it(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
@@ -484,7 +488,7 @@ class TestLaterAncestor:
         who = repo.revert(landed)
         found = landing(repo, one, two)
         assert found.method == "reverted"
-        assert found.value.detail.endswith(f"but reverted by {who[:12]}")
+        assert landed_value(found).detail.endswith(f"but reverted by {who[:12]}")
 
     def test_goes_on_over_many_iterations(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
@@ -495,7 +499,7 @@ class TestLaterAncestor:
         squash(repo, "work")
         repo.git("branch", "-q", "-D", "work")
         records = [record(n, sha) for n, sha in enumerate(commits, 1)]
-        git = CORRECTED.git(repo.path, records)
+        git = CorrectedHistory(repo.path, records)
         methods = [git.landing(r).method for r in records]
         assert methods == ["later-ancestor"] * 29 + ["squash"]
 
@@ -509,7 +513,7 @@ class TestSubject:
     def test_and_a_common_file_are_a_landing(self, amended: tuple[Repo, str]) -> None:
         repo, sha = amended
         landed = repo.commit({"two.txt": "2, reworked\n"}, "second half")
-        assert landing(repo, sha).value.detail == (
+        assert landed_value(landing(repo, sha)).detail == (
             f"commit {sha[:12]} landed on master in {landed[:12]} with the same subject and 1 common file, not reverted"
         )
 
@@ -548,7 +552,7 @@ class TestSubject:
         repo, sha = amended
         stands = repo.commit({"two.txt": "2, reworked\n"}, "second half")
         repo.revert(repo.commit({"two.txt": "2, worse\n"}, "second half"))
-        assert f"in {stands[:12]} with" in landing(repo, sha).value.detail
+        assert f"in {stands[:12]} with" in landed_value(landing(repo, sha)).detail
 
 
 class TestUnresolved:
@@ -556,15 +560,15 @@ class TestUnresolved:
         repo = started(tmp_path, "main")
         sha = repo.commit({"x": "1"}, "Add x")
         entry = record(1, "f" * 40, "add X")
-        found = CORRECTED.git(repo.path, [entry]).landing(entry)
-        assert (found.method, found.value.sub_score) == ("message", 1)
-        assert found.value.detail == (
+        found = CorrectedHistory(repo.path, [entry]).landing(entry)
+        assert (found.method, landed_value(found).sub_score) == ("message", 1)
+        assert landed_value(found).detail == (
             f"unresolved SHA ffffffffffff; main has {sha[:12]} with the summary as its subject, not reverted"
         )
         who = repo.revert(sha)
-        found = CORRECTED.git(repo.path, [entry]).landing(entry)
-        assert (found.method, found.value.sub_score) == ("reverted", 0)
-        assert who[:12] in found.value.detail
+        found = CorrectedHistory(repo.path, [entry]).landing(entry)
+        assert (found.method, landed_value(found).sub_score) == ("reverted", 0)
+        assert who[:12] in landed_value(found).detail
 
     def test_without_a_match_is_absent(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
@@ -574,13 +578,13 @@ class TestUnresolved:
             ("--output=x", "commit SHA --output=x does not resolve and no message match"),
         ):
             found = landing(repo, field)
-            assert (found.value.present, found.value.detail, found.method) == (False, detail, "")
+            assert (landed_value(found).present, landed_value(found).detail, found.method) == (False, detail, "")
 
     def test_in_a_shallow_clone_says_so(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.commit({"x": "1"})
         shallow = clone(repo.path, tmp_path / "shallow", "--depth=1")
-        assert landing(shallow, "f" * 40).value.detail.endswith("; history is shallow")
+        assert landed_value(landing(shallow, "f" * 40)).detail.endswith("; history is shallow")
 
 
 class TestDamage:
@@ -593,7 +597,10 @@ class TestDamage:
         repo.commit({"f": "1\n"}, "fine too")
         repo.lose(one)
         found = landing(repo, two, fine)
-        assert (found.value.present, found.value.detail) == (False, f"cannot read the history of commit {two[:12]}")
+        assert (landed_value(found).present, landed_value(found).detail) == (
+            False,
+            f"cannot read the history of commit {two[:12]}",
+        )
         assert landing(repo, two, fine, asked=2).method == "patch-id"
 
     def test_a_commit_whose_tree_is_missing_is_absent_and_spoils_nothing(self, tmp_path: Path) -> None:
@@ -604,9 +611,12 @@ class TestDamage:
         repo.checkout("master")
         repo.lose(f"{broken}^{{tree}}")
         found = landing(repo, broken, two)
-        assert (found.value.present, found.value.detail) == (False, f"cannot read changed files for {broken[:12]}")
+        assert (landed_value(found).present, landed_value(found).detail) == (
+            False,
+            f"cannot read changed files for {broken[:12]}",
+        )
         assert landing(repo, broken, two, asked=2).method == "squash"
-        assert landing(repo, one, broken).value.sub_score == 1
+        assert landed_value(landing(repo, one, broken)).sub_score == 1
 
     def test_a_branch_whose_commit_is_missing_spoils_nothing(self, tmp_path: Path) -> None:
         repo, _, two = forked(tmp_path)
@@ -643,11 +653,11 @@ class TestCost:
         def processes(commits: list[str]) -> int:
             records = [record(n, sha) for n, sha in enumerate(commits, 1)]
             with watched_doors() as doors:
-                git = CORRECTED.git(repo.path, records)
+                git = CorrectedHistory(repo.path, records)
                 for r in records:
                     methods.add(git.landing(r).method)
                     git.committed(r.commit)
-                    git.scope(r, {"t": ("f*",)})
+                    git.changed(r)
             return len(doors.commands)
 
         few, many = processes([*on_trunk[:3], *beside[:8]]), processes([*on_trunk, *beside])
@@ -661,9 +671,9 @@ class TestCost:
         other = repo.commit({"o": "1\n"}, "other")
         repo.checkout("master")
         records = [record(n, sha) for n, sha in enumerate((one, other, two), 1)]
-        git = CORRECTED.git(repo.path, records)
+        git = CorrectedHistory(repo.path, records)
         git.landing(records[1])
-        decided = git.history._landings._decided  # type: ignore[attr-defined]
+        decided = git._landings._decided
         assert set(decided) == {other}
         git.landing(records[0])
         assert set(decided) == {one, other, two}
@@ -723,13 +733,15 @@ class TestPartialClone:
         source.commit({"two.txt": "2\nand more\n"}, "worked on since")
         partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
         found = landing(partial, two)
-        assert (found.value.present, found.method) == (False, "")
-        assert found.value.detail == f"cannot tell whether commit {two[:12]} landed on master: objects are missing"
+        assert (landed_value(found).present, found.method) == (False, "")
+        assert (
+            landed_value(found).detail == f"cannot tell whether commit {two[:12]} landed on master: objects are missing"
+        )
 
     def test_tells_what_needs_no_content(self, source: Repo, tmp_path: Path) -> None:
         merged = source.merge("work")
         partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
         assert landing(partial, source.head("work")).method == "ancestor"
         entry = record(1, merged)
-        value = CORRECTED.git(partial.path, [entry]).scope(entry, {"t": ("one.txt",)})
+        value = scope_value(CorrectedHistory(partial.path, [entry]).changed(entry), ("one.txt",), "t")
         assert (value.present, value.sub_score) == (True, 0.5)

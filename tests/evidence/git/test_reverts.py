@@ -1,4 +1,4 @@
-"""Which messages take work back, and which of them still count, under the corrected rules (contract section 10)."""
+"""Which messages take work back, and which of them still count, under the corrected rules."""
 
 from pathlib import Path
 
@@ -7,8 +7,9 @@ from helpers.doors import ends
 from helpers.landings import record, started
 from helpers.repos import START, Repo
 
+from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.reverts import Reverts, reverted_shas
-from scoring.evidence.rules import CORRECTED
+from scoring.signals.landed import landed_value
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 SHORT = SHA[:7]
@@ -125,9 +126,9 @@ class TestLiving:
 
 def landed(repo: Repo, sha: str) -> float:
     entry = record(1, sha)
-    found = CORRECTED.git(repo.path, [entry]).landing(entry)
-    assert found.value.present
-    return found.value.sub_score
+    value = landed_value(CorrectedHistory(repo.path, [entry]).landing(entry))
+    assert value.present
+    return value.sub_score
 
 
 class TestOnATrunk:

@@ -1,4 +1,4 @@
-"""Which trunk is chosen, and what is said of it (contract section 10), on real repositories."""
+"""Which trunk is chosen, and what is said of it, on real repositories."""
 
 import shutil
 from pathlib import Path
@@ -9,9 +9,10 @@ from helpers.repos import Repo
 
 from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
+from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.trunk import choose_trunk, read_references
-from scoring.evidence.rules import CORRECTED
+from scoring.signals.landed import landed_value
 
 
 def trunk(repo: Repo, wanted: str | None = None) -> Trunk:
@@ -124,9 +125,9 @@ class TestUsualNames:
         assert found == Trunk(
             "", "", None, "no remote with a default branch, and no branch main or master; name it with --trunk"
         )
-        landing = CORRECTED.git(repo.path, [record(1, sha)]).landing(record(1, sha))
-        assert not landing.value.present
-        assert landing.value.detail == f"no trunk: {found.how}"
+        landing = CorrectedHistory(repo.path, [record(1, sha)]).landing(record(1, sha))
+        assert not landed_value(landing).present
+        assert landed_value(landing).detail == f"no trunk: {found.how}"
 
     def test_of_a_repository_without_commits(self, repo: Repo) -> None:
         assert trunk(repo).commit is None
@@ -206,12 +207,12 @@ class TestNamed:
         assert str(caught.value) == f"{source.path}: no trunk {name!r} here; name a branch with --trunk"
         assert sorted(path.name for path in source.path.iterdir()) == before
 
-    def test_reaches_the_policy(self, source: Repo) -> None:
+    def test_reaches_the_history(self, source: Repo) -> None:
         sha = source.head("master")
         for name, landed in (("master", 1), ("develop", 0)):
-            git = CORRECTED.git(source.path, [record(1, sha)], trunk=name)
+            git = CorrectedHistory(source.path, [record(1, sha)], trunk=name)
             assert git.trunk.name == name
-            assert git.landing(record(1, sha)).value.sub_score == landed
+            assert landed_value(git.landing(record(1, sha))).sub_score == landed
 
 
 class TestPlaces:
