@@ -39,10 +39,9 @@ from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
 from scoring.evidence.transcripts.harness import (
     COUNT_LIMIT,
     ELSEWHERE,
-    JSON_LINES,
     NO_FOLDER,
     NO_TIME,
-    Copy,
+    Harness,
     Home,
     InRepository,
     JsonReader,
@@ -52,7 +51,7 @@ from scoring.evidence.transcripts.harness import (
     keys_of,
     reads_loop_state,
 )
-from scoring.evidence.transcripts.rows import Rows, Span, columns_of, joined, key_of
+from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
 from scoring.evidence.transcripts.tally import Tally, chosen
 
 SYNTHETIC = "API error or other words of the harness"
@@ -243,11 +242,10 @@ class ClaudeCounter:
         self._tally.finish()
 
 
-class ClaudeCode:
+class ClaudeCode(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "claude"
-    files = JSON_LINES
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders ``projects`` of the configured places, or of the usual ones."""
@@ -255,18 +253,10 @@ class ClaudeCode:
             return [Home(Path(part).expanduser() / "projects", "CLAUDE_CONFIG_DIR") for part in named]
         return [Home(Path(usual).expanduser() / "projects", usual) for usual in ("~/.config/claude", "~/.claude")]
 
-    def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - a copied session has lines of its own
-        """Return None: copies of lines count once, in whatever file."""
-        return None
-
     def claims(self, line: bytes) -> bool:
         """Know a line by what every kind of line has one of."""
         keys = keys_of(line)
         return "payload" not in keys and not keys.isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
-
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript together."""
-        return joined(parts)
 
     def reader(self) -> ClaudeReader:
         """Return what reads a part of a transcript."""

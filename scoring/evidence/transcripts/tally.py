@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import compress, repeat
-from operator import or_
+from operator import attrgetter, or_
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.facts import COVERED, HarnessFacts, IterationWindow, TranscriptFacts
@@ -271,14 +271,22 @@ class Tallies:
     def _sum(self, first: int, last: int) -> TranscriptFacts:
         found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
         shares = [facts for facts in found if facts is not None]
-        return TranscriptFacts(
-            wrap64(sum(facts.turns for facts in shares)),
-            wrap64(sum(facts.input_tokens for facts in shares)),
-            wrap64(sum(facts.output_tokens for facts in shares)),
-            wrap64(sum(facts.cache_read_tokens for facts in shares)),
-            wrap64(sum(facts.cache_creation_tokens for facts in shares)),
-            sum(facts.tool_calls for facts in shares),
-            sum(facts.tool_errors for facts in shares),
-            _united(facts.flags for facts in shares),
-            tuple(facts for facts in shares if facts.name),
-        )
+        if not shares:
+            return TranscriptFacts()
+        counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
+        harnesses = tuple(facts for facts in shares if facts.name)
+        turns, given, output, reads, creations, calls, errors = counts
+        flags = _united(facts.flags for facts in shares)
+        return TranscriptFacts(turns, given, output, reads, creations, calls, errors, flags, harnesses)
+
+
+_COUNTS_OF = attrgetter(
+    "turns",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "tool_calls",
+    "tool_errors",
+)
+"""What is summed up over the harnesses, in the order of the fields of ``TranscriptFacts``."""
