@@ -45,11 +45,11 @@ from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.harness import (
     COUNT_LIMIT,
     ELSEWHERE,
-    JSON_LINES,
     NO_FOLDER,
     NO_TIME,
     OTHER_TYPE,
     Copy,
+    Harness,
     Home,
     InRepository,
     JsonReader,
@@ -609,11 +609,10 @@ def _live_times(rows: Rows, boundary: Boundary) -> list[list[int]]:
     return live
 
 
-class Codex:
+class Codex(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "codex"
-    files = JSON_LINES
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders of sessions and of archived ones."""

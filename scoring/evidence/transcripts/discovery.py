@@ -8,9 +8,9 @@ with the reason. How files are named, and what is a copy of what, the harnesses 
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import translate
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.errors import Warn
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
@@ -23,8 +23,7 @@ SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(NamedTuple):
     """A transcript to read.
 
     ``whole`` is whether it counts whole, or only the work done in the repository; ``document`` whether it is one JSON
@@ -46,8 +45,7 @@ class Transcript:
         return self.document or self.compressed
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(NamedTuple):
     """What was found: the transcripts to read, the copies that are not, and the folders looked in."""
 
     transcripts: tuple[Transcript, ...] = ()
@@ -55,8 +53,7 @@ class Discovery:
     roots: tuple[RootFound, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A folder to look in, for files named like this, of one harness or (``""``) of any."""
 
     path: Path
@@ -190,7 +187,7 @@ def _single_files(found: Sequence[Transcript], left_out: list[FileFound]) -> lis
             identity = transcript.path
         held = kept.setdefault(identity, transcript)
         if held is not transcript:
-            kept[identity] = replace(held, whole=held.whole or transcript.whole)
+            kept[identity] = held._replace(whole=held.whole or transcript.whole)
             if os.path.abspath(held.path) != os.path.abspath(transcript.path):
                 left_out.append(FileFound(transcript.path, left_out=SAME_FILE))
     return list(kept.values())
@@ -221,6 +218,6 @@ def _single_copies(
         held = kept.setdefault(name, mine)
         if copy and held is not mine:
             (first, rank), (second, _) = sorted((held, mine), key=lambda one: one[1])
-            kept[name] = replace(first, whole=first.whole or second.whole), rank
+            kept[name] = first._replace(whole=first.whole or second.whole), rank
             left_out.append(FileFound(second.path, left_out=copy.left_out))
     return [transcript for transcript, _ in kept.values()]

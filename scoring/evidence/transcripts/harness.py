@@ -6,6 +6,7 @@ that grew from where it was left. A :class:`Counter` sees the whole of every fil
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections import Counter as Counts
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.rows import Rows
+from scoring.evidence.transcripts.rows import Rows, joined
 from scoring.evidence.transcripts.tally import Tally
 
 
@@ -113,32 +114,35 @@ class Counter(Protocol):
         """Count what had to wait for all the transcripts."""
 
 
-class Harness(Protocol):
-    """A program that runs agents and writes transcripts."""
+class Harness(ABC):
+    """A program that runs agents and writes transcripts. Holds no state of a reading."""
 
-    @property
-    def name(self) -> str:
-        """Its name, as details and provenance write it; "" when it is not reported."""
+    name: str
+    """Its name, as details and provenance write it; "" when it is not reported."""
+    files: Sequence[FileNames] = JSON_LINES
+    """How its transcripts are named."""
 
-    @property
-    def files(self) -> Sequence[FileNames]:
-        """How its transcripts are named."""
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - for those that have some
         """Return the folders where it keeps transcripts; they need not be there."""
+        return []
 
-    def copy(self, path: Path) -> Copy | None:
-        """Return of which transcript a file is a copy, by its path alone; None when it is none of its copies."""
+    def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - for those that copy
+        """Return of which transcript a file is a copy, by its path alone; None when there are no copies of it."""
+        return None
 
+    @abstractmethod
     def claims(self, line: bytes) -> bool:
         """Say whether a line, or a document, is one of its."""
 
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript, in order, together."""
-
+    @abstractmethod
     def reader(self) -> Reader:
         """Return what reads a part of a transcript."""
 
+    def joined(self, parts: Sequence[Rows]) -> Rows:
+        """Put the parts of one transcript, in order, together."""
+        return joined(parts)
+
+    @abstractmethod
     def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> Counter:
         """Return what counts its transcripts into a tally."""
 

@@ -17,8 +17,8 @@ import os
 import struct
 import sys
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.transcripts.rows import FORMAT, FileRows, pack, unpack
@@ -31,8 +31,7 @@ _GUARDED = 4096
 _SIZE_LIMIT = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What tells one state of a file from another. ``mtime`` is in nanoseconds since 1970."""
 
     size: int
@@ -46,8 +45,7 @@ class Stamp:
         return cls(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
+class Indexed(NamedTuple):
     """What the index knows of a transcript: its rows up to ``offset``, in the state ``stamp``."""
 
     stamp: Stamp

@@ -22,9 +22,9 @@ tuples.
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
-from pathlib import Path
+from operator import itemgetter
 from typing import Annotated, Any, TypeAlias, Unpack
 
 import msgspec
@@ -34,16 +34,14 @@ from scoring.evidence.transcripts.discovery import list_directly
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Reading, TranscriptPlaces, timestamp_ns
 from scoring.evidence.transcripts.harness import (
     NOT_JSON,
-    Copy,
-    FileNames,
-    Home,
+    Harness,
     InRepository,
     ReadAgain,
     is_test_command,
     reads_loop_state,
 )
 from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
-from scoring.evidence.transcripts.rows import Columns, Rows, Span, columns_of, joined
+from scoring.evidence.transcripts.rows import Columns, Rows, Span, columns_of
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.evidence.transcripts.tally import Tally
 from scoring.numbers import INT_MAX, INT_MIN
@@ -296,6 +294,7 @@ class ReferenceReader:
         """Return what was read."""
         if not self._events:
             return Rows()
+        self._events.sort(key=itemgetter(0))  # as a rule they are sorted; sums need them to be, again and again
         times, flags, calls, errors, turns = zip(*self._events, strict=True)
         covered = array("q", compress(times, map(COVERED.__and__, flags)))
         tables = {
@@ -335,30 +334,17 @@ class ReferenceCounter:
         """Do nothing: no line waits for another."""
 
 
-class Reference:
+class Reference(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`. Readers of one scan learn keys from each other."""
 
     name = ""
-    files: Sequence[FileNames] = ()
 
     def __init__(self) -> None:
         self._lines: LineReader | None = None
 
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - folders are named by hand
-        """Return none."""
-        return []
-
-    def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - every file is one of its own
-        """Return None."""
-        return None
-
     def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
         return True
-
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript together."""
-        return joined(parts)
 
     def reader(self) -> ReferenceReader:
         """Return what reads a part of a transcript."""

@@ -44,17 +44,16 @@ UNREADABLE = "cannot be read"
 NOTHING_USABLE = "no line that could be used"
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptRules:
+class TranscriptRules(NamedTuple):
     """Under which rules transcripts are read.
 
-    ``discover`` finds them, ``harnesses`` returns those whose readers are used, ``index`` is the name of the folder in
+    ``discover`` finds them, ``harnesses`` returns those whose readers are used, ``index_name`` is the folder in
     the cache directory where what was read is kept.
     """
 
     discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]
     harnesses: Callable[[], Sequence[Harness]]
-    index: str
+    index_name: str
 
 
 class _Task(NamedTuple):
@@ -108,7 +107,7 @@ class Scan:
         self._processes, self._keeps = reading.get("processes"), reading.get("keep", True)
         self._rules, self._places = rules, places
         self._harnesses = rules.harnesses()
-        self._index = TranscriptIndex(self.cache_dir, rules.index) if self.cache_dir else None
+        self._index = TranscriptIndex(self.cache_dir, rules.index_name) if self.cache_dir else None
         self._discovery = Discovery()
         self._sources: list[_Source] = []
         self._tasks: list[_Task] = []

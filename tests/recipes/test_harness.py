@@ -1,0 +1,241 @@
+"""The recipe "add a harness": one file, which is the first half of this one, and one line in the table."""
+
+import json
+from array import array
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from helpers.commands import DaScore
+from helpers.places import Place
+from helpers.repos import START, STEP
+
+from scoring.evidence.transcripts import readers
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    ELSEWHERE,
+    NO_TIME,
+    FileNames,
+    Harness,
+    Home,
+    InRepository,
+    JsonReader,
+    ReadAgain,
+    command_flags,
+    keys_of,
+)
+from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.transcripts.tally import Tally
+
+# The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
+
+TURN, CALL, VERDICT = range(3)
+
+
+class _Squawk(msgspec.Struct):
+    at: str
+    tokens: tuple[int, int, int, int] | None = None
+    ran: str | None = None
+    failed: bool = False
+
+
+class _Talk(msgspec.Struct):
+    talk: str
+    folder: str
+    squawks: list[_Squawk]
+
+
+class ParrotReader(JsonReader):
+    decoder = msgspec.json.Decoder(_Talk)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows = Rows(skipped={})
+
+    def take(self, lines: Sequence[_Talk]) -> list[int]:
+        for talk in lines:
+            times = array("q")
+            found: dict[int, list[tuple[int, ...]]] = {TURN: [], CALL: [], VERDICT: []}
+            for number, squawk in enumerate(talk.squawks):
+                time = timestamp_ns(squawk.at)
+                if time is None:
+                    self.skip(NO_TIME)
+                    continue
+                times.append(time)
+                if squawk.tokens:
+                    found[TURN].append((0, time, *squawk.tokens))
+                if squawk.ran is not None:
+                    key = key_of(f"{talk.talk} {number}")
+                    found[CALL].append((0, time, key, command_flags(squawk.ran)))
+                    found[VERDICT].append((0, time, key, squawk.failed))
+            tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
+            self._rows.extend(Rows([Span(talk.folder, talk.talk)], [times], tables))
+        return []
+
+    def rows(self) -> Rows:
+        self._rows.skipped = self.skipped
+        return self._rows
+
+
+class ParrotCounter:
+    def __init__(self, tally: Tally, in_repository: InRepository) -> None:
+        self._tally, self._in_repository = tally, in_repository
+
+    def add(self, file: int, rows: Rows, whole: bool) -> str:
+        if not whole and not any(self._in_repository(span.cwd) for span in rows.spans):
+            return ELSEWHERE
+        for span, times in zip(rows.spans, rows.covers, strict=True):
+            self._tally.cover(file, span.session, sorted(times))
+        for kind, width in ((TURN, 6), (CALL, 4), (VERDICT, 4)):
+            columns = rows.table(kind, width)[1:]
+            if kind == TURN:
+                self._tally.turns(*columns)
+            else:
+                (self._tally.calls if kind == CALL else self._tally.verdicts)(columns)
+        return ""
+
+    def finish(self) -> None:
+        self._tally.finish()
+
+
+class Parrot(Harness):
+    name = "parrot"
+    files = (FileNames("talk-*.json", document=True),)
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        return [Home(Path(environment["HOME"]) / ".parrot", "~/.parrot")]
+
+    def claims(self, line: bytes) -> bool:
+        return "squawks" in keys_of(line)
+
+    def reader(self) -> ParrotReader:
+        return ParrotReader()
+
+    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> ParrotCounter:  # noqa: ARG002
+        return ParrotCounter(tally, in_repository)
+
+
+# What the recipe claims.
+
+RUBRIC = ("--rubric", "2.3.0")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A repository with an iteration, and nothing but a talk with Parrot to read of it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    place = Place(tmp_path)
+    place.iteration(1)
+    monkeypatch.chdir(place.path)
+    talk(place, "talk-1.json")
+    return place
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one line."""
+    monkeypatch.setattr(readers, "HARNESSES", (*readers.HARNESSES, Parrot()))
+
+
+def talk(place: Place, name: str, **changed: Any) -> Path:
+    """A talk with a turn, a test run that worked, and a command that failed."""
+
+    def at(second: int) -> str:
+        return datetime.fromtimestamp(START - STEP // 2 + second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    squawks = [
+        {"at": at(1), "tokens": [5, 10, 75, 25]},
+        {"at": at(2), "ran": "pytest -q"},
+        {"at": at(3), "ran": "false", "failed": True},
+        {"at": "soon"},
+    ]
+    path = place.home / ".parrot" / "project" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"talk": "t-1", "folder": str(place.path), "squawks": squawks} | changed, indent=1))
+    return path
+
+
+def signals(da_score: DaScore, *arguments: str) -> dict[str, Any]:
+    (one,) = da_score("signals", *RUBRIC, "--no-cache", *arguments).json
+    assert isinstance(one, dict)
+    return one
+
+
+class TestHarnessOfOneFileAndOneLine:
+    pytestmark = pytest.mark.usefixtures("place", "registered")
+
+    def test_is_read_by_signals(self, da_score: DaScore) -> None:
+        text = json.dumps(signals(da_score), ensure_ascii=False)
+        assert "backfilled from 1 transcript turn(s): cache_hit_rate 0.750 (parrot)" in text
+        assert "test command invoked before commit (parrot)" in text
+        assert "loop-state.md not read in window (parrot)" in text
+
+    def test_is_read_by_run(self, place: Place, da_score: DaScore) -> None:
+        assert da_score("run", *RUBRIC, "--no-cache").status == 0
+        kept = (place.log / "iter-1.evidence.yaml").read_text()
+        (_, harness) = kept.split("harnesses:")
+        assert " ".join(harness.split()) == (
+            "- name: parrot sessions: 1 files: 1 turns: 1 input_tokens: 10 output_tokens: 5 cache_read_tokens: 75"
+            " cache_creation_tokens: 25 tool_calls: 2 tool_errors: 1 duplicates_dropped: 0"
+        )
+        assert "(parrot)" in (place.log / "iter-1.score.yaml").read_text()
+
+    def test_is_read_by_doctor(self, da_score: DaScore) -> None:
+        found = da_score("doctor", *RUBRIC, "--json", "--no-cache").json["transcripts"]
+        (root,) = [root for root in found["roots"] if root["harness"] == "parrot"]
+        assert (root["origin"], root["files"]) == ("~/.parrot", 1)
+        assert [harness["name"] for harness in found["harnesses"]] == ["parrot"]
+        assert found["lines_skipped"] == {"no time stamp": 1}
+
+    def test_is_kept_in_the_index(self, place: Place, da_score: DaScore, tmp_path: Path) -> None:
+        cache = ("--cache-dir", str(tmp_path / "cache"))
+        cold = da_score("signals", *RUBRIC, *cache).json
+        assert len(list((tmp_path / "cache").rglob("harness-transcripts-*/*.idx"))) == 1
+        assert da_score("signals", *RUBRIC, *cache).json == cold
+        talk(place, "talk-1.json", squawks=[])
+        assert da_score("signals", *RUBRIC, *cache).json != cold
+
+    def test_is_found_in_a_folder_named_by_hand(self, place: Place, da_score: DaScore) -> None:
+        named = "--transcript-dir", str(place.home / ".parrot" / "project")
+        (place.home / ".parrot" / "project" / "package.json").write_text("{}")
+        assert "(parrot)" in json.dumps(signals(da_score, *named))
+
+
+class TestWhatIsNotOfIt:
+    @pytest.mark.usefixtures("place")
+    def test_is_not_read_without_the_line(self, da_score: DaScore) -> None:
+        assert "parrot" not in json.dumps(signals(da_score))
+
+    @pytest.mark.usefixtures("registered")
+    @pytest.mark.parametrize(
+        ("name", "changed", "left_out"),
+        [
+            pytest.param("talk-2.json", {"folder": "/elsewhere"}, "work in another folder", id="another-folder"),
+            pytest.param("talk-2.json", {"squawks": 1}, "work in another folder", id="field-of-another-type"),
+            pytest.param("talk-2.json", {"talk": "\ud800"}, None, id="part-of-a-character"),
+        ],
+    )
+    def test_is_left_out_with_the_reason(
+        self, place: Place, da_score: DaScore, name: str, changed: dict[str, Any], left_out: str | None
+    ) -> None:
+        path = talk(place, name, **changed)
+        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json["transcripts"]["files"]
+        assert {Path(file["path"]).name: file["left_out"] for file in found} == {
+            "talk-1.json": None,
+            path.name: left_out,
+        }
+
+    @pytest.mark.usefixtures("registered")
+    def test_has_another_name_or_says_nothing_of_it(self, place: Place, da_score: DaScore) -> None:
+        before = signals(da_score)
+        talk(place, "notes.json")
+        (place.home / ".parrot" / "talk-3.json").write_text('{"messages": [], "sessionId": "s"}')
+        (place.home / ".parrot" / "talk-4.json").write_text("{half")
+        assert signals(da_score) == before
+        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json["transcripts"]["files"]
+        assert [file["left_out"] for file in found[-2:]] == ["no line that could be used"] * 2
