@@ -6,7 +6,7 @@ The meter itself is :mod:`scoring.meters.dr`; it is loaded when there is a DR tr
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rubric import Rubric
+from rubric import Rubric, released_profile
 from scoring.errors import TranscriptError
 from scoring.evidence.deliberations import deliberation_file, read_deliberation
 from scoring.signals.findings import Findings
@@ -14,13 +14,13 @@ from scoring.signals.values import DIMINISHING_RETURNS, Deliberation, SignalValu
 from scoring.text import cut, printable
 
 if TYPE_CHECKING:
-    from scoring.meters.dr.meter import DRResult
+    from scoring.meters.dr import DRResult
 
 MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
 """What becomes of DR transcripts: they vote; they are only shown, where there are any; they are left alone."""
 
-CONSECUTIVE_LOW_ROUNDS = 2
-"""The meter's k where it votes, whatever the settings say: a rubric's scores must compare."""
+PROFILE = "dr-1"
+"""What the meter goes by unless a rubric names another profile, whatever the settings say: scores must compare."""
 
 LEAST_ROUNDS = 2
 REASON_WIDTH = 200
@@ -43,8 +43,8 @@ def vote(iteration: int, deliberation: Deliberation | None) -> SignalValue:
     return absent_signal(f"no DR transcript for iter-{iteration}") if deliberation is None else deliberation.value
 
 
-def observe(log_dir: Path | str, iteration: int) -> Deliberation | None:
-    """Read and measure an iteration's DR transcript; None when there is none. Never raises."""
+def observe(log_dir: Path | str, iteration: int, profile: str = PROFILE) -> Deliberation | None:
+    """Read and measure an iteration's DR transcript under a released profile; None when there is none. Never raises."""
     path = deliberation_file(log_dir, iteration)
     if path is None:
         return None
@@ -52,9 +52,9 @@ def observe(log_dir: Path | str, iteration: int) -> Deliberation | None:
         transcript = read_deliberation(path)
     except TranscriptError as e:
         return Deliberation(path, absent_signal(f"cannot read DR transcript for iter-{iteration}: {_reason(path, e)}"))
-    from scoring.meters.dr.meter import score_transcript
+    from scoring.meters.dr import Profile, score_transcript
 
-    result = score_transcript(transcript, k=CONSECUTIVE_LOW_ROUNDS)
+    result = score_transcript(transcript, profile=Profile.from_data(released_profile(profile), profile))
     return Deliberation(path, _value(iteration, result), result.payload())
 
 
