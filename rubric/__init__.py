@@ -3,6 +3,7 @@
 This package is data (``versions/*.yaml``) and the model that reads it. It knows nothing of logs, git or transcripts.
 """
 
+from rubric.datafiles import profile_names, released_profile
 from rubric.errors import DaScoreError, RubricError
 from rubric.model import (
     COMBINE_WEIGHTED_MEAN_RENORMALIZED,
@@ -52,6 +53,8 @@ __all__ = [
     "is_rubric_file",
     "load_rubric",
     "parse_rubric",
+    "profile_names",
+    "released_profile",
     "released_rubric",
     "rubric_versions",
 ]

@@ -1,6 +1,6 @@
 """The root of every error da-score raises on purpose, and the rubric's own branch of it.
 
-The root lives here because ``rubric`` is the lowest room of the house: it imports nothing from ``scoring``.
+The root lives here because ``rubric`` is the lowest package: it imports nothing from ``scoring``.
 ``scoring.errors`` draws the whole tree.
 """
 
@@ -10,4 +10,4 @@ class DaScoreError(Exception):
 
 
 class RubricError(DaScoreError, ValueError):
-    """A rubric that cannot be read or breaks an invariant (contract section 3)."""
+    """A rubric that cannot be read or breaks an invariant."""

@@ -1,7 +1,7 @@
 """What a rubric is: data that says which signals vote, with which weight, and how a value is named.
 
 A rubric never changes in place. Every persisted score names the version it was computed under, so two scores
-compare when, and only when, their versions do (contract section 3).
+compare when, and only when, their versions do.
 """
 
 import math
@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NewType
 
+from rubric.datafiles import profile_names
 from rubric.errors import RubricError
 from rubric.scorer import BAND_UNSCORED, Score, SignalReadings, combine
 
@@ -24,7 +25,7 @@ COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormaliz
 EVIDENCE_REFERENCE, EVIDENCE_CORRECTED = "reference", "corrected"
 
 EVIDENCE = (EVIDENCE_REFERENCE, EVIDENCE_CORRECTED)
-"""The known rules by which evidence is found and read (contract section 10)."""
+"""The known rules under which evidence is found and read."""
 
 WEIGHT_TOLERANCE = 1e-9
 """How far the sum of a rubric's weights may be from 1."""
@@ -35,7 +36,8 @@ class SignalSpec:
     """One signal of a rubric.
 
     ``weight`` is above 0; the weights of a rubric sum to 1. A ``two_way`` signal has a self-reported side too, which
-    never votes and shows up in the integrity track.
+    never votes and shows up in the integrity track. ``profile`` names the released profile that the signal's meter goes
+    by; empty for a signal without a meter, and for a meter that goes by its first profile.
     """
 
     id: SignalID
@@ -43,6 +45,7 @@ class SignalSpec:
     weight: float
     description: str = ""
     two_way: bool = False
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class ScoreBand:
 class Rubric:
     """A versioned rubric: signals in voting order, how they combine, and bands from best to worst.
 
-    ``evidence`` names the rules by which the evidence behind the signals is found and read.
+    ``evidence`` names the rules under which the evidence behind the signals is found and read.
     """
 
     version: str
@@ -67,7 +70,7 @@ class Rubric:
     evidence: str = EVIDENCE_REFERENCE
 
     def validate(self) -> None:
-        """Check every invariant of contract section 3.
+        """Check every invariant of a rubric (docs/OUTCOME_SCORING_RUBRIC.md, "Versioning").
 
         Raises:
             RubricError: naming the first one that is broken.
@@ -102,6 +105,8 @@ class Rubric:
             seen.add(spec.id)
             if not (spec.weight > 0 and math.isfinite(spec.weight)):
                 yield f"signal {spec.id!r} has weight {spec.weight}; weights are above 0"
+            if spec.profile and spec.profile not in profile_names():
+                yield f"signal {spec.id!r} names the profile {spec.profile!r}; released: {', '.join(profile_names())}"
             total += spec.weight
         if not abs(total - 1.0) <= WEIGHT_TOLERANCE:
             yield f"weights sum to {total}; they must sum to 1"

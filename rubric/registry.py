@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rubric.datafiles import SIZE_LIMIT, read_data
 from rubric.errors import RubricError
 from rubric.model import EVIDENCE_REFERENCE, CombinationMethod, Rubric, ScoreBand, SignalID, SignalSpec
 
@@ -16,9 +17,6 @@ RUBRIC_VERSION = "2.1.0"
 """The version that scores when nobody names another."""
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
-
-_SIZE_LIMIT = 1 << 20
-_DEPTH_LIMIT = 8
 
 
 def rubric_versions() -> list[str]:
@@ -53,24 +51,24 @@ def find_rubric(name: str) -> Rubric:
 
 
 def evidence_of(name: str) -> str:
-    """Return by which rules a rubric's evidence is read, as :func:`find_rubric` would say, mostly without loading it.
+    """Return under which rules a rubric's evidence is read, as :func:`find_rubric` would, mostly without loading it.
 
-    What is to read long files begins with them before it reads the rubric; so a rubric that does not speak of evidence
-    is looked through and no more.
+    What reads long files begins with them before it reads the rubric; so a rubric file that does not have the word
+    evidence is not parsed for it.
 
     Raises:
         RubricError: as :func:`find_rubric`, when the rubric had to be loaded.
     """
     path = Path(name) if is_rubric_file(name) else VERSIONS_DIR / f"{name}.yaml"
     try:
-        speaks_of_it = path.is_file() and path.stat().st_size <= _SIZE_LIMIT and b"evidence" in path.read_bytes()
+        names_it = path.is_file() and path.stat().st_size <= SIZE_LIMIT and b"evidence" in path.read_bytes()
     except (OSError, ValueError):
-        speaks_of_it = False
-    return find_rubric(name).evidence if speaks_of_it else EVIDENCE_REFERENCE
+        names_it = False
+    return find_rubric(name).evidence if names_it else EVIDENCE_REFERENCE
 
 
 def is_rubric_file(name: str) -> bool:
-    """Tell whether a name that a user gives means a rubric file, and not a released version."""
+    """Return whether a name that a user gives means a rubric file, and not a released version."""
     return name.endswith((".yaml", ".yml", ".json")) or "/" in name
 
 
@@ -81,41 +79,11 @@ def load_rubric(path: Path) -> Rubric:
         RubricError: naming the file and the field at fault.
     """
     try:
-        rubric = parse_rubric(_plain_data(_read_text(path)))
+        rubric = parse_rubric(read_data(path))
         rubric.validate()
     except RubricError as e:
         raise RubricError(f"{path}: {e}") from e
     return rubric
-
-
-def _read_text(path: Path) -> str:
-    try:
-        if not path.is_file():
-            raise RubricError("no such rubric file")
-        if path.stat().st_size > _SIZE_LIMIT:
-            raise RubricError("larger than 1 MiB; this is no rubric")
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise RubricError(f"cannot read the rubric: {getattr(e, 'strerror', None) or e}") from e
-
-
-def _plain_data(text: str) -> object:
-    """Read YAML that needs no tags, no aliases and no depth: what does would crash or stall the loader."""
-    import yaml  # released rubrics alone need no YAML until one is asked for
-
-    depth = 0
-    try:
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
-                raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEPTH_LIMIT:
-                raise RubricError("not YAML that a rubric may use: it is nested too deep")
-        return yaml.load(text, Loader=yaml.CSafeLoader)
-    except RubricError:
-        raise
-    except (yaml.YAMLError, ValueError) as e:
-        raise RubricError(f"not YAML: {' '.join(str(e).split())}") from e
 
 
 def parse_rubric(data: object) -> Rubric:
@@ -132,8 +100,9 @@ def parse_rubric(data: object) -> Rubric:
             _number(s, "weight", where),
             _text(s, "description", where),
             _flag(s, "two_way", where),
+            _text(s, "profile", where),
         )
-        for where, s in _items(top, "signals", ("id", "label", "weight", "description", "two_way"))
+        for where, s in _items(top, "signals", ("id", "label", "weight", "description", "two_way", "profile"))
     )
     bands = tuple(
         ScoreBand(_text(b, "name", where), _number(b, "min", where))

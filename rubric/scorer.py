@@ -1,7 +1,7 @@
-"""From signals to a score: the weighted mean over what is present, in the contract's order of operations.
+"""From signals to a score: the weighted mean over what is present, in the reference's order of operations.
 
-The order matters to the last digit: weights and contributions are added in rubric order, in doubles (contract
-section 3). Nothing here knows where a signal came from.
+The order matters to the last digit: weights and contributions are added in rubric order, in doubles.
+Nothing here knows where a signal came from.
 """
 
 import math

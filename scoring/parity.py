@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, Unpack
 from rubric import EVIDENCE_REFERENCE
 from scoring.errors import silent
 from scoring.evidence.artifacts import Corrections, artifact_status
+from scoring.evidence.deliberations import PROFILE
 from scoring.evidence.facts import Evidence
 from scoring.evidence.hooks import hook_facts
 from scoring.evidence.rules import REFERENCE, RULES, Options, Sources
@@ -109,7 +110,7 @@ def build_signal_sets(
         records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
         if not records:
             return []
-        found = Evidence(records, iter_log_dir, sources, scan, deliberations=meter != "unread")
+        found = Evidence(records, iter_log_dir, sources, scan, profile=None if meter == "unread" else PROFILE)
         wanted = {DIMINISHING_RETURNS} if meter == "votes" else ()
         sets = [signal_set(found.of(record), wanted) for record in records]
         found.git.keep()

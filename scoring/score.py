@@ -26,7 +26,7 @@ from scoring.sidecars.scores import (
     write_each,
     write_session_score,
 )
-from scoring.signals.table import optional_signals, signal_set
+from scoring.signals.table import meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def gather(
 ) -> Iterator[tuple[IterationFacts, SignalSet]]:
     """Yield what evidence says of loaded records, or of ``only`` some of them, and what signals make of it.
 
-    DR transcripts are read where a rubric has an optional signal that votes, and with ``observe``.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``.
     """
     if not records:
         return
     wanted = optional_signals(*rubrics)
-    evidence = Evidence(records, iter_log_dir, sources, scan, only, observe or bool(wanted))
+    evidence = Evidence(records, iter_log_dir, sources, scan, only, meter_profile(*rubrics, observe=observe))
     for record in records:
         if only is None or record.iteration in only:
             facts = evidence.of(record)
@@ -103,8 +103,9 @@ def score_log_under(
         observe: as for :func:`score_log`, which this raises as.
     """
     logs: dict[int, ScoredLog] = {}
-    for rules in dict.fromkeys(rubric.evidence for rubric in rubrics):
-        alike = {n: rubric for n, rubric in enumerate(rubrics) if rubric.evidence == rules}
+    ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
+    for rules, profile in dict.fromkeys(ways):
+        alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
         with sources[rules].transcripts().start() as scan:
             found = score_log_with(scan, iter_log_dir, sources[rules], *alike.values(), observe=observe)
         logs |= zip(alike, found, strict=True)

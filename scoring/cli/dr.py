@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import settings_options
-from scoring.cli.dr_calibrate import calibrate
+from scoring.cli.dr_calibrate import calibrate, tuning_of
 from scoring.cli.numbers import Number
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.reading import cache_dir
-from scoring.log.settings import Settings, tables_of
+from scoring.log.settings import Settings
+from scoring.text import cut, quote
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
-    from scoring.meters.dr.meter import DRResult
-    from scoring.meters.dr.transcript import Transcript
-    from scoring.meters.dr.tuning import Tuning
+    from scoring.meters.dr import DRResult, Transcript
+    from scoring.views.table import Block
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_INTERRUPTED = 130
 STANDARD_INPUT = "-"
+_STYLES = {"SHIP": "bold green", "ESCALATE": "bold red", "CONTINUE": "bold yellow"}
+_QUOTED = 200
 
 
 @click.group("dr", epilog="Example:  da-score dr stop deliberation.json")
@@ -56,29 +58,14 @@ def meter_of(
     settings: Settings, k: int | None, semantic: bool, thresholds: Path | None
 ) -> "Callable[[Transcript], DRResult]":
     """Return the meter that options and settings ask for."""
-    from scoring.meters.dr.meter import score_transcript
+    from scoring.meters.dr import open_embedder, score_transcript
 
     tuning = tuning_of(settings, thresholds)
-    embed = None
-    if semantic:
-        from scoring.meters.dr.semantic import open_embedder
-
-        embed = open_embedder(cache_dir(settings))
+    embed = open_embedder(cache_dir(settings)) if semantic else None
     rounds = tuning.k if k is None else k
     return lambda transcript: score_transcript(
         transcript, k=rounds, embed=embed, words=tuning.words, thresholds=tuning.thresholds
     )
-
-
-def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
-    """Return how settings, and a file that wins over them, tune the meter."""
-    from scoring.meters.configfile import read_config
-    from scoring.meters.dr.tuning import tuning_from
-
-    tables = tables_of(settings.repo_dir, "dr")
-    if thresholds is not None:
-        tables.append((str(thresholds), read_config(thresholds)))
-    return tuning_from(tables)
 
 
 def read(file: Path) -> "Transcript":
@@ -87,7 +74,7 @@ def read(file: Path) -> "Transcript":
 
     if str(file) != STANDARD_INPUT:
         return read_transcript(file)
-    from scoring.meters.dr.stream import read_all
+    from scoring.meters.dr.follow import read_all
 
     return parse_transcript(decoded(read_all(_standard_input()), "standard input"), "standard input")
 
@@ -112,9 +99,9 @@ def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> N
     result = meter(transcript)
     if plot is not None:
         from scoring.files import write_atomically
-        from scoring.meters.dr.plot import draw
+        from scoring.meters.figures import draw_convergence
 
-        write_atomically(plot, draw(result, transcript.topic or ""), mode=0o644)
+        write_atomically(plot, draw_convergence(result, transcript.topic or ""), mode=0o644)
     write_json(result.payload())
 
 
@@ -124,19 +111,44 @@ def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> N
 @settings_options(*METER_SETTINGS)
 def stop(file: Path, settings: Settings, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
-    from scoring.meters.dr.advice import advice_text, advise
-
     meter = meter_of(settings, **tuning)
     transcript = read(file)
-    advice = advise(transcript, meter(transcript))
+    advice = meter(transcript).advice(transcript)
     if settings.json:
         write_json(advice)
-    elif on_terminal():
-        from scoring.cli.dr_screen import show_advice
+        return
+    from scoring.views.table import draw, pipe_text
 
-        show_advice(advice)
+    if on_terminal():
+        from scoring.cli.screen import _console
+
+        draw(advice_view(advice), _console())
     else:
-        write(advice_text(advice))
+        write(pipe_text(advice_view(advice)))
+
+
+def advice_view(advice: dict[str, Any]) -> "list[Block]":
+    """Return an advice as a line for the signal and one for each part."""
+    from scoring.views.table import Cell, Column, Line, Row, Table
+
+    following = advice["next_action"]
+    if advice["first_next_action"]:
+        following += f" First: {quote(cut(advice['first_next_action'], _QUOTED))}"
+    rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [("Next", following)]
+    if advice["flags"]:
+        rows.append(("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"])))
+    lines = [Row((Cell(label, style="bold"), text)) for label, text in rows]
+    lines.append(Row((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
+    return [
+        Line((Cell(advice["signal"], style=_STYLES[advice["signal"]]), f"  as of round {advice['round']}")),
+        Line(only="terminal"),
+        Table((Column("", width=5), Column("")), lines, heads=False),
+    ]
+
+
+def _rounds(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:5])) + (f" and {len(numbers) - 5} more" if len(numbers) > 5 else "")
+    return f"round {shown}" if len(numbers) == 1 else f"rounds {shown}"
 
 
 @command.command("watch", epilog="Example:  da-score dr watch deliberation.jsonl --until-stop")
@@ -152,13 +164,11 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     A last line that is only half written is waited for, and so is a file that is not there yet. A file that shrinks or
     is replaced is read anew. Control-C ends it.
     """
-    from scoring.meters.dr.advice import round_payload, round_text
-    from scoring.meters.dr.stream import growing_contents
-    from scoring.meters.dr.watch import Watch, contents_of
+    from scoring.meters.dr.follow import TranscriptFollower, contents_of, growing_contents
 
     meter = meter_of(settings, **tuning)
     is_stream = str(file) == STANDARD_INPUT
-    following = Watch("standard input" if is_stream else str(file), meter)
+    following = TranscriptFollower("standard input" if is_stream else str(file), meter)
     if is_stream:
         contents = growing_contents(_standard_input(), only_whole=once)
     else:
@@ -172,9 +182,9 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
                 warn(f"{file}: shrank or was replaced; reading it anew")
             for found in scores:
                 if settings.json:
-                    write_json(round_payload(found), indent=None)
+                    write_json(found.payload(), indent=None)
                 else:
-                    write(round_text(found))
+                    write(found.line())
                 if until_stop and found.recommendation.signal != "CONTINUE":
                     return
             if once:

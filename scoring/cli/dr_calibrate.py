@@ -1,4 +1,4 @@
-"""``da-score dr calibrate``: the meter held against what people expected of labelled transcripts."""
+"""``da-score dr calibrate``: the meter compared with what people expected of labelled transcripts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,15 +8,27 @@ import click
 from scoring.cli.app import settings_options
 from scoring.cli.output import warn, write, write_json
 from scoring.cli.reading import cache_dir
-from scoring.log.settings import Settings
+from scoring.errors import InputError
+from scoring.log.settings import Settings, tables_of
 from scoring.text import printable
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
-    from scoring.meters.dr.calibrate import Agreement, Calibration
-    from scoring.meters.dr.labels import Collection
+    from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
+    from scoring.meters.dr.settings import Tuning
 
 EXIT_ERROR = 1
 _WIDTHS = (17, 9, 8, 18, 10)
+
+
+def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
+    """Return how settings, and a file that wins over them, tune the meter."""
+    from scoring.meters.dr.settings import tuning_from
+    from scoring.meters.plaindata import read_config
+
+    tables = tables_of(settings.repo_dir, "dr")
+    if thresholds is not None:
+        tables.append((str(thresholds), read_config(thresholds)))
+    return tuning_from(tables)
 
 
 @click.command("calibrate", epilog="Example:  da-score dr calibrate labelled/ --json")
@@ -47,11 +59,8 @@ def calibrate(
     novelty_classification and readiness_classification. Files without one are named and not counted; so are broken
     ones, and then the exit status is 1.
     """
-    from scoring.cli.dr import tuning_of
-    from scoring.errors import InputError
-    from scoring.meters.dr.calibrate import Setting, payload
+    from scoring.meters.dr.calibrate import KEY, Setting, calibration_payload, read_collection
     from scoring.meters.dr.calibrate import calibrate as measure
-    from scoring.meters.dr.labels import KEY, read_collection
 
     tuning = tuning_of(settings, thresholds)
     collection = read_collection(directory)
@@ -65,9 +74,9 @@ def calibrate(
 
         embed, left_out = (open_embedder(cache_dir(settings)), "") if is_installed() else (None, NOT_INSTALLED)
     asked = [Setting(k, semantic) for semantic in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
-    found = measure(collection.labelled, asked, embed, tuning.words, tuning.thresholds)
+    found = measure(collection.labelled, asked, embed, tuning)
     if settings.json:
-        write_json(payload(collection, found, left_out))
+        write_json(calibration_payload(collection, found, left_out))
     else:
         write(calibration_text(directory, collection, found, left_out))
     return EXIT_ERROR if collection.broken else None

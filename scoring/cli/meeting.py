@@ -1,7 +1,8 @@
 """``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,29 @@ from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.log.settings import Settings
 
 if TYPE_CHECKING:  # the models take longer to load than the help to print
+    from scoring.meters.meeting import MeetingVerdict
     from scoring.meters.meeting.config import MeetingConfig
     from scoring.meters.meeting.records import JudgeRecord
+    from scoring.meters.meeting.simulate import Ending, MeetingKnobs
+    from scoring.views.table import AnyCell, Block, Cell
 
 SCORE = "score"
 """The command that is meant where none is named."""
 
 _JSON = "--json"
+_HEAD = ("ROUND", "STATUS", "STRENGTH", "MAY END", "E", "C", "F", "N", "RECENT", "M", "SPREAD")
+_WIDTHS = (5, 17, 8, 7, *[6] * 7)
+_LEGEND = (
+    "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, M completeness,",
+    "SPREAD disagreement; each from 0 to 1. A status says nothing about whether what was agreed is right.",
+)
+_ENDING_HEAD = ("CONFIG", "ENDS IN", "STATUS", "STRENGTH", "RULE", "E", "C", "F", "RECENT", "M")
+_STATUS_STYLES = {
+    "must_continue": "red",
+    "continue_targeted": "yellow",
+    "ready_to_decide": "bold green",
+    "park_or_abort": "magenta",
+}
 _CONFIG_HELP = "default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial."
 
 
@@ -69,7 +86,7 @@ def command() -> None:
 @settings_options()
 def score(file: str, config: str, plot: Path | None, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
-    from scoring.meters.meeting.meter import score_meeting
+    from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.records import read_meeting_records
 
     if plot is not None:
@@ -81,17 +98,11 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
     verdicts = score_meeting(records, judged_by)
     if settings.json:
         write_json([verdict.as_dict() for verdict in verdicts])
-    elif on_terminal():
-        from scoring.cli.meeting_screen import show_meeting
-
-        show_meeting(verdicts, judged_by, _title(records, file), config)
     else:
-        from scoring.cli.meeting_text import meeting_text
-
-        write(meeting_text(verdicts, judged_by, _title(records, file), config))
+        _show(meeting_view(verdicts, judged_by, _title(records, file), config))
     if plot is not None:
         from scoring.files import write_atomically
-        from scoring.meters.meeting.plot import draw_meeting
+        from scoring.meters.figures import draw_meeting
 
         write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
@@ -117,7 +128,8 @@ def _config(name: str) -> "MeetingConfig":
 @settings_options()
 def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON anyway
     """Print the JSON schema of a judge's record or of a config."""
-    from scoring.meters.meeting.schema import config_schema, record_schema
+    from scoring.meters.meeting.config import config_schema
+    from scoring.meters.meeting.records import record_schema
 
     write_json(record_schema() if kind == "record" else config_schema())
 
@@ -162,17 +174,9 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
     if out is not None:
         _write_records(out, records)
     if settings.json:
-        from scoring.cli.meeting_text import simulation_payload
-
         write_json(simulation_payload(meeting, records, found))
-    elif on_terminal():
-        from scoring.cli.meeting_screen import show_simulation
-
-        show_simulation(meeting, found, out)
     else:
-        from scoring.cli.meeting_text import simulation_text
-
-        write(simulation_text(meeting, found, out))
+        _show(simulation_view(meeting, found, out))
 
 
 def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
@@ -182,3 +186,129 @@ def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
     lines = "".join(json.dumps(item) + "\n" for item in data)
     text = lines if path.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
     write_atomically(path, text.encode(), mode=0o644)
+
+
+def _show(blocks: "list[Block]") -> None:
+    from scoring.views.table import draw, pipe_text
+
+    if on_terminal():
+        from scoring.cli.screen import _console
+
+        draw(blocks, _console())
+    else:
+        write(pipe_text(blocks))
+
+
+def _number(value: float) -> str:
+    from scoring.meters.levels import PLACES, rounded
+
+    return f"{rounded(value):.{PLACES}f}"
+
+
+def _status(name: str) -> "Cell":
+    from scoring.views.table import Cell
+
+    return Cell(name, style=_STATUS_STYLES[name])
+
+
+def meeting_view(
+    verdicts: "Sequence[MeetingVerdict]", config: "MeetingConfig", name: str, config_name: str
+) -> "list[Block]":
+    """Return the rounds of a meeting as a table, and the reasons of each in words."""
+    from scoring.views.table import Cell, Column, Line, Table
+
+    limits = config.round_limits
+    columns = [Column(head, width=w, right=head not in _HEAD[1:4]) for head, w in zip(_HEAD, _WIDTHS, strict=True)]
+    rows: list[Sequence[AnyCell]] = []
+    for v in verdicts:
+        s, may_end = v.scores, "yes" if v.ending_allowed else "no"
+        shown = (s.exploration, s.convergence, s.focus, s.novelty, s.novelty_recent, s.completeness, s.disagreement)
+        rows.append((str(v.round_index), _status(v.status), v.strength or "-", may_end, *map(_number, shown)))
+    blocks: list[Block] = [
+        Line(
+            f"Deliberation — {name} · config {config_name}, {limits.min_rounds} to {limits.max_rounds} rounds", "bold"
+        ),
+        Line(),
+        Table(columns, rows),
+        Line(),
+        *(Line(line, only="pipe") for line in _LEGEND),
+        Line(" ".join(_LEGEND), "dim", only="terminal"),
+    ]
+    for v in verdicts:
+        parts = list(_round_lines(v))
+        cells = [(Cell(label, style="dim"), text) for label, text in parts]
+        blocks += [
+            Line(),
+            Line((Cell(f"Round {v.round_index}: ", style="bold"), _status(v.status))),
+            *(Line(f"  {label:<11}{text}", only="pipe") for label, text in parts),
+            Table((Column(""), Column("")), cells, heads=False, indent=2, only="terminal"),
+        ]
+    return blocks
+
+
+def _round_lines(verdict: "MeetingVerdict") -> Iterator[tuple[str, str]]:
+    """Yield what there is to say of a round, with a label on the first line of each kind."""
+    from scoring.meters.meeting.rules import words
+
+    def said(value: float | str | None) -> str:
+        return "nothing" if value is None else value if isinstance(value, str) else words(value)
+
+    used = verdict.pressure
+    parts = [f"{used.rounds_used * 100:.0f} % of the rounds"]
+    if used.time_used is not None:
+        parts.append(f"{used.time_used * 100:.0f} % of the time")
+    if used.cost_total is not None:
+        parts.append(f"cost {words(used.cost_total)}")
+    differences = [f"{d.field} {said(d.stated)}, computed {said(d.computed)}" for d in verdict.stated_differences]
+    for label, lines in (
+        ("why", [*verdict.reasons, f"(rule {verdict.rule})"]),
+        ("to say", [verdict.facilitator_prompt]),
+        ("next focus", verdict.next_round_focus_prompts),
+        ("used", [", ".join(parts)]),
+        ("stated", differences),
+    ):
+        for n, line in enumerate(lines):
+            yield ("" if n else label), line
+
+
+def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path | None) -> "list[Block]":
+    """Return when each config would end a made meeting, by which rule and why."""
+    from scoring.text import printable
+    from scoring.views.table import Column, Line, Table, pairs
+
+    said = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(knobs).items())
+    width = max(9, *(len(printable(ending.config)) for ending in found))
+    widths = (width, 8, 17, 8, 15, *[6] * 5)
+    columns = [Column(head, width=w, right=w == 6) for head, w in zip(_ENDING_HEAD, widths, strict=True)]
+    rows: list[Sequence[AnyCell]] = []
+    for ending in found:
+        v = ending.verdicts[-1]
+        s, ends = v.scores, f"round {v.round_index}" if ending.last else "no round"
+        shown = map(_number, (s.exploration, s.convergence, s.focus, s.novelty_recent, s.completeness))
+        rows.append((ending.config, ends, _status(v.status), v.strength or "-", v.rule, *shown))
+    reasons = [(ending.config, "; ".join(ending.verdicts[-1].reasons)) for ending in found]
+    blocks: list[Block] = [Line(f"Made deliberation — {said}", "bold"), Line(), Table(columns, rows), Line()]
+    blocks.append(pairs(reasons, width))
+    return [*blocks, Line(), Line(f"Wrote the records to {out}", "dim")] if out is not None else blocks
+
+
+def simulation_payload(
+    knobs: "MeetingKnobs", records: "Sequence[JudgeRecord]", found: "Sequence[Ending]"
+) -> dict[str, Any]:
+    """Return a made meeting as data: its knobs, when each config ends it, and its records."""
+    endings = []
+    for ending in found:
+        v = ending.verdicts[-1]
+        endings.append(
+            {
+                "config": ending.config,
+                "ends_in_round": ending.last.round_index if ending.last else None,
+                "status": v.status,
+                "strength": v.strength,
+                "rule": v.rule,
+                "reasons": list(v.reasons),
+                "statuses": [verdict.status for verdict in ending.verdicts],
+            }
+        )
+    made = [record.model_dump(exclude_unset=True) for record in records]
+    return {"knobs": asdict(knobs), "endings": endings, "records": made}

@@ -49,7 +49,11 @@ def show(rubric: str | None, settings: Settings) -> None:
     """Show the signals, weights and bands of a rubric, by default the one that scores."""
     found = find_rubric(rubric or settings.rubric)
     if settings.json:
-        write_json(asdict(found))
+        data = asdict(found)
+        for spec in data["signals"]:
+            if not spec["profile"]:
+                del spec["profile"]
+        write_json(data)
     else:
         write(_text(found))
 
@@ -114,6 +118,8 @@ def _text(rubric: Rubric) -> str:
     for s in rubric.signals:
         lines.append(f"{printable(s.id):<22}{s.weight:<9.4g}{'yes' if s.two_way else 'no':<9}{printable(s.label)}\n")
         lines.append(f"{'':<40}{printable(s.description)}\n")
+        if s.profile:
+            lines.append(f"{'':<40}profile {s.profile}\n")
     lines.append(f"\nEVIDENCE  {_EVIDENCE[rubric.evidence]}\n")
     lines.append("BANDS  " + "   ".join(f"{printable(b.name)} from {b.min:g}" for b in rubric.bands) + "\n")
     return "".join(lines)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from scoring.errors import TranscriptError
 
 if TYPE_CHECKING:  # a log without a DR transcript does not pay for the meter
-    from scoring.meters.dr.meter import DRResult
+    from scoring.meters.dr import DRResult
 
 SUFFIXES = (".dr.json", ".dr.jsonl")
 
-CONSECUTIVE_LOW_ROUNDS = 2
-"""The meter's k where it votes, whatever the settings say: a rubric's scores must compare."""
+PROFILE = "dr-1"
+"""What the meter goes by unless a rubric names another profile, whatever the settings say: scores must compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,16 @@ def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
     return next((path for path in deliberation_files(log_dir, iteration) if os.path.exists(path)), None)
 
 
-def deliberation_facts(log_dir: Path | str, iteration: int) -> DeliberationFacts | None:
-    """Read and measure an iteration's DR transcript; None when there is none. Never raises."""
+def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFILE) -> DeliberationFacts | None:
+    """Read and measure an iteration's DR transcript under a released profile; None when there is none. Never raises."""
     path = deliberation_file(log_dir, iteration)
     if path is None:
         return None
-    from scoring.meters.dr.meter import score_transcript
-    from scoring.meters.dr.transcript import read_transcript
+    from rubric import released_profile
+    from scoring.meters.dr import Profile, read_transcript, score_transcript
 
     try:
-        return DeliberationFacts(path, score_transcript(read_transcript(path), k=CONSECUTIVE_LOW_ROUNDS))
+        measured = score_transcript(read_transcript(path), profile=Profile.from_data(released_profile(profile), profile))
+        return DeliberationFacts(path, measured)
     except TranscriptError as e:
         return DeliberationFacts(path, None, str(e).replace(str(path), path.name))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.evidence.artifacts import Corrections, artifact_status
-from scoring.evidence.deliberations import DeliberationFacts, deliberation_facts
+from scoring.evidence.deliberations import PROFILE, DeliberationFacts, deliberation_facts
 from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.hooks import HookFacts, hook_facts
 from scoring.evidence.rules import Sources
@@ -56,7 +56,7 @@ class Evidence:
         sources: Sources,
         scan: "Scan",
         only: Collection[int] | None = None,
-        deliberations: bool = True,
+        profile: str | None = PROFILE,
     ) -> None:
         """Open the repository.
 
@@ -66,7 +66,7 @@ class Evidence:
             sources: where evidence comes from, and under which rules.
             scan: the reading of the transcripts.
             only: the iterations that will be asked about; None for all.
-            deliberations: whether DR transcripts are read.
+            profile: under which released profile DR transcripts are measured; None reads none.
 
         Raises:
             NotARepositoryError: the sources' ``repo_dir`` is in no git work tree.
@@ -74,7 +74,7 @@ class Evidence:
         """
         self.sources = sources
         self._records, self._log_dir, self._scan = records, log_dir, scan
-        self._only, self._deliberations = only, deliberations
+        self._only, self._profile = only, profile
         self.git = sources.rules.git(sources.repo_dir, records, scan.cache_dir, sources.trunk)
 
     def of(self, record: IterationRecord) -> IterationFacts:
@@ -92,7 +92,7 @@ class Evidence:
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.sources.warn),
             hook_facts(self._log_dir, n),
-            deliberation_facts(self._log_dir, n) if self._deliberations else None,
+            deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
         )
 
     def window(self, iteration: int) -> IterationWindow | None:

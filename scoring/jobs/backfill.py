@@ -39,7 +39,7 @@ from scoring.sidecars.scores import (
     parse_iteration_score,
     write_session_score,
 )
-from scoring.signals.table import optional_signals, signal_set
+from scoring.signals.table import meter_profile, optional_signals, signal_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         records = load_iteration_log(log, sources.rules.true_flags)
         if not records:
             return
-        evidence = Evidence(records, log, sources, scan, deliberations=bool(wanted))
+        evidence = Evidence(records, log, sources, scan, profile=meter_profile(rubric))
         inputs = [inputs_of(record, evidence, log, wanted) for record in records]
         found = [evidence.of(record) for record in records]
     if not plan.dry_run:

@@ -22,7 +22,7 @@ from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
 from scoring.log.model import IterationRecord
 from scoring.sidecars.provenance import Provenance, provenance_of
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.table import evidence_files, optional_signals, signal_set
+from scoring.signals.table import evidence_files, meter_profile, optional_signals, signal_set
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -210,7 +210,7 @@ class LogWatch:
         wanted = optional_signals(self._rubric)
         with self._sources.transcripts().start() as scan:
             records = list(self._records.values())
-            evidence = Evidence(records, self._log, self._sources, scan, set(due), bool(wanted))
+            evidence = Evidence(records, self._log, self._sources, scan, set(due), meter_profile(self._rubric))
             gathered = [evidence.of(self._records[n]) for n in due]
             self._trunk_ref = evidence.git.trunk.ref or self._trunk_ref
             evidence.git.keep()

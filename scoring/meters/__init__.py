@@ -1,1 +1,1 @@
-"""Meters of deliberations. They know nothing of logs."""
+"""Meters of deliberations, ``dr`` and ``meeting``, and what they share. They know nothing of logs."""

@@ -1,4 +1,4 @@
-"""What is wrong with input, in words that name the place, the field, what stands there and what belongs there."""
+"""What is wrong with input, in words that name the place, the field, what is there and what belongs there."""
 
 import json
 import math
@@ -17,6 +17,8 @@ _WIDTH = 40
 _MOST_BITS = 4000
 """Python writes no whole number that is much longer."""
 
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
 Model = TypeVar("Model", bound="BaseModel")
 
 
@@ -33,7 +35,7 @@ class Fault:
 
 
 class Repeating(dict[str, Any]):
-    """An object of a file in which some keys stand more than once."""
+    """An object of a file that has some keys more than once."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]], repeated: Iterable[str]) -> None:
         super().__init__(pairs)
@@ -41,7 +43,7 @@ class Repeating(dict[str, Any]):
 
 
 def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of an object as a mapping that remembers which keys stood there more than once."""
+    """Return the pairs of an object as a mapping that remembers which keys it has more than once."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -64,6 +66,26 @@ def checked(model: type[Model], data: Mapping[str, Any], where: str) -> tuple[Mo
             if field not in seen:
                 faults.append(Fault(where, field, _in_words(error)))
     return (None, faults) if faults else (found, [])
+
+
+def utf8(text: str) -> str:
+    """Return text as it is, for a field of a model.
+
+    Raises:
+        PydanticCustomError: it has half of a surrogate pair, which a JSON escape can spell and no file can hold.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        from pydantic_core import PydanticCustomError
+
+        raise PydanticCustomError("string_unicode", "not UTF-8") from None
+    return text
+
+
+def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of a model with the dialect that it is written in."""
+    return {"$schema": _DIALECT, **schema}
 
 
 def dotted(path: Iterable[str | int]) -> str:
@@ -108,7 +130,7 @@ _REASONS = {
     "finite_number": "is not a finite number",
     "string_pattern_mismatch": "is blank",
 }
-"""Kinds of error of pydantic, and how they are said here; others are said in its words."""
+"""Kinds of error of pydantic in plain words; others keep its words."""
 
 
 def _in_words(error: Any) -> str:
@@ -116,11 +138,9 @@ def _in_words(error: Any) -> str:
     if "expected" in context:
         context["expected"] = str(context["expected"]).replace("'", "").replace(" or ", ", ")
     template = _REASONS.get(error["type"])
-    return template.format(value=shown(error["input"]), **context) if template else _said(error["msg"])
-
-
-def _said(message: str) -> str:
-    return printable(message.removeprefix("Value error, "))
+    if template is None:
+        return printable(error["msg"].removeprefix("Value error, "))
+    return template.format(value=shown(error["input"]), **context)
 
 
 def in_a_line(faults: Sequence[Fault]) -> str:

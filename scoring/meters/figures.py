@@ -8,14 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import InputError
+from scoring.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, ORANGE, GREY, PURPLE, BLACK = "#0b62a4", "#c2541b", "#767676", "#7b3fa0", "#1f1f1f"
-"""The colours of lines; novelty is purple in every plot."""
+    from scoring.meters.dr import DRResult
+    from scoring.meters.meeting import MeetingVerdict
+    from scoring.meters.meeting.config import MeetingConfig
 
-NOVELTY = PURPLE
+_BLUE, _ORANGE, _GREY, _PURPLE, _BLACK = "#0b62a4", "#c2541b", "#767676", "#7b3fa0", "#1f1f1f"
+_NOVELTY = _PURPLE
+"""Novelty has one colour in every plot."""
+
+_STATUS_COLOURS = {
+    "must_continue": "#b3261e",
+    "continue_targeted": "#b26a00",
+    "ready_to_decide": "#1b7a3d",
+    "park_or_abort": "#5f5f5f",
+}
 _SIZE = (8, 4.5)
 _SETTINGS = {
     "svg.fonttype": "none",
@@ -29,7 +40,7 @@ _NOT_INSTALLED = "a plot needs matplotlib, which is not installed: pip install '
 
 
 def check_plot(path: Path) -> None:
-    """Tell in time that a plot cannot be drawn.
+    """Report in time that a plot cannot be drawn.
 
     Raises:
         InputError: the name does not end with .svg, or matplotlib is not installed.
@@ -40,12 +51,70 @@ def check_plot(path: Path) -> None:
         raise InputError(_NOT_INSTALLED)
 
 
-def drawn(draw: "Callable[[Axes], None]") -> bytes:
-    """Return what ``draw`` puts on empty axes as SVG, with a legend beside them.
+def draw_convergence(result: "DRResult", title: str = "") -> bytes:
+    """Return novelty and readiness over the rounds as SVG, with the round at which the meter says stop.
 
     Raises:
         InputError: matplotlib is not installed.
     """
+
+    def on(axes: "Axes") -> None:
+        places = range(len(result.novelty))
+        axes.plot(places, [n.rate for n in result.novelty], "v-", color=_NOVELTY, label="novelty rate")
+        axes.plot(places, [r.value for r in result.readiness], "s--", color=_ORANGE, label="action readiness")
+        numbers = [n.round for n in result.novelty]
+        if result.stop_round is not None:
+            at = numbers.index(result.stop_round)
+            signal = result.recommendations[at].signal
+            axes.axvline(at, color=_GREY, linestyle=":", label=f"{signal} at round {result.stop_round}")
+        axes.set_ylim(-0.05, 1.05)
+        _name_rounds(axes, places, numbers)
+        axes.set_title(printable(title))
+
+    return _drawn(on)
+
+
+def draw_meeting(verdicts: "Sequence[MeetingVerdict]", config: "MeetingConfig") -> bytes:
+    """Return the scores of a meeting over its rounds as SVG, with its statuses and the thresholds of an end.
+
+    A dashed line at each threshold names the scores that it is for.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+
+    def on(axes: "Axes") -> None:
+        rounds = [verdict.round_index for verdict in verdicts]
+        t = config.thresholds
+        lines = (
+            ("exploration", _BLUE, "o", t.exploration.min_to_allow_end),
+            ("convergence", _ORANGE, "^", t.convergence.min_to_allow_end),
+            ("focus", _GREY, "s", t.focus.min_acceptable),
+            ("novelty_recent", _NOVELTY, "v", t.novelty.novelty_floor_recent),
+            ("completeness", _BLACK, "D", t.composite.min_index_to_recommend_end),
+        )
+        for name, colour, marker, _ in lines:
+            heights = [getattr(verdict.scores, name) for verdict in verdicts]
+            axes.plot(rounds, heights, color=colour, marker=marker, label=name.replace("_", " "), gid=name)
+        for limit in sorted({limit for *_, limit in lines}):
+            whose = ", ".join(name.replace("_", " ") for name, *_, own in lines if own == limit)
+            axes.axhline(limit, color="#8a8a8a", linestyle="--", linewidth=0.8, gid=f"threshold-{limit:g}")
+            axes.text(rounds[0] - 0.45, limit + 0.008, f"{whose}: {limit:g}", color="#6a6a6a", fontsize=7)
+        for status in dict.fromkeys(verdict.status for verdict in verdicts):
+            at = [verdict.round_index for verdict in verdicts if verdict.status == status]
+            colour = _STATUS_COLOURS[status]
+            axes.scatter(at, [1.06] * len(at), color=colour, marker="s", s=50, label=status, gid=status, clip_on=False)
+        axes.set_ylabel("score")
+        axes.set_ylim(-0.02, 1.1)
+        axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        axes.set_xlim(rounds[0] - 0.5, rounds[-1] + 0.5)
+        _name_rounds(axes, rounds, rounds)
+
+    return _drawn(on)
+
+
+def _drawn(draw: "Callable[[Axes], None]") -> bytes:
+    """Return what ``draw`` puts on empty axes as SVG, with a legend beside them."""
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
         figures: Any = importlib.import_module("matplotlib.figure")
@@ -63,7 +132,7 @@ def drawn(draw: "Callable[[Axes], None]") -> bytes:
     return out.getvalue()
 
 
-def name_rounds(axes: "Axes", places: Sequence[float], numbers: Sequence[int]) -> None:
+def _name_rounds(axes: "Axes", places: Sequence[float], numbers: Sequence[int]) -> None:
     """Write the numbers of rounds below their places, of many rounds only some."""
     step = -(-len(numbers) // _MOST_TICKS)
     axes.set_xticks(places[::step], [str(number) for number in numbers[::step]])

@@ -18,7 +18,7 @@ from scoring.signals.values import Deliberation, SignalValue, absent_signal, pre
 from scoring.text import cut, printable
 
 if TYPE_CHECKING:
-    from scoring.meters.dr.meter import DRResult
+    from scoring.meters.dr import DRResult
 
 DIMINISHING_RETURNS = SignalID("diminishing_returns")
 

@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from rubric import Rubric
+from scoring.evidence.deliberations import PROFILE
 from scoring.evidence.facts import IterationFacts
 from scoring.log.model import IterationRecord
 from scoring.signals.correction_pressure import CorrectionPressure
-from scoring.signals.diminishing_returns import DiminishingReturns, deliberation_shown
+from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, DiminishingReturns, deliberation_shown
 from scoring.signals.hook_outcomes import HookOutcomes
 from scoring.signals.landed import Landed
 from scoring.signals.objectives import objective_checks
@@ -64,6 +65,16 @@ def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
     """Return the ids of the optional signals that any of some rubrics has."""
     return frozenset(s.id for s in SIGNALS if s.optional and any(rubric.signal(s.id) for rubric in rubrics))
+
+
+def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
+    """Return the profile under which DR transcripts are measured for rubrics that agree on it; None reads none.
+
+    With ``observe`` they are measured also where no rubric has them vote.
+    """
+    specs = [spec for rubric in rubrics if (spec := rubric.signal(DIMINISHING_RETURNS))]
+    named = next((spec.profile for spec in specs if spec.profile), PROFILE)
+    return named if specs or observe else None
 
 
 def evidence_files(record: IterationRecord, log_dir: Path, repo_dir: Path, wanted: Collection[str]) -> Iterator[Path]:

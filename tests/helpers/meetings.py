@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
-from scoring.meters.meeting.meter import score_meeting
-from scoring.meters.meeting.verdict import MeetingVerdict
 
 CHECKLIST = (
     "problem_clarity",

@@ -29,7 +29,9 @@ from rubric import (
     find_rubric,
     load_rubric,
     parse_rubric,
+    profile_names,
     registry,
+    released_profile,
     released_rubric,
     rubric_versions,
 )
@@ -41,6 +43,13 @@ RELEASED_DIGESTS = {
     "2.3.0": "156c96d9868c06293dcbe937075a37cdf0ef9eeb2917beb80ad20d2cea198886",
 }
 """Never edit a line: a rubric that has been released does not change. A new version is a new line."""
+
+PROFILES_NAMED_LATER = {"2.2.0": {"diminishing_returns": "dr-1"}, "2.3.0": {"diminishing_returns": "dr-1"}}
+"""Never add a line. These were released while what their meter goes by was written in the code; the profile says the
+same in data. So their digests are those of the data without it, and the name of the profile is pinned here instead."""
+
+PROFILE_DIGESTS = {"dr-1": "bb58d9aad4bb95675c9b0a6876c06841d3334818354882fab210366ca7157f9b"}
+"""Never edit a line: a profile that a released rubric names does not change. A new profile is a new line."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,12 @@ INVARIANTS = [
         f"weights sum to {0.5 + (0.5 - 1.1e-9)}; they must sum to 1",
         weighing(0.5, 0.5 - 0.9e-9),
         id="weights may sum to a billionth less than 1",
+    ),
+    pytest.param(
+        replace(VALID, signals=(replace(VALID.signals[0], profile="dr"), *VALID.signals[1:])),
+        f"signal 'a' names the profile 'dr'; released: {', '.join(profile_names())}",
+        replace(VALID, signals=(replace(VALID.signals[0], profile="dr-1"), *VALID.signals[1:])),
+        id="a profile must be a released one",
     ),
     pytest.param(
         replace(VALID, bands=()),
@@ -480,6 +495,7 @@ def test_2_2_0_is_2_1_0_times_0_92_and_one_signal_more() -> None:
         0.08,
         "Had the iteration's deliberation converged, unblocked, when it stopped.",
         two_way=False,
+        profile="dr-1",
     )
     assert new.bands == old.bands
 
@@ -506,9 +522,39 @@ def digest(rubric: Rubric) -> str:
     return hashlib.sha256(json.dumps(_told(rubric), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+def as_released(version: str) -> Rubric:
+    """Return a rubric without the profiles that it has named only since after its release."""
+    rubric = released_rubric(version)
+    later = PROFILES_NAMED_LATER.get(version, {})
+    assert all((spec := rubric.signal(name)) and spec.profile == profile for name, profile in later.items())
+    return replace(rubric, signals=tuple(replace(s, profile="") if s.id in later else s for s in rubric.signals))
+
+
 @pytest.mark.parametrize("version", rubric_versions())
 def test_a_released_rubric_never_changes(version: str) -> None:
-    assert digest(released_rubric(version)) == RELEASED_DIGESTS.get(version, "(a new version: pin its digest)")
+    assert digest(as_released(version)) == RELEASED_DIGESTS.get(version, "(a new version: pin its digest)")
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_a_released_profile_never_changes(name: str) -> None:
+    data = json.dumps(released_profile(name), sort_keys=True, separators=(",", ":"))
+    found = hashlib.sha256(data.encode()).hexdigest()
+    assert found == PROFILE_DIGESTS.get(name, "(a new profile: pin its digest)")
+
+
+def test_no_released_profile_disappears() -> None:
+    assert set(PROFILE_DIGESTS) <= set(profile_names())
+
+
+@pytest.mark.parametrize("version", rubric_versions())
+def test_a_released_rubric_with_the_meter_names_what_it_goes_by(version: str) -> None:
+    spec = released_rubric(version).signal("diminishing_returns")
+    assert spec is None or spec.profile in PROFILE_DIGESTS
+
+
+def test_a_profile_that_is_not_released_is_refused_with_those_that_are() -> None:
+    with pytest.raises(RubricError, match=r"^profile '\.\./versions/2\.1\.0' is not released; released: dr-1"):
+        released_profile("../versions/2.1.0")
 
 
 def test_no_released_rubric_disappears() -> None:
@@ -533,6 +579,9 @@ def test_no_released_rubric_disappears() -> None:
         ),
         pytest.param(
             replace(VALID, signals=(replace(VALID.signals[0], two_way=False), *VALID.signals[1:])), id="a two-way mark"
+        ),
+        pytest.param(
+            replace(VALID, signals=(replace(VALID.signals[0], profile="dr-1"), *VALID.signals[1:])), id="a profile"
         ),
         pytest.param(banded(better=0.5, bad=0.0), id="a band's name"),
         pytest.param(banded(good=0.6, bad=0.0), id="a band's minimum"),
@@ -580,6 +629,11 @@ def test_a_rubric_file_is_read_whole(rubric_file: Path) -> None:
     assert load_rubric(rubric_file) == VALID
 
 
+def test_a_rubric_file_may_name_a_released_profile(rubric_file: Path) -> None:
+    rubric_file.write_text(FILE.replace("label: B,", "label: B, profile: dr-1,"), "utf-8")
+    assert [spec.profile for spec in load_rubric(rubric_file).signals] == ["", "dr-1", ""]
+
+
 def test_comments_and_layout_change_neither_the_rubric_nor_its_digest(rubric_file: Path) -> None:
     rubric_file.write_text("# ours\n" + FILE.replace(", two_way: false", "").replace("0.25", "0.250"), "utf-8")
     assert load_rubric(rubric_file) == VALID
@@ -608,6 +662,12 @@ def test_label_description_and_two_way_may_be_left_out() -> None:
             "min: 0}", "min: 0.1}", "rubric 1.0.0: the lowest band starts at 0.1; it must start at 0", id="band"
         ),
         pytest.param("version: 1.0.0\n", "", "rubric (no version): version is empty", id="no version"),
+        pytest.param(
+            "label: A,",
+            "profile: mine,",
+            f"rubric 1.0.0: signal 'a' names the profile 'mine'; released: {', '.join(profile_names())}",
+            id="a profile that is not released",
+        ),
         pytest.param("{id: a, ", "{", "rubric 1.0.0: a signal has no id", id="no id"),
         pytest.param(
             "version: 1.0.0\n",
@@ -618,7 +678,7 @@ def test_label_description_and_two_way_may_be_left_out() -> None:
         pytest.param(
             "label: A,",
             "lable: A,",
-            "signals[0] has an unknown field 'lable'; known: id, label, weight, description, two_way",
+            "signals[0] has an unknown field 'lable'; known: id, label, weight, description, two_way, profile",
             id="unknown field of a signal",
         ),
         pytest.param("min: 0}", "max: 0}", "bands[1] has an unknown field 'max'; known: name, min", id="and of a band"),

@@ -424,7 +424,7 @@ class TestWithout:
         )
 
 
-METER = "scoring.meters.dr.meter"
+METER = "scoring.meters.dr"
 LOADS = f"""
 import json, os, sys
 from scoring.cli import main

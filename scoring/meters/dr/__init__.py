@@ -1,48 +1,268 @@
-"""The meters of convergence: whether a deliberation still says something new, and whether it is ready to act.
+"""The diminishing-returns meter: whether a deliberation still says something new, and whether it is ready to act.
 
-A package of its own: transcript in, result out. It knows nothing of iteration logs. The names below are loaded when
-they are first used, because a model of the input takes long to import.
+A package of its own: a transcript in, a result out; it knows nothing of iteration logs. :mod:`novelty` and
+:mod:`readiness` measure each round, :mod:`recommendation` says what follows, and :func:`score_transcript` puts them
+together. docs/DIMINISHING_RETURNS.md explains it. What reads transcripts is loaded when it is first asked for, because
+a model of the input takes long to import.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from scoring.meters.dr.novelty import Meanings, RoundNovelty, distinct, measure_novelty
+from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
+from scoring.meters.dr.recommendation import (
+    NOT_CLAIMED,
+    CompositeRule,
+    Flag,
+    RoundSignal,
+    RoundSimilarity,
+    Signal,
+    compose,
+    find_flags,
+    recommend,
+    similarities,
+    summary_of,
+)
+from scoring.meters.dr.semantic import open_embedder
+from scoring.meters.dr.settings import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
+from scoring.meters.levels import Level, rounded
 
 if TYPE_CHECKING:
-    from scoring.meters.dr.meter import DRResult as DRResult
-    from scoring.meters.dr.meter import Embed as Embed
-    from scoring.meters.dr.meter import Signal as Signal
-    from scoring.meters.dr.meter import score_transcript as score_transcript
-    from scoring.meters.dr.semantic import open_embedder as open_embedder
-    from scoring.meters.dr.thresholds import Thresholds as Thresholds
     from scoring.meters.dr.transcript import Outputs as Outputs
     from scoring.meters.dr.transcript import Round as Round
     from scoring.meters.dr.transcript import Transcript as Transcript
     from scoring.meters.dr.transcript import parse_transcript as parse_transcript
     from scoring.meters.dr.transcript import read_transcript as read_transcript
-    from scoring.meters.dr.words import BUILT_IN as BUILT_IN
-    from scoring.meters.dr.words import Words as Words
 
-_HOMES = {
-    "BUILT_IN": "words",
-    "DRResult": "meter",
-    "Embed": "meter",
-    "Outputs": "transcript",
-    "Round": "transcript",
-    "Signal": "meter",
-    "Thresholds": "thresholds",
-    "Transcript": "transcript",
-    "Words": "words",
-    "open_embedder": "semantic",
-    "parse_transcript": "transcript",
-    "read_transcript": "transcript",
-    "score_transcript": "meter",
-}
-"""The module of each public name."""
+Thresholds = DRThresholds
 
-__all__ = sorted(_HOMES)
+_OF_TRANSCRIPTS = ("Outputs", "Round", "Transcript", "parse_transcript", "read_transcript")
+
+__all__ = [
+    "BUILT_IN",
+    "DRResult",
+    "Embed",
+    "Outputs",
+    "Profile",
+    "Round",
+    "Signal",
+    "Thresholds",
+    "Transcript",
+    "Words",
+    "open_embedder",
+    "parse_transcript",
+    "read_transcript",
+    "score_transcript",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _OF_TRANSCRIPTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    from scoring.meters.dr import transcript
+
+    return getattr(transcript, name)
+
+
+Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+"""Turns texts into vectors of one length, one for each text; they need not be of length 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class DRResult:
+    """What the meter says of a transcript, with everything that led to it, round by round."""
+
+    k: int
+    novelty: tuple[RoundNovelty, ...]
+    readiness: tuple[RoundReadiness, ...]
+    recommendations: tuple[RoundSignal, ...]
+    """What to do as of each round; the last one counts."""
+    similarity: RoundSimilarity | None
+    """How alike the last two rounds are; None without level L2, or when they cannot be compared."""
+    composite: CompositeRule
+    flags: tuple[Flag, ...]
+    added_words: tuple[AddedWord, ...]
+
+    @property
+    def signal(self) -> Signal:
+        """What to do now."""
+        return self.recommendations[-1].signal
+
+    @property
+    def score(self) -> float:
+        """How far the transcript has converged, 0 to 1: what is missing from 1 is the novelty rate. Unrounded."""
+        return 1.0 - self.novelty_rate
+
+    @property
+    def novelty_rate(self) -> float:
+        """The novelty rate of the last round, 0 to 1. Unrounded."""
+        return self.novelty[-1].rate
+
+    @property
+    def novelty_classification(self) -> Level:
+        """The class of the last round's novelty."""
+        return self.novelty[-1].level
+
+    @property
+    def action_readiness(self) -> float:
+        """The readiness of the last round, 0 to 1. Unrounded."""
+        return self.readiness[-1].value
+
+    @property
+    def readiness_classification(self) -> Level:
+        """The class of the last round's readiness."""
+        return self.readiness[-1].level
+
+    @property
+    def round_count(self) -> int:
+        """How many rounds there are."""
+        return len(self.novelty)
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether any round makes a claim."""
+        return any(new.claims for new in self.novelty)
+
+    @property
+    def stop_round(self) -> int | None:
+        """The number of the first round as of which the signal was not CONTINUE; None when there is none."""
+        stops = (n.round for n, r in zip(self.novelty, self.recommendations, strict=True) if r.signal != "CONTINUE")
+        return next(stops, None)
+
+    def payload(self) -> dict[str, Any]:
+        """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places.
+
+        ``semantic_similarity_of`` is there with level L2, ``added_words`` when somebody's words matched.
+        """
+        last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
+        similarity: dict[str, Any] = {"semantic_similarity": None}
+        if self.similarity is not None:
+            similarity = {
+                "semantic_similarity": rounded(self.similarity.value),
+                "semantic_similarity_of": self.similarity.of,
+            }
+        found = {
+            "score": rounded(self.score),
+            "components": {
+                **_rates(last),
+                "action_readiness": rounded(ready.value),
+                "action_readiness_detail": _scores(ready),
+                **similarity,
+                "structural_agreement": None,
+            },
+            "novelty_by_round": [_novelty(new) for new in self.novelty],
+            "readiness_by_round": [
+                {
+                    "round": r.round,
+                    "action_readiness": rounded(r.value),
+                    "readiness_classification": r.level,
+                    **_scores(r),
+                }
+                for r in self.readiness
+            ],
+            "stop_recommendation": {
+                "signal": recommended.signal,
+                "novelty_classification": last.level,
+                "readiness_classification": ready.level,
+                "k_consecutive_low_novelty": last.low_run,
+                "rationale": recommended.rationale,
+            },
+            "composite": asdict(self.composite),
+            "flags": [asdict(flag) for flag in self.flags],
+            "hint": recommended.hint,
+        }
+        return found | ({"added_words": [asdict(word) for word in self.added_words]} if self.added_words else {})
+
+    def advice(self, transcript: "Transcript") -> dict[str, Any]:
+        """Return what to do with the transcript, why, and what is not claimed, as plain values."""
+        last = self.recommendations[-1]
+        flags: dict[str, list[int]] = {}
+        for flag in self.flags:
+            flags.setdefault(flag.flag, []).append(flag.round)
+        actions = transcript.rounds[-1].outputs.next_actions
+        return {
+            "signal": last.signal,
+            "round": self.novelty[-1].round,
+            "reasons": list(last.reasons),
+            "next_action": last.hint,
+            "first_next_action": actions[0] if actions and last.signal == "SHIP" else None,
+            "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
+            "does_not_claim": NOT_CLAIMED,
+        }
+
+
+def score_transcript(
+    transcript: "Transcript",
+    *,
+    k: int | None = None,
+    embed: Embed | None = None,
+    words: Words = BUILT_IN,
+    thresholds: DRThresholds | None = None,
+    profile: Profile | None = None,
+) -> DRResult:
+    """Score a transcript.
+
+    Args:
+        transcript: the rounds of a deliberation, at least one.
+        k: how many rounds in a row must be low in novelty before that counts, at least 1; by default the profile's.
+        embed: turns on level L2; called once, with every text that is compared.
+        words: words that add to the profile's lists.
+        thresholds: where classes begin; by default the profile's.
+        profile: what the meter goes by; by default its own, which may change from release to release.
+
+    Raises:
+        ValueError: ``k`` is below 1, or ``embed`` gives no vectors.
+    """
+    profile = profile or DEFAULT
+    profile = replace(profile, k=profile.k if k is None else k, thresholds=thresholds or profile.thresholds)
+    if profile.k < 1:
+        raise ValueError(f"k is {profile.k}; it is at least 1")
+    rounds = transcript.rounds
+    claims = [distinct(r.outputs.claims) for r in rounds]
+    meanings = None
+    if embed is not None:
+        raw = [claim.raw for of_round in claims for claim in of_round]
+        meanings = Meanings([*raw, *filter(None, map(summary_of, rounds))], embed)
+    novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
+    meter = ReadinessMeter(profile, words)
+    given = [(r.round, r.outputs.next_actions, r.outputs.open_questions) for r in rounds]
+    questions = [len(asked) for _, _, asked in given]
+    readiness = tuple(
+        meter.measure(*parts, before) for parts, before in zip(given, [None, *questions[:-1]], strict=True)
+    )
+    stability = similarities(rounds, claims, meanings) if meanings else None
+    return DRResult(
+        k=profile.k,
+        novelty=novelty,
+        readiness=readiness,
+        recommendations=recommend(novelty, readiness, profile),
+        similarity=stability[-1] if stability else None,
+        composite=compose(novelty, readiness, stability, profile),
+        flags=find_flags(novelty, readiness, questions),
+        added_words=tuple(word for parts in given for word in meter.added_words(*parts)) if words != BUILT_IN else (),
+    )
+
+
+def _novelty(new: RoundNovelty) -> dict[str, Any]:
+    counts = _by_level("new_claims", new.new)
+    numbers = {"round": new.round, "claims": new.claims, "new_claims": new.new_claims}
+    return {**numbers, **counts, **_rates(new), "classification": new.level}
+
+
+def _rates(new: RoundNovelty) -> dict[str, float]:
+    by_level = _by_level("novelty_rate", {level: rounded(rate) for level, rate in new.rates.items()})
+    return {"novelty_rate": rounded(new.rate), **by_level}
+
+
+def _by_level(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{name}_{level}": value for level, value in values.items()}
+
+
+def _scores(ready: RoundReadiness) -> dict[str, float]:
+    return {
+        "next_actions_score": rounded(ready.next_actions.score),
+        "open_questions_score": rounded(ready.open_questions.score),
+        "blocker_score": rounded(ready.blockers.score),
+    }

@@ -1,23 +1,66 @@
 """How often the meter says what people expected, under several settings, and where it does not.
 
 The agreement of a few transcripts is a few transcripts' worth: each share comes with its Wilson interval, which is
-honest for small numbers and for shares near 1, where the usual interval is not.
+honest for small numbers and for shares near 1, where the usual interval is not. A label is beside the rounds of a
+transcript under ``_expected``, in JSONL in the header line. Of a label only the signal is required; classes are read
+where they are given, and whatever else it says is for people.
 """
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import sqrt
+from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, get_args
 
-from scoring.meters.dr.labels import SIGNALS, Collection, Label, Labelled
-from scoring.meters.dr.meter import Embed, score_transcript
+from scoring.errors import InputError, TranscriptError
+from scoring.files import list_names, read_file
+from scoring.meters.dr import Embed, score_transcript
 from scoring.meters.dr.recommendation import Signal
-from scoring.meters.dr.thresholds import DEFAULT, Thresholds, rounded
-from scoring.meters.dr.words import BUILT_IN, Words
+from scoring.meters.dr.settings import Tuning
+from scoring.meters.dr.transcript import HEADER, Transcript, decoded, parse_transcript
+from scoring.meters.faults import shown
+from scoring.meters.levels import Level, rounded
+
+KEY = "_expected"
+SIGNALS: tuple[Signal, ...] = get_args(Signal)
+_LEVELS: tuple[Level, ...] = get_args(Level)
+_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 CONFIDENCE = 0.95
 """How sure an interval is to hold the true share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What people expected; a class is None where they named none."""
+
+    signal: Signal
+    novelty: Level | None = None
+    readiness: Level | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A transcript with its label; ``file`` is its name in the directory."""
+
+    file: str
+    transcript: Transcript
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Everything in a directory: nothing is left out without being named here."""
+
+    labelled: tuple[Labelled, ...]
+    unlabelled: tuple[str, ...]
+    """Transcripts without a label."""
+    broken: tuple[tuple[str, str], ...]
+    """Files that are no transcript or have a label that cannot be read, with the reason."""
+    others: tuple[str, ...]
+    """What is not named as a transcript is, and directories; not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +80,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Judged:
     """What the meter says of one labelled transcript."""
 
     file: str
@@ -77,7 +120,7 @@ class Agreement:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the true share lies with 95 % confidence, as far as so few can tell (Wilson)."""
+        """Where the true share is with 95 % confidence, as far as so few can show (Wilson)."""
         return wilson(self.agreed, self.total)
 
 
@@ -86,7 +129,7 @@ class Calibration:
     """What the meter says of every labelled transcript under one setting."""
 
     setting: Setting
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Judged, ...]
 
     @property
     def agreement(self) -> Agreement:
@@ -100,7 +143,7 @@ class Calibration:
         return Agreement(sum(named), len(named))
 
     @property
-    def disagreements(self) -> tuple[Outcome, ...]:
+    def disagreements(self) -> tuple[Judged, ...]:
         """Those with another signal than expected."""
         return tuple(o for o in self.outcomes if not o.agrees)
 
@@ -112,39 +155,105 @@ class Calibration:
         return counts
 
 
+def read_collection(directory: Path) -> Collection:
+    """Read every transcript directly in a directory, in the order of their names.
+
+    Raises:
+        InputError: the directory cannot be listed.
+    """
+    labelled, unlabelled, broken, others = [], [], [], []
+    for name in list_names(directory):
+        path = directory / name
+        if path.is_dir() or not name.endswith(_SUFFIXES):
+            others.append(name)
+            continue
+        try:
+            found = _read(path)
+        except InputError as e:
+            broken.append((name, str(e)))
+            continue
+        if found is None:
+            unlabelled.append(name)
+        else:
+            labelled.append(found)
+    return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))
+
+
+def _read(path: Path) -> Labelled | None:
+    try:
+        text = decoded(read_file(path), str(path))
+    except FileNotFoundError as e:
+        raise InputError(f"{path}: no such file") from e
+    transcript = parse_transcript(text, str(path))
+    expected = _expected(text)
+    if expected is None:
+        return None
+    return Labelled(path.name, transcript, _label(expected, f"{path}: {KEY}"))
+
+
+def _expected(text: str) -> Any:
+    """Return the label in the text of a transcript, of whatever kind it is; None when there is none."""
+    try:
+        documents = [json.loads(text)]
+    except ValueError:  # one document per line
+        values = [json.loads(line) for line in text.split("\n") if line.strip()]
+        documents = [value for value in values if value.get("type") == HEADER]
+    return next((found for d in documents if (found := d.get(KEY)) is not None), None)
+
+
+def _label(expected: Any, where: str) -> Label:
+    if not isinstance(expected, dict):
+        raise TranscriptError(f"{where}: {shown(expected)} where an object belongs")
+    if "stop_recommendation" not in expected:
+        raise TranscriptError(f"{where}: stop_recommendation: is missing; a label says {', '.join(SIGNALS)}")
+    return Label(
+        _one_of(expected, "stop_recommendation", SIGNALS, where),
+        _one_of(expected, "novelty_classification", (*_LEVELS, None), where),
+        _one_of(expected, "readiness_classification", (*_LEVELS, None), where),
+    )
+
+
+def _one_of(expected: dict[str, Any], key: str, known: tuple[Any, ...], where: str) -> Any:
+    value = expected.get(key)
+    if not any(value is one or (isinstance(value, str) and value == one) for one in known):
+        named = ", ".join(one for one in known if one)
+        raise TranscriptError(f"{where}: {key}: {shown(value)} is not one of {named}")
+    return value
+
+
 def calibrate(
     labelled: Sequence[Labelled],
     settings: Iterable[Setting],
     embed: Embed | None = None,
-    words: Words = BUILT_IN,
-    thresholds: Thresholds = DEFAULT,
+    tuning: Tuning | None = None,
 ) -> tuple[Calibration, ...]:
-    """Score every transcript under every setting, and hold each result against its label.
+    """Score every transcript under every setting, and compare each result with its label.
 
     Raises:
         ValueError: a setting asks for level L2 and there is no ``embed``.
     """
     found = []
+    tuning = tuning or Tuning()
     for setting in settings:
         if setting.semantic and embed is None:
             raise ValueError("a setting with level L2 needs an embedder")
-        outcomes = (_outcome(item, setting, embed, words, thresholds) for item in labelled)
+        outcomes = (_judged(item, setting, embed, tuning) for item in labelled)
         found.append(Calibration(setting, tuple(outcomes)))
     return tuple(found)
 
 
-def _outcome(item: Labelled, setting: Setting, embed: Embed | None, words: Words, thresholds: Thresholds) -> Outcome:
+def _judged(item: Labelled, setting: Setting, embed: Embed | None, tuning: Tuning) -> Judged:
     result = score_transcript(
         item.transcript,
         k=setting.k,
         embed=embed if setting.semantic else None,
-        words=words,
-        thresholds=thresholds,
+        words=tuning.words,
+        thresholds=tuning.thresholds,
     )
     decided = result.recommendations[-1]
     on_novelty, on_readiness, what_follows = decided.reasons
     seen = {"novelty_not_low": on_novelty, "readiness_low": on_readiness}
-    return Outcome(
+    return Judged(
         file=item.file,
         expected=item.label,
         found=Label(result.signal, result.novelty_classification, result.readiness_classification),
@@ -164,7 +273,9 @@ def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[flo
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def payload(collection: Collection, calibrations: Iterable[Calibration], left_out: str = "") -> dict[str, object]:
+def calibration_payload(
+    collection: Collection, calibrations: Iterable[Calibration], left_out: str = ""
+) -> dict[str, object]:
     """Return everything as JSON; ``left_out`` says why level L2 was not measured."""
     return {
         "labelled": [item.file for item in collection.labelled],
@@ -184,24 +295,10 @@ def _calibration(c: Calibration) -> dict[str, object]:
         "novelty_agreement": _agreement(c.agreement_on("novelty")),
         "readiness_agreement": _agreement(c.agreement_on("readiness")),
         "confusion": c.confusion(),
-        "files": [
-            {
-                "file": o.file,
-                "agrees": o.agrees,
-                "expected": _label(o.expected),
-                "found": _label(o.found),
-                "rule": o.rule,
-                "why": o.why,
-            }
-            for o in c.outcomes
-        ],
+        "files": [{"file": o.file, "agrees": o.agrees} | asdict(o) for o in c.outcomes],
     }
 
 
 def _agreement(a: Agreement) -> dict[str, object]:
     share = None if a.share is None else rounded(a.share)
     return {"agreed": a.agreed, "of": a.total, "share": share, "interval_95": [rounded(end) for end in a.interval]}
-
-
-def _label(label: Label) -> dict[str, Any]:
-    return {"signal": label.signal, "novelty": label.novelty, "readiness": label.readiness}

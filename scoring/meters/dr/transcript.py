@@ -1,6 +1,6 @@
-"""The transcript of a deliberation: its model, and how one is read from JSON or JSONL (contract section 6).
+"""The transcript of a deliberation: its model, and how one is read from JSON or JSONL.
 
-Unknown keys are ignored, blank items are dropped, and rounds are put in the order of their numbers. What is asked for
+Unknown keys are ignored, blank items are dropped, and rounds are put in the order of their numbers. What is needed
 must be right: each error names the file, the line or round, and the field.
 """
 
@@ -20,26 +20,16 @@ from pydantic import (
     TypeAdapter,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Repeating, checked, in_a_line, shown
-from scoring.meters.strictjson import decode, read_json
+from scoring.meters.faults import Repeating, checked, in_a_line, json_schema, shown, utf8
+from scoring.meters.plaindata import decode, read_json
 
 HEADER, ROUND = "transcript_header", "round"
 """The types of the lines that count in JSONL."""
 
-SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
-
-
-def _is_unicode(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise PydanticCustomError("string_unicode", "half a surrogate pair") from None
-    return text
 
 
 def _without_blank(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -50,9 +40,9 @@ def _null_is_empty(value: Any) -> Any:
     return () if value is None else value
 
 
-Text = Annotated[StrictStr, AfterValidator(_is_unicode)]
-Texts = Annotated[tuple[Text, ...], AfterValidator(_without_blank)]
-OptionalTexts = Annotated[Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
+_Text = Annotated[StrictStr, AfterValidator(utf8)]
+_Texts = Annotated[tuple[_Text, ...], AfterValidator(_without_blank)]
+_OptionalTexts = Annotated[_Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
 
 
 class _Model(BaseModel):
@@ -65,12 +55,12 @@ _M = TypeVar("_M", bound=_Model)
 class Outputs(_Model):
     """What a round put out."""
 
-    claims: Texts = Field(description="The claims of the round, one statement each.")
-    open_questions: OptionalTexts = Field(default=(), description="Questions that are open at the end of the round.")
-    next_actions: OptionalTexts = Field(default=(), description="What is to be done next, one action each.")
-    decisions: OptionalTexts = Field(default=(), description="Decisions that were taken; not measured.")
+    claims: _Texts = Field(description="The claims of the round, one statement each.")
+    open_questions: _OptionalTexts = Field(default=(), description="Questions that are open at the end of the round.")
+    next_actions: _OptionalTexts = Field(default=(), description="What is to be done next, one action each.")
+    decisions: _OptionalTexts = Field(default=(), description="Decisions that were taken; not measured.")
     citations: Any = Field(default=None, description="Sources, of any form; not measured.")
-    summary: Text | None = Field(default=None, description="The round in a few sentences; compared by level L2.")
+    summary: _Text | None = Field(default=None, description="The round in a few sentences; compared by level L2.")
 
 
 class Round(_Model):
@@ -87,7 +77,7 @@ class _Head(_Model):
 
     version: Any = Field(default=None, description="The version of the format.")
     conversation_id: Any = Field(default=None, description="What the conversation is known by.")
-    topic: Text | None = Field(default=None, description="What the conversation is about.")
+    topic: _Text | None = Field(default=None, description="What the conversation is about.")
 
 
 class Transcript(_Head):
@@ -129,13 +119,13 @@ class RoundLine(Round):
 
 def transcript_schema() -> dict[str, Any]:
     """Return the JSON schema of a transcript."""
-    return {"$schema": SCHEMA_DIALECT, **Transcript.model_json_schema()}
+    return json_schema(Transcript.model_json_schema())
 
 
 def line_schema() -> dict[str, Any]:
     """Return the JSON schema of a line of a transcript in JSONL; lines of other types are ignored."""
     adapter: TypeAdapter[Any] = TypeAdapter(Annotated[HeaderLine | RoundLine, Field(discriminator="type")])
-    return {"$schema": SCHEMA_DIALECT, "title": "Line of a transcript", **adapter.json_schema()}
+    return json_schema({"title": "Line of a transcript", **adapter.json_schema()})
 
 
 def read_transcript(path: Path | str) -> Transcript:
@@ -168,8 +158,8 @@ def decoded(data: bytes, source: str) -> str:
 def parse_transcript(text: str, source: str) -> Transcript:
     """Read a transcript from text; ``source`` is named in errors.
 
-    It is JSONL when its first value has a ``type``, or is followed by another one; what cannot be told so is JSONL when
-    ``source`` ends with ``.jsonl``.
+    It is JSONL when its first value has a ``type``, or is followed by another one; what this does not decide is JSONL
+    when ``source`` ends with ``.jsonl``.
 
     Raises:
         TranscriptError: it is not a transcript.
@@ -199,7 +189,7 @@ def parse_transcript(text: str, source: str) -> Transcript:
 
 
 def _is_lines(text: str, source: str) -> bool:
-    """Tell whether text is a line of JSON per round, by its first value."""
+    """Return whether text is a line of JSON per round, by its first value."""
     start = len(text) - len(text.lstrip())
     try:
         first, end = json.JSONDecoder().raw_decode(text, start)

@@ -1,6 +1,161 @@
 """The deliberation meter: whether a meeting of several experts may end, must go on, or should be parked.
 
-A judge writes one record per round. The way through: :mod:`records` and :mod:`config` say what is read,
-:mod:`scores` computes each round's scores from the record's own evidence, :mod:`rules` holds the rules in their order,
-and :mod:`meter` puts them together into one verdict per round.
+A judge writes one record per round. The way through: :mod:`records` and :mod:`config` say what is read, :mod:`scores`
+computes each round's scores from the record's own evidence, :mod:`rules` holds the rules in their order, and
+:func:`score_meeting` puts them together into one verdict per round. docs/DELIBERATION.md explains it.
 """
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scoring.meters.levels import rounded
+from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
+from scoring.meters.meeting.records import JudgeRecord, Status, check_records
+from scoring.meters.meeting.rules import Situation, Strength, decide, ending_allowed, missing_aspects, off_topic
+from scoring.meters.meeting.scores import Difference, Scores, coverage, leading, score_round, stated_differences
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """What the meeting has used up.
+
+    ``rounds_used`` and ``time_used`` are shares of what there is, above 1 when that is overdrawn; ``cost_total`` is in
+    the judge's unit. What the record does not say is None.
+    """
+
+    rounds_used: float
+    cost_total: float | None
+    time_used: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeetingVerdict:
+    """What the meter says of one round. ``as_dict`` rounds its numbers to 4 places."""
+
+    round_index: int
+    scores: Scores
+    status: Status
+    rule: str
+    """The rule that decided: a name of :data:`~scoring.meters.meeting.rules.RULES`."""
+    strength: Strength | None
+    """Of a recommended end: strong when exploration and convergence are both good. None with every other status."""
+    ending_allowed: bool
+    reasons: tuple[str, ...]
+    facilitator_prompt: str
+    """One sentence that the facilitator may say."""
+    next_round_focus_prompts: tuple[str, ...]
+    missing_aspects: tuple[str, ...]
+    """The required aspects that are not deep, and then any others at none."""
+    pressure: Pressure
+    stated_differences: tuple[Difference, ...]
+
+    @property
+    def ends(self) -> bool:
+        """Whether the meeting is over after this round, with a decision or without."""
+        return self.status in ("ready_to_decide", "park_or_abort")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, numbers rounded to 4 places; without ``rule``."""
+        data: dict[str, Any] = _plain(asdict(self))
+        del data["rule"]
+        return data
+
+
+def score_meeting(
+    records: Iterable[JudgeRecord | Mapping[str, Any]],
+    config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
+) -> list[MeetingVerdict]:
+    """Score every round of a deliberation and say whether it may end.
+
+    Args:
+        records: one judge's record per round, as models or plain data, in any order. Rounds may be missing.
+        config: the name of a preset, a config, or plain data of a whole or partial one.
+
+    Returns:
+        One verdict per record, by round. Nothing depends on later rounds, so the verdict of a round stays the same when
+        the next record arrives.
+
+    Raises:
+        MeetingError: the records or the config are not valid; ``faults`` lists everything that is wrong.
+        InputError: there is no preset of that name.
+    """
+    if not isinstance(config, MeetingConfig):
+        config = preset(config) if isinstance(config, str) else meeting_config(config)
+    checked = check_records(records)
+    by_round = {record.round_index: record for record in checked}
+    scores: dict[int, Scores] = {}
+    verdicts: dict[int, MeetingVerdict] = {}
+    for record in checked:
+        number = record.round_index
+        scores[number] = score_round(record, by_round.get(number - 1), record is checked[0], config.weights)
+        verdicts[number] = _verdict(
+            _situation(record, by_round.get(number - 1), verdicts.get(number - 1), scores, config)
+        )
+    return list(verdicts.values())
+
+
+def _situation(
+    record: JudgeRecord,
+    before: JudgeRecord | None,
+    verdict_before: MeetingVerdict | None,
+    scores: Mapping[int, Scores],
+    config: MeetingConfig,
+) -> Situation:
+    now, earlier = scores[record.round_index], scores.get(record.round_index - 2)
+    was_ready = verdict_before is not None and verdict_before.status == "ready_to_decide"
+    return Situation(
+        record=record,
+        config=config,
+        scores=now,
+        levels=coverage(record.exploration),
+        lead=leading(record.convergence.expert_positions),
+        convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
+        exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
+        unconfirmed=was_ready and before is not None and before.user_confirmed is False,
+    )
+
+
+def _verdict(s: Situation) -> MeetingVerdict:
+    rule, decision = decide(s)
+    drift = off_topic(s)
+    missing = missing_aspects(s)
+    refocus = (_refocus(s),) if drift else ()
+    own = s.record.stop_continue_recommendation
+    prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
+    return MeetingVerdict(
+        round_index=s.record.round_index,
+        scores=s.scores,
+        status=decision.status,
+        rule=rule,
+        strength=decision.strength,
+        ending_allowed=ending_allowed(s),
+        reasons=tuple(dict.fromkeys((*decision.reasons, *((drift,) if drift else ())))),
+        facilitator_prompt=decision.prompt,
+        next_round_focus_prompts=tuple(dict.fromkeys(prompts)),
+        missing_aspects=tuple(missing),
+        pressure=_pressure(s),
+        stated_differences=stated_differences(s.record, s.scores, s.lead, decision.status, s.config),
+    )
+
+
+def _refocus(s: Situation) -> str:
+    notes = (s.record.focus.focus_drift_notes or "").strip()
+    return f"come back to the decision: {notes}" if notes else "come back to the decision"
+
+
+def _pressure(s: Situation) -> Pressure:
+    rounds = s.record.round_index / s.config.round_limits.max_rounds
+    if (used := s.record.cost_time) is None:
+        return Pressure(rounds, None, None)
+    time = used.time_elapsed_minutes / used.time_budget_minutes if used.time_budget_minutes else math.inf
+    return Pressure(rounds, used.estimated_cost_cumulative, time if math.isfinite(time) else None)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return rounded(value) if isinstance(value, float) else value

@@ -1,7 +1,7 @@
 """How a meeting is judged: weights, limits, thresholds and rules; presets as data, and files that inherit from them.
 
 What a config does not say it takes from the preset that its ``meeting_type`` names, else from ``default``: objects are
-filled in key by key, everything else is taken whole (contract section 7).
+filled in key by key, everything else is taken whole.
 """
 
 import tomllib
@@ -14,10 +14,10 @@ from pydantic import AfterValidator, BaseModel, Field
 from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
-from scoring.meters.configfile import SUFFIXES, read_config
-from scoring.meters.dr.thresholds import TOLERANCE
-from scoring.meters.faults import checked, dotted, shown
+from scoring.meters.faults import checked, dotted, json_schema, shown
+from scoring.meters.levels import TOLERANCE
 from scoring.meters.meeting.records import Block, Name, RoundNumber, Share
+from scoring.meters.plaindata import CONFIG_SUFFIXES, read_config
 
 PRESETS = ("default", "tactical", "strategic")
 """The configs that come with da-score, by name."""
@@ -168,9 +168,11 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
     text = str(name)
     if text in PRESETS:
         return preset(text)
-    if not text.lower().endswith(SUFFIXES):
+    if not text.lower().endswith(CONFIG_SUFFIXES):
         known = ", ".join(PRESETS)
-        raise InputError(f"{text}: no such config; name one of {known}, or a file ending with {', '.join(SUFFIXES)}")
+        raise InputError(
+            f"{text}: no such config; name one of {known}, or a file ending with {', '.join(CONFIG_SUFFIXES)}"
+        )
     data = read_config(text)
     try:
         return meeting_config(data)
@@ -179,7 +181,7 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
 
 
 def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
-    """Return the config that some data stands for, with what it leaves out taken from its preset.
+    """Return the config that some data gives, with what it leaves out taken from its preset.
 
     Raises:
         MeetingError: it is not valid; every fault names the field and the reason.
@@ -214,6 +216,19 @@ def unknown_keys(block: BaseModel, path: tuple[str, ...] = ()) -> Iterator[str]:
         value = getattr(block, name)
         if isinstance(value, BaseModel):
             yield from unknown_keys(value, (*path, name))
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the JSON schema of a config file, which may leave out anything: it is inherited."""
+    return json_schema(_without_required(MeetingConfig.model_json_schema()))
+
+
+def _without_required(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_required(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_required(item) for key, item in value.items() if key != "required"}
 
 
 def _preset_data(name: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""A judge's record of one round: what it may hold, and how it is read (contract section 7).
+"""A judge's record of one round: what it may hold, and how it is read.
 
-A field that the contract marks with ``?`` may be missing or null. Keys that nobody knows are kept and ignored.
+A field that has a default may be missing or null. Keys that nobody knows are kept and ignored.
 """
 
 import sys
@@ -14,25 +14,16 @@ from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Fault, checked, shown
-from scoring.meters.strictjson import decode, read_values
+from scoring.meters.faults import Fault, checked, json_schema, shown, utf8
+from scoring.meters.plaindata import decode, read_values
 
 STDIN = "-"
-"""The name that stands for standard input."""
+"""The name of standard input."""
 
 _LARGEST = 10**9
 
 
-def _utf8(text: str) -> str:
-    """Refuse half of a surrogate pair, which a JSON escape can spell and no file can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise PydanticCustomError("string_unicode", "not UTF-8") from None
-    return text
-
-
-Text: TypeAlias = Annotated[str, AfterValidator(_utf8)]
+Text: TypeAlias = Annotated[str, AfterValidator(utf8)]
 Name: TypeAlias = Annotated[Text, Field(pattern=r"\S")]
 Count: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
 RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=_LARGEST)]
@@ -186,6 +177,11 @@ class JudgeRecord(Block):
     composite: Composite | None = None
     stop_continue_recommendation: Recommendation | None = None
     user_confirmed: bool | None = None
+
+
+def record_schema() -> dict[str, Any]:
+    """Return the JSON schema of a judge's record of one round."""
+    return json_schema(JudgeRecord.model_json_schema())
 
 
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:

@@ -1,14 +1,14 @@
 """The rules that give a round its status, each with its reasons in words, and the order in which they are asked.
 
-:data:`RULES` is that order, and :data:`OBSTACLES` is what keeps a meeting from ending. Every comparison is within 1e-9
-(contract section 7).
+:data:`RULES` is that order, and :data:`OBSTACLES` is what keeps a meeting from ending. Every comparison is within 1e-9.
+The module is long because the rules are read against each other: each says in words what another one needs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from scoring.meters.dr.thresholds import at_least, at_most, below, novelty_level, rounded
+from scoring.meters.levels import at_least, at_most, below, novelty_level, rounded
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
 from scoring.meters.meeting.scores import Lead, Scores, deep_share
@@ -30,7 +30,7 @@ class Situation:
     """A round as the rules see it.
 
     ``convergence_gain`` and ``exploration_gain`` are what the scores gained since two rounds before, None without that
-    round. ``unconfirmed`` tells that the round before was ready to decide and its user said no.
+    round. ``unconfirmed`` means that the round before was ready to decide and its user said no.
     """
 
     record: JudgeRecord
@@ -110,7 +110,7 @@ def held(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]:
 
 
 def ending_allowed(s: Situation) -> bool:
-    """Tell whether the meeting may end with this round."""
+    """Return whether the meeting may end with this round."""
     return not held(OBSTACLES, s)
 
 

@@ -1,16 +1,16 @@
-"""The scores of a round, each from 0 to 1, computed from the evidence in its record (contract section 7).
+"""The scores of a round, each from 0 to 1, from the evidence in its record, and where the judge states something else.
 
-What the judge states as a score is not looked at here, with one exception: the recent novelty of a file's first record,
-when the round before it is not in the file.
+What the judge states as a score is compared and never used, with one exception: the recent novelty of a file's first
+record, when the round before it is not in the file.
 """
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.meters.dr.thresholds import above
-from scoring.meters.meeting.config import Weights
+from scoring.meters.levels import TOLERANCE, above
+from scoring.meters.meeting.config import MeetingConfig, Weights
 from scoring.meters.meeting.records import (
     CoverageLevel,
     ExpertPosition,
@@ -18,6 +18,7 @@ from scoring.meters.meeting.records import (
     Focus,
     JudgeRecord,
     Novelty,
+    Status,
 )
 
 CHECKLIST = (
@@ -37,6 +38,9 @@ LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.
 
 CONTEXT = 0.5
 """What a message about the background counts in the focus score; one about the decision counts 1."""
+
+MARGIN = 0.02
+"""A stated number may differ from the computed one by this much: judges round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,15 @@ class Lead:
     def support(self) -> float:
         """The share of experts behind it."""
         return self.supporters / self.experts
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field whose stated value is not the computed one; None as stated where it should have been and was not."""
+
+    field: str
+    stated: float | str | None
+    computed: float | str
 
 
 def coverage(exploration: Exploration) -> dict[str, CoverageLevel]:
@@ -156,3 +169,64 @@ def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, we
     parts = (weights.exploration * e, weights.convergence * c, weights.focus * f, weights.low_novelty * (1 - recent))
     spread = disagreement(record.convergence.expert_positions)
     return Scores(e, c, f, novelty_score(record.novelty), recent, math.fsum(parts), spread)
+
+
+def stated_differences(
+    record: JudgeRecord, scores: Scores, lead: Lead | None, status: Status, config: MeetingConfig
+) -> tuple[Difference, ...]:
+    """List what a record states and what is otherwise: scores, weights, round, limit and status."""
+    return (
+        *(
+            Difference(field, stated, computed)
+            for field, stated, computed in _numbers(record, scores, lead)
+            if stated is not None and above(abs(stated - computed), MARGIN)
+        ),
+        *_weights(record, config),
+        *_limits(record, config),
+        *_status(record, status),
+    )
+
+
+def _numbers(record: JudgeRecord, scores: Scores, lead: Lead | None) -> Iterator[tuple[str, float | None, float]]:
+    """Yield every number that a record may state beside its evidence, with the computed one."""
+    convergence, novelty = record.convergence, record.novelty
+    yield "exploration.exploration_score", record.exploration.exploration_score, scores.exploration
+    support, confidence = (lead.support, lead.confidence) if lead else (0.0, 0.0)
+    yield "convergence.leading_option_support_fraction", convergence.leading_option_support_fraction, support
+    yield "convergence.leading_option_avg_confidence", convergence.leading_option_avg_confidence, confidence
+    yield "convergence.convergence_score", convergence.convergence_score, scores.convergence
+    yield "focus.focus_score", record.focus.focus_score, scores.focus
+    yield "novelty.novelty_score_overall", novelty.novelty_score_overall, scores.novelty
+    yield "novelty.novelty_score_recent", novelty.novelty_score_recent, scores.novelty_recent
+    if composite := record.composite:
+        yield "composite.exploration_score", composite.exploration_score, scores.exploration
+        yield "composite.convergence_score", composite.convergence_score, scores.convergence
+        yield "composite.focus_score", composite.focus_score, scores.focus
+        yield "composite.low_novelty_score", composite.low_novelty_score, 1 - scores.novelty_recent
+        yield "composite.meeting_completeness_index", composite.meeting_completeness_index, scores.completeness
+
+
+def _weights(record: JudgeRecord, config: MeetingConfig) -> Iterator[Difference]:
+    """Yield the weights that are not the config's; one that is not stated is 0 to the judge."""
+    if record.composite is None:
+        return
+    used = record.composite.weights_used
+    for name in type(config.weights).model_fields:
+        stated, weight = used.get(name), getattr(config.weights, name)
+        if stated is None or abs(stated - weight) > TOLERANCE:
+            yield Difference(f"composite.weights_used.{name}", stated, weight)
+
+
+def _limits(record: JudgeRecord, config: MeetingConfig) -> Iterator[Difference]:
+    if (stated := record.cost_time) is None:
+        return
+    if stated.round_index != record.round_index:
+        yield Difference("cost_time.round_index", stated.round_index, record.round_index)
+    if stated.max_rounds != config.round_limits.max_rounds:
+        yield Difference("cost_time.max_rounds", stated.max_rounds, config.round_limits.max_rounds)
+
+
+def _status(record: JudgeRecord, status: Status) -> Iterator[Difference]:
+    recommended = record.stop_continue_recommendation
+    if recommended is not None and recommended.status != status:
+        yield Difference("stop_continue_recommendation.status", recommended.status, status)

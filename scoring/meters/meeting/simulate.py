@@ -11,11 +11,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from scoring.errors import MeetingError
+from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import MeetingConfig
-from scoring.meters.meeting.meter import score_meeting
 from scoring.meters.meeting.records import JudgeRecord, check_records
 from scoring.meters.meeting.scores import CHECKLIST
-from scoring.meters.meeting.verdict import MeetingVerdict
 
 OPTIONS = ("option_a", "option_b", "option_c")
 POINTS = 24

@@ -20,7 +20,7 @@ from scoring.evidence.transcripts.facts import TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.signals.table import optional_signals, signal_set
+from scoring.signals.table import meter_profile, optional_signals, signal_set
 from scoring.text import trim
 
 
@@ -108,7 +108,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     numbers = tuple(record.iteration for record in records)
     log = LogFound(iter_log_dir, numbers, dict(sorted(schemas.items())), tuple(map(str, broken)), problem)
     with noted.transcripts().start() as scan:
-        repository, evidence = _repository(records, iter_log_dir, noted, scan, bool(optional_signals(rubric)))
+        repository, evidence = _repository(records, iter_log_dir, noted, scan, meter_profile(rubric))
         signals: tuple[SignalFound, ...] = ()
         uncovered: tuple[int, ...] = ()
         if evidence is not None and records:
@@ -130,20 +130,20 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
 
 
 def _repository(
-    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, scan: Scan, deliberations: bool
+    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, scan: Scan, profile: str | None
 ) -> tuple[RepositoryFound, Evidence | None]:
     """Look at the repository; a trunk that is not there is noted, and the one that would be found is taken."""
     path, trunk_problem = Path(sources.repo_dir), ""
     try:
         try:
-            evidence = Evidence(records, log_dir, sources, scan, None, deliberations)
+            evidence = Evidence(records, log_dir, sources, scan, None, profile)
         except NotARepositoryError:
             raise
         except GitError as e:
             if sources.trunk is None:
                 raise
             trunk_problem = str(e)
-            evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, deliberations)
+            evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, profile)
         opened = GitRepository(path)
         fields = {record.iteration: record.commit for record in records}
         return RepositoryFound(

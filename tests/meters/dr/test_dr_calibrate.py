@@ -16,8 +16,15 @@ from hypothesis import strategies as st
 from scoring.cli import main
 from scoring.errors import InputError
 from scoring.meters.dr import Embed, score_transcript, semantic
-from scoring.meters.dr.calibrate import Agreement, Calibration, Setting, calibrate, wilson
-from scoring.meters.dr.labels import Label, read_collection
+from scoring.meters.dr.calibrate import (
+    Agreement,
+    Calibration,
+    Label,
+    Setting,
+    calibrate,
+    read_collection,
+    wilson,
+)
 from scoring.meters.dr.recommendation import RULES
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scoring.meters.dr.meter import score_transcript
+from scoring.meters.dr import score_transcript
 from scoring.meters.dr.transcript import parse_transcript
 
 TRANSCRIPTS = range(200)

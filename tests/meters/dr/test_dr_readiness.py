@@ -4,11 +4,13 @@ import pytest
 from helpers.deliberations import outputs, transcript
 
 from scoring.meters.dr import Words, score_transcript
-from scoring.meters.dr.actions import has_verb, is_owned, is_specific, is_vague
-from scoring.meters.dr.added import AddedWord, added_words
-from scoring.meters.dr.artifacts import ALTERNATIVES, names_artifact
-from scoring.meters.dr.readiness import find_blocker, measure_readiness, rate_actions, rate_questions
-from scoring.meters.dr.words import BLOCKERS, OWNERSHIP, VAGUE, VAGUE_STARTS, VERBS
+from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, rate_questions
+from scoring.meters.dr.settings import DEFAULT
+
+METER = ReadinessMeter()
+has_verb, is_owned, is_specific, is_vague = METER.has_verb, METER.is_owned, METER.is_specific, METER.is_vague
+names_artifact, find_blocker, rate_actions = METER.names_artifact, METER.find_blocker, METER.rate_actions
+LISTS = DEFAULT.words
 
 LONG = "the migration of all the accounts"
 """Words enough for an action, and nothing else about them."""
@@ -17,13 +19,13 @@ CURLY = "\u2019"
 
 
 class TestVague:
-    @pytest.mark.parametrize("start", VAGUE_STARTS)
+    @pytest.mark.parametrize("start", LISTS.vague_starts)
     def test_is_what_starts_so(self, start: str) -> None:
         assert is_vague(f"{start} how to run {LONG}")
         assert is_vague(f"  {start.upper()}   how to run {LONG}")
         assert not is_vague(f"Run {LONG} and {start} it")
 
-    @pytest.mark.parametrize("word", VAGUE)
+    @pytest.mark.parametrize("word", LISTS.vague)
     def test_is_what_contains_it_as_a_word(self, word: str) -> None:
         assert is_vague(f"Run {LONG}, {word.title()}")
         assert is_vague(f"Run {LONG} " + word.replace(" ", " \n "))
@@ -46,7 +48,7 @@ class TestVague:
 
 
 class TestSpecific:
-    @pytest.mark.parametrize("verb", VERBS)
+    @pytest.mark.parametrize("verb", LISTS.verbs)
     def test_is_what_has_a_verb_as_a_whole_word(self, verb: str) -> None:
         assert is_specific(f"Now {verb.upper()} {LONG}")
         assert has_verb(f"({verb})")
@@ -121,7 +123,7 @@ class TestSpecific:
         assert not names_artifact(f"Look at {text} again today")
         assert not is_specific(f"Look at {text} again today")
 
-    @pytest.mark.parametrize("text", sorted(ALTERNATIVES))
+    @pytest.mark.parametrize("text", DEFAULT.alternatives)
     def test_is_no_pair_of_alternatives(self, text: str) -> None:
         assert not names_artifact(f"Say {text}, then go on")
 
@@ -137,7 +139,7 @@ class TestSpecific:
 
 
 class TestOwned:
-    @pytest.mark.parametrize("phrase", OWNERSHIP)
+    @pytest.mark.parametrize("phrase", LISTS.ownership)
     def test_is_what_says_so(self, phrase: str) -> None:
         assert is_owned(f"Write it, {phrase.upper()} x")
         assert not is_owned(f"Write it, x{phrase} x")
@@ -165,7 +167,7 @@ class TestOwned:
 
 
 class TestBlockers:
-    @pytest.mark.parametrize("word", BLOCKERS)
+    @pytest.mark.parametrize("word", LISTS.blockers)
     def test_are_found_from_a_left_word_boundary(self, word: str) -> None:
         for text in (f"It is {word} it", f"{word.upper()}: x", f"({word}ing)", f"the {word.replace(' ', '  ')}"):
             assert find_blocker([text]) == text
@@ -258,7 +260,7 @@ class TestReadiness:
     def test_is_the_weighted_sum(
         self, actions: list[str], questions: int, before: int | None, value: float, level: str
     ) -> None:
-        found = measure_readiness(1, actions, ["why?"] * questions, before)
+        found = METER.measure(1, actions, ["why?"] * questions, before)
         assert found.value == pytest.approx(value, abs=1e-12)
         assert found.level == level
 
@@ -273,20 +275,22 @@ class TestAddedWords:
     )
 
     def test_add_to_the_lists_and_take_nothing_away(self) -> None:
-        assert is_specific(f"ROLL  back {LONG}", self.WORDS)
+        assert ReadinessMeter(added=self.WORDS).is_specific(f"ROLL  back {LONG}")
         assert not is_specific(f"Roll back {LONG}")
-        assert is_specific(f"Deploy {LONG}", self.WORDS)
-        assert is_vague(f"Ponder how to run {LONG}", self.WORDS)
-        assert is_vague(f"Run {LONG} someday", self.WORDS)
+        assert ReadinessMeter(added=self.WORDS).is_specific(f"Deploy {LONG}")
+        assert ReadinessMeter(added=self.WORDS).is_vague(f"Ponder how to run {LONG}")
+        assert ReadinessMeter(added=self.WORDS).is_vague(f"Run {LONG} someday")
         assert not is_vague(f"Run {LONG} someday")
-        assert is_owned("Run it, on me", self.WORDS)
+        assert ReadinessMeter(added=self.WORDS).is_owned("Run it, on me")
         assert not is_owned("Run it, on me")
-        assert find_blocker([text := "Needs Sign-offs"], self.WORDS) == text
-        assert find_blocker([text := f"We don{CURLY}t know"], self.WORDS) == text
+        assert ReadinessMeter(added=self.WORDS).find_blocker([text := "Needs Sign-offs"]) == text
+        assert ReadinessMeter(added=self.WORDS).find_blocker([text := f"We don{CURLY}t know"]) == text
         assert find_blocker(["Needs sign-off"]) is None
 
     def test_that_matched_are_listed(self) -> None:
-        found = added_words(7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"], self.WORDS)
+        found = ReadinessMeter(added=self.WORDS).added_words(
+            7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"]
+        )
         assert found == [
             AddedWord("verbs", "run", 7),
             AddedWord("vague_starts", "ponder", 7),
@@ -296,9 +300,9 @@ class TestAddedWords:
         ]
 
     def test_are_words_and_no_patterns(self) -> None:
-        assert not is_specific(f"Do abc {LONG}", Words(verbs=("a.c",)))
-        assert is_specific(f"Do a.c {LONG}", Words(verbs=("a.c",)))
-        assert is_specific(f"Do c++ {LONG}", Words(verbs=("c++",)))
+        assert not ReadinessMeter(added=Words(verbs=("a.c",))).is_specific(f"Do abc {LONG}")
+        assert ReadinessMeter(added=Words(verbs=("a.c",))).is_specific(f"Do a.c {LONG}")
+        assert ReadinessMeter(added=Words(verbs=("c++",))).is_specific(f"Do c++ {LONG}")
 
     def test_are_in_the_output_only_when_one_matched(self) -> None:
         given = transcript(outputs(["a"], ["Roll back the release that we made"]))

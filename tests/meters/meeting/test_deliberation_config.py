@@ -12,8 +12,14 @@ from helpers.doors import ends, make_fifo
 
 import scoring.meters.meeting.config as module
 from scoring.errors import InputError, MeetingError
-from scoring.meters.meeting.config import PRESETS, find_meeting_config, meeting_config, preset, unknown_keys
-from scoring.meters.meeting.schema import config_schema
+from scoring.meters.meeting.config import (
+    PRESETS,
+    config_schema,
+    find_meeting_config,
+    meeting_config,
+    preset,
+    unknown_keys,
+)
 
 TABLE = {
     "weights.exploration": (0.35, 0.3, 0.4),

@@ -9,12 +9,11 @@ import pytest
 from helpers.meetings import ALL_DEEP, record
 
 from scoring import MeetingError, MeetingVerdict, meeting_config, score_meeting
-from scoring.meters.dr.thresholds import DEFAULT
+from scoring.meters.levels import NOVELTY_HIGH, NOVELTY_LOW
 from scoring.meters.meeting.config import PRESETS, preset
-from scoring.meters.meeting.differences import MARGIN
 from scoring.meters.meeting.rules import RULES
-from scoring.meters.meeting.scores import CHECKLIST, Scores
-from scoring.meters.yamldata import read_yaml
+from scoring.meters.meeting.scores import CHECKLIST, MARGIN, Scores
+from scoring.meters.plaindata import read_yaml
 
 PAGE = (Path(__file__).parents[3] / "docs" / "DELIBERATION.md").read_text("utf-8")
 
@@ -55,7 +54,7 @@ def test_every_score_has_its_row() -> None:
 
 def test_the_margin_and_classes_are_those_of_the_code() -> None:
     assert f"by more than {MARGIN}," in PAGE
-    assert f"HIGH above {DEFAULT.novelty_high} and LOW below {DEFAULT.novelty_low}" in PAGE
+    assert f"HIGH above {NOVELTY_HIGH} and LOW below {NOVELTY_LOW}" in PAGE
 
 
 def test_every_rule_has_its_row_in_order() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scoring.meters.meeting.meter import score_meeting
+from scoring.meters.meeting import score_meeting
 
 CHECKLIST = """problem_clarity objectives options_alternatives key_assumptions risks_failure_modes constraints
 stakeholders_impact dependencies_unknowns""".split()  # noqa: SIM905 - as in the contract

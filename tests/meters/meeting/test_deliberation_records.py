@@ -12,9 +12,8 @@ from helpers.doors import ends, make_fifo
 from helpers.meetings import record
 
 from scoring.errors import InputError, MeetingError
-from scoring.meters.meeting.meter import score_meeting
-from scoring.meters.meeting.records import JudgeRecord, check_records, read_meeting_records
-from scoring.meters.meeting.schema import record_schema
+from scoring.meters.meeting import score_meeting
+from scoring.meters.meeting.records import JudgeRecord, check_records, read_meeting_records, record_schema
 
 GOOD = json.dumps(record(3))
 
@@ -300,7 +299,7 @@ def test_records_without_a_meeting_go_with_those_of_one() -> None:
         ),
         pytest.param(
             '{"round_index" 1}',
-            "line 1, column 16: not JSON: expecting ':' delimiter at '1}'; mend it there",
+            "line 1, column 16: not JSON: expecting ':' delimiter at '1}'; fix it there",
             id="no colon",
         ),
         pytest.param(

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, CHECKLIST, REQUIRED, config, last, record
 
+from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import PRESETS
-from scoring.meters.meeting.meter import score_meeting
 from scoring.meters.meeting.rules import DOUBTS, OBSTACLES, RULES, words
-from scoring.meters.meeting.verdict import MeetingVerdict
 
 EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
 """How far above a score its threshold may be and still be reached."""

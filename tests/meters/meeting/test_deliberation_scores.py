@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record
 
-from scoring.meters.meeting.meter import score_meeting
-from scoring.meters.meeting.scores import Scores
-from scoring.meters.meeting.verdict import Difference
+from scoring.meters.meeting import score_meeting
+from scoring.meters.meeting.scores import Difference, Scores
 
 
 def scores(**given: Any) -> Scores:

@@ -13,10 +13,9 @@ import pytest
 from helpers.meetings import record
 
 from scoring.errors import InputError, MeetingError
-from scoring.meters.figures import check_plot
+from scoring.meters.figures import check_plot, draw_meeting
+from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.config import PRESETS, preset
-from scoring.meters.meeting.meter import score_meeting
-from scoring.meters.meeting.plot import draw_meeting
 from scoring.meters.meeting.simulate import MeetingKnobs, endings, simulate_meeting
 
 

@@ -1,17 +1,25 @@
-"""Reads JSON and JSONL as written: what is not JSON is refused with its place, and nothing is guessed.
+"""Reads files of plain data as written: JSON and JSONL strictly, configuration as TOML, JSON or YAML.
 
-Most of it comes from language models. They like to put words or a code fence around their JSON, or a comma too many
-into it. A parser that forgives would sometimes read another thing than was meant.
+What is not JSON is refused with its place, and nothing is guessed. Most of it comes from language models, which like to
+put words or a code fence around their JSON, or a comma too many into it. A parser that forgives would sometimes read
+another thing than was meant.
 """
 
 import json
 import math
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from scoring.errors import InputError, MeetingError
-from scoring.meters.faults import mapping
+from scoring.errors import InputError, MeetingError, YamlError
+from scoring.files import read_file
+from scoring.meters.faults import mapping, unreadable
 from scoring.text import cell
+
+CONFIG_SUFFIXES = (".toml", ".json", ".yaml", ".yml")
+CONFIG_LIMIT = 1 << 20
+"""The largest configuration file, in bytes."""
 
 _SPACE = " \t\n\r"
 _EXCERPT = 40
@@ -43,7 +51,7 @@ def decode(data: bytes, source: str) -> str:
 
 
 def read_json(text: str, source: str, line: int = 1) -> Any:
-    """Return the one JSON value of a text, which begins in a line; objects with a key that stands there twice know it.
+    """Return the one JSON value of a text, which begins in a line; an object remembers the keys that it has twice.
 
     Raises:
         InputError: the text is anything else; the message has line, column and an excerpt.
@@ -122,7 +130,7 @@ class _Text:
 
 
 def _skip(text: str, position: int) -> int:
-    """Return where the next character stands that is no white space."""
+    """Return the position of the next character that is no white space."""
     while position < len(text) and text[position] in _SPACE:
         position += 1
     return position
@@ -145,13 +153,82 @@ def _diagnosis(text: str, start: int, error: json.JSONDecodeError) -> tuple[int,
         return here, "text in single quotes", 'JSON has double quotes (")'
     if here >= len(text) or error.msg.startswith("Unterminated"):
         return min(error.pos, len(text)), "the text ends within the JSON", "it was cut off, get all of it"
-    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", "mend it there"
+    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", "fix it there"
 
 
 def _after(text: str, position: int) -> tuple[str, str]:
-    """Return what stands after the JSON, and what to do about it."""
+    """Return what follows the JSON, and what to do about it."""
     if text.startswith(_FENCE, position):
         return "a code fence after the JSON", _ALONE
     if text[position] in "{[":
         return "a second value", "put both into a list, or each on a line of its own"
     return "text after the JSON", _ALONE
+
+
+def read_config(path: Path | str) -> dict[str, Any]:
+    """Return what a configuration file says, TOML, JSON or YAML by its name.
+
+    Raises:
+        InputError: there is no such file, its name does not say what it is, or it is not that, gives a key twice, holds
+            a number without a value, or is no mapping.
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in CONFIG_SUFFIXES:
+        *most, last = CONFIG_SUFFIXES
+        raise InputError(f"{path}: name the file {', '.join(most)} or {last} after what is in it")
+    try:
+        value = _config(read_file(path, CONFIG_LIMIT), kind, str(path))
+    except FileNotFoundError as e:
+        raise InputError(f"{path}: no such file") from e
+    for field, reason in unreadable(value):
+        raise InputError(f"{path}: {field}: {reason}")
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: not a table of settings")
+    return value
+
+
+def _config(data: bytes, kind: str, source: str) -> Any:
+    if kind in (".yaml", ".yml"):
+        return read_yaml(data, source)
+    text = decode(data, source)
+    if kind == ".json":
+        return read_json(text, source)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"{source}: not TOML: {e}") from e
+
+
+def read_yaml(data: bytes, source: str) -> Any:
+    """Return the first document of some YAML 1.2 as lists, dictionaries, text, numbers, true, false and None.
+
+    Raises:
+        InputError: it is no YAML, or has anchors, tags or a key twice, which plain data has no need of; the message has
+            the line.
+    """
+    from scoring import yamlread  # other formats do not pay for it
+
+    def plain(node: yamlread.Node) -> Any:
+        if isinstance(node, yamlread.Alias):
+            raise YamlError(f"line {node.line}: an alias; write the value out")
+        if isinstance(node, yamlread.Scalar):
+            if node.tag:
+                raise YamlError(f"line {node.line}: a tag ({node.tag}); write the value without it")
+            return node.resolved()[1]
+        if isinstance(node, yamlread.Sequence):
+            return [plain(item) for item in node.items]
+        found: dict[str, Any] = {}
+        for key, value in node.pairs:
+            if not isinstance(key, yamlread.Scalar):
+                raise YamlError(f"line {key.line}: a key that is no text")
+            if key.value in found:
+                raise YamlError(f"line {key.line}: {key.value} is given twice")
+            found[key.value] = plain(value)
+        return found
+
+    try:
+        node = yamlread.parse(data)
+        return None if node is None else plain(node)
+    except (YamlError, ValueError) as e:
+        raise InputError(f"{source}: {e}") from e

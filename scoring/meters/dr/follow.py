@@ -1,18 +1,23 @@
-"""Follows a transcript in JSONL while it grows, and scores it as rounds arrive."""
+"""Follows a transcript in JSONL while it grows, in a file or on a pipe, and scores it as rounds arrive."""
 
 import json
+import os
+import select
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scoring.errors import InputError, TranscriptError
-from scoring.files import read_file, reason
-from scoring.meters.dr.meter import DRResult
+from scoring.files import SIZE_LIMIT, read_file, reason
+from scoring.meters.dr import DRResult
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
-from scoring.meters.dr.recommendation import Recommendation
+from scoring.meters.dr.recommendation import RoundSignal
 from scoring.meters.dr.transcript import LineReader, Round, Transcript, decoded
+from scoring.meters.levels import rounded
+
+_PART = 1 << 20
 
 
 class RoundScore(NamedTuple):
@@ -20,11 +25,34 @@ class RoundScore(NamedTuple):
 
     novelty: RoundNovelty
     readiness: RoundReadiness
-    recommendation: Recommendation
+    recommendation: RoundSignal
+
+    def payload(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        new, ready = self.novelty, self.readiness
+        return {
+            "round": new.round,
+            "claims": new.claims,
+            "new_claims": new.new_claims,
+            "novelty_rate": rounded(new.rate),
+            "novelty_classification": new.level,
+            "action_readiness": rounded(ready.value),
+            "readiness_classification": ready.level,
+            "signal": self.recommendation.signal,
+            "rationale": self.recommendation.rationale,
+        }
+
+    def line(self) -> str:
+        """Return it as a line of text."""
+        new, ready = self.novelty, self.readiness
+        return (
+            f"round {new.round:<4} {new.new_claims:>4} of {new.claims:<4} new  novelty {new.rate:.3f} {new.level:<6}  "
+            f"readiness {ready.value:.2f} {ready.level:<6}  {self.recommendation.signal}\n"
+        )
 
 
-class Watch:
-    """Is shown the whole of a growing transcript again and again, and tells of the rounds that it did not know.
+class TranscriptFollower:
+    """Is shown the whole of a growing transcript again and again, and returns the rounds that it did not know.
 
     A last line that is not complete is waited for. When what was read before is no longer the beginning, the file was
     replaced, and everything is new. A round that arrives after a later one makes the later ones new as well.
@@ -107,3 +135,41 @@ def contents_of(
             text = str(e) if isinstance(e, InputError) else f"{path}: {reason(e)}"
             raise TranscriptError(f"{text}; watch a plain file") from e
         sleep(interval)
+
+
+def read_all(descriptor: int) -> bytes:
+    """Return everything up to the end.
+
+    Raises:
+        TranscriptError: it is too much, or cannot be read.
+    """
+    for data, is_final in growing_contents(descriptor):
+        if is_final:
+            return data
+    raise AssertionError("the last content is final")
+
+
+def growing_contents(descriptor: int, only_whole: bool = False) -> Iterator[tuple[bytes, bool]]:
+    """Yield everything read so far, whenever there is more and nothing further waits, and whether it is the end.
+
+    Args:
+        descriptor: what to read from.
+        only_whole: yield once, at the end.
+
+    Raises:
+        TranscriptError: it is too much, or cannot be read.
+    """
+    data = bytearray()
+    while True:
+        try:
+            part = os.read(descriptor, _PART)
+        except OSError as e:
+            raise TranscriptError(f"standard input: {reason(e)}") from e
+        data += part
+        if len(data) > SIZE_LIMIT:
+            raise TranscriptError(f"standard input: larger than {SIZE_LIMIT >> 20} MiB")
+        if not part:
+            yield bytes(data), True
+            return
+        if not only_whole and not select.select([descriptor], [], [], 0)[0]:
+            yield bytes(data), False

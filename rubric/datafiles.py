@@ -1,0 +1,70 @@
+"""The data files of rubrics: how one is read, and the released profiles, of which a signal may name one.
+
+A profile is what a meter goes by where it votes: a YAML file in ``rubric/profiles/``, named by its name. It is plain
+data to this package; the meter knows what it means. A released profile never changes, as a released rubric.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from rubric.errors import RubricError
+
+PROFILES_DIR = Path(__file__).parent / "profiles"
+
+SIZE_LIMIT = 1 << 20
+_DEPTH_LIMIT = 8
+
+
+def profile_names() -> list[str]:
+    """List the released profiles by name."""
+    return sorted(path.stem for path in PROFILES_DIR.glob("*.yaml"))
+
+
+@cache
+def released_profile(name: str) -> dict[str, object]:
+    """Return a released profile as plain data; the same object every time, not to be changed.
+
+    Raises:
+        RubricError: there is no such profile.
+    """
+    if name not in profile_names():
+        raise RubricError(f"profile {name!r} is not released; released: {', '.join(profile_names())}")
+    data = read_data(PROFILES_DIR / f"{name}.yaml")
+    if not isinstance(data, dict):
+        raise RubricError(f"profile {name!r} is not a mapping")
+    return data
+
+
+def read_data(path: Path) -> object:
+    """Return the plain data of a YAML file.
+
+    Raises:
+        RubricError: it cannot be read, or is not plain YAML.
+    """
+    try:
+        if not path.is_file():
+            raise RubricError("no such rubric file")
+        if path.stat().st_size > SIZE_LIMIT:
+            raise RubricError("larger than 1 MiB; this is no rubric")
+        return _plain_data(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as e:
+        raise RubricError(f"cannot read the rubric: {getattr(e, 'strerror', None) or e}") from e
+
+
+def _plain_data(text: str) -> object:
+    """Read YAML that needs no tags, no aliases and no depth: what does would crash or stall the loader."""
+    import yaml  # released rubrics alone need no YAML until one is asked for
+
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEPTH_LIMIT:
+                raise RubricError("not YAML that a rubric may use: it is nested too deep")
+        return yaml.load(text, Loader=yaml.CSafeLoader)
+    except RubricError:
+        raise
+    except (yaml.YAMLError, ValueError) as e:
+        raise RubricError(f"not YAML: {' '.join(str(e).split())}") from e
