@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,18 @@ EVIDENCE_OPTIONS = (
     "processes",
 )
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
+
+
+class Number(click.FloatRange):
+    """The type of an option that takes a number in a range; not-a-number is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return a value as a number; raise click's error where it is none in the range."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):  # every comparison with it is false, so a range lets it through
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+SHARE = Number(0, 1)
+"""The type of an option that takes a number from 0 to 1."""

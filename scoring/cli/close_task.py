@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, shared_options
-from scoring.cli.numbers import Number
+from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
 from scoring.cli.output import warn, write, write_json
 from scoring.errors import InputError, SettingsError
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.numbers import Number
+from scoring.cli.app import SCORING_OPTIONS, Number, settings_options
 from scoring.cli.output import warn, write
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from helpers.repos import Repo
 
-import scoring.cli.backfill
 import scoring.jobs.backfill
+import scoring.jobs.fleet
 from rubric import default_rubric
 from scoring.cli import main
 from scoring.demo import build_demo
@@ -922,7 +922,7 @@ class TestSeveralLogs:
                 raise ZeroDivisionError("oh")
             return work(job, plan)
 
-        monkeypatch.setattr(scoring.cli.backfill, "backfill_log", fail)
+        monkeypatch.setattr(scoring.jobs.fleet, "backfill_log", fail)
         found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
         assert found.status == 1
         said = "internal error, please report it: ZeroDivisionError: oh"
@@ -939,7 +939,7 @@ class TestSeveralLogs:
             os.kill(os.getpid(), 9)
             raise AssertionError
 
-        monkeypatch.setattr(scoring.cli.backfill, "backfill_log", die)
+        monkeypatch.setattr(scoring.jobs.fleet, "backfill_log", die)
         found = da_score("backfill", tmp_path / "src", "--jobs", "2", "--json")
         assert found.status == 1
         assert [log["error"] for log in found.json["logs"]] == [
