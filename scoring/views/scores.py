@@ -6,7 +6,7 @@ hold beside them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,8 +180,8 @@ def _section(title: str, table: Table) -> Iterator[Block]:
     yield Line()
     yield Line(f"{title}:", only="pipe")
     yield Line(title, "bold", only="terminal")
-    yield replace(table, indent=2, only="pipe")
-    yield replace(table, only="terminal")
+    yield table._replace(indent=2, only="pipe")
+    yield table._replace(only="terminal")
 
 
 def source_line(source: Path) -> Iterator[Line]:

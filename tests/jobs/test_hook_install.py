@@ -541,8 +541,8 @@ class TestCommand:
         groups = [{"hooks": [{"command": "da-score close-task"}]}]
         given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": groups, "SubagentStop": groups}}))
         assert da_score("hook", "show").out.splitlines()[::2] == [
-            "claude  project  not installed      .claude/settings.json",
-            "codex   project  Stop, SubagentStop .codex/hooks.json",
+            "claude  project  not installed       .claude/settings.json",
+            "codex   project  Stop, SubagentStop  .codex/hooks.json",
         ]
 
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
