@@ -1,4 +1,4 @@
-"""``da-score demo``: a small made log, scored and shown, for those who have none yet."""
+"""``da-score demo``: a small example log, scored and shown, for those who have none yet."""
 
 import shlex
 import tempfile

@@ -1,4 +1,4 @@
-"""``da-score hook``: put the close-task hook into a harness's settings, take it out, or look."""
+"""``da-score hook``: put the close-task hook into a harness's settings, take it out, or show where it is."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""``da-score rubric``: the released rubrics, a check for one's own, and two of them side by side."""
+"""``da-score rubric``: list, show, validate and compare rubrics."""
 
 import os
 from collections.abc import Iterator

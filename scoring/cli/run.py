@@ -21,7 +21,7 @@ def command(settings: Settings, no_write: bool) -> None:
     log_dir = settings.iter_log_dir
     evidence = sources(settings)
     with evidence.transcripts().start() as scan:
-        # Transcripts are being read by now, in a process of their own; the rest is loaded meanwhile.
+        # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
         from scoring.score import score_log_with, write_scored_log
         from scoring.views.scores import run_page, run_payload
