@@ -14,7 +14,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
 from scoring.views.integrity import integrity_page, summarize_integrity
-from scoring.views.scores import iteration_page, run_page, run_payload
+from scoring.views.score_pages import iteration_page, run_page, run_payload
 from scoring.views.table import Line
 
 

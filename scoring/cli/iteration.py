@@ -14,7 +14,7 @@ from scoring.evidence.hooks import HookFileError, HookOutcome, scored_hook_outco
 from scoring.log.settings import Settings, resolve_settings
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
 from scoring.signals.values import HOOK_OUTCOMES, Deliberation
-from scoring.views.scores import iteration_page, score_payload, scored_now_payload
+from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
 
 if TYPE_CHECKING:  # most calls show a sidecar and score nothing
     from scoring.score import ScoredIteration

@@ -24,7 +24,7 @@ def command(settings: Settings, no_write: bool) -> None:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
         from scoring.score import score_log_with, write_scored_log
-        from scoring.views.scores import run_page, run_payload
+        from scoring.views.score_pages import run_page, run_payload
 
         scored = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
     written = None

@@ -12,7 +12,7 @@ from scoring.errors import DaScoreError, NotFoundError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import read_iteration_score, read_session_score, session_score_path
-from scoring.views.scores import session_page, session_payload
+from scoring.views.score_pages import session_page, session_payload
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")

@@ -9,7 +9,7 @@ from scoring.cli.reading import options
 from scoring.log.settings import Settings
 from scoring.policies import policy_of
 from scoring.score import score_log
-from scoring.views.scores import signals_payload
+from scoring.views.score_pages import signals_payload
 
 
 @click.command(epilog="Example:  da-score signals --repo-dir . | jq '.[-1].signals.landed'")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rubric import Rubric, SignalContribution
 from scoring.views.compare import IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.scores import TASK_WIDTH, band_cell, score_cell
+from scoring.views.score_pages import TASK_WIDTH, band_cell, score_cell
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Row, Table, number, pairs
 
 NOT_IN = "not in this rubric"
