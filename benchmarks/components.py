@@ -25,7 +25,13 @@ GIT, SCORING, OUTPUT = "git", "signals and scores", "output and sidecars"
 PARTS = (START, OWN, *IMPORTS.values(), TRANSCRIPTS, LOG, HOOKS, AROUND, GIT, SCORING, OUTPUT, REST)
 """Every part, in the order of the table. The first is what the caller saw beyond what is timed here."""
 
-_COMMANDS = ("scoring.cli", "scoring.cli.run", "scoring.cli.iteration", "scoring.cli.reading", "scoring.cli.tables")
+_COMMANDS = (
+    "scoring.cli",
+    "scoring.cli.run",
+    "scoring.cli.iteration",
+    "scoring.cli.reading",
+    "scoring.views.score_pages",
+)
 
 _WATCHED = {
     TRANSCRIPTS: (
@@ -51,8 +57,8 @@ _WATCHED = {
         "scoring.sessions:aggregate_sessions",
     ),
     OUTPUT: (
-        "scoring.cli.tables:run_text",
-        "scoring.cli.tables:iteration_text",
+        "scoring.views.score_pages:run_page",
+        "scoring.views.table:pipe_text",
         "scoring.cli.output:write",
         "scoring.sidecars.scores:write_persisted_score",
     ),

@@ -1,7 +1,7 @@
 """Scoring a log, or one iteration of it: entries → facts → signals → scores → sessions.
 
-The whole way is :func:`gather` and :func:`score_log_under`; the rest are the ways in. Sidecars are written when asked
-for (:func:`write_scored_log`).
+The whole way is :func:`score_records`; the rest are the ways in, and :func:`write_scored_log`, which writes the
+sidecars.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Provenance, provenance_of, write_scores
+from scoring.sidecars.provenance import Provenance, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -67,27 +67,30 @@ class ScoredLog:
         }
 
 
-def gather(
+def score_records(
     records: Sequence[IterationRecord],
     iter_log_dir: Path | str,
     sources: Sources,
     scan: "Scan",
-    rubrics: Sequence[Rubric],
+    *rubrics: Rubric,
     only: Collection[int] | None = None,
     observe: bool = False,
-) -> Iterator[tuple[IterationFacts, SignalSet]]:
-    """Yield what evidence says of loaded records, or of ``only`` some of them, and what signals make of it.
+) -> Iterator[tuple[ScoredIteration, ...]]:
+    """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
 
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Yields one iteration
+    at a time, once per rubric.
     """
     if not records:
         return
-    wanted = optional_signals(*rubrics)
-    evidence = Evidence(records, iter_log_dir, sources, scan, only, meter_profile(*rubrics, observe=observe))
+    wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
+    evidence = Evidence(records, iter_log_dir, sources, scan, only, profile)
     for record in records:
         if only is None or record.iteration in only:
             facts = evidence.of(record)
-            yield facts, signal_set(facts, wanted)
+            signals = signal_set(facts, wanted)
+            provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
+            yield tuple(ScoredIteration(record, facts, signals, r.score(signals), provenance) for r in rubrics)
     evidence.git.keep()
 
 
@@ -117,16 +120,12 @@ def score_log_with(
 ) -> list[ScoredLog]:
     """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
     records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
-    found = list(gather(records, iter_log_dir, sources, scan, rubrics, observe=observe))
-    provenances = [provenance_of(facts) if sources.rules.keeps_provenance else None for facts, _ in found]
+    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe))
     logs = []
-    for rubric in rubrics:
-        scores = rubric.score_all(signals for _, signals in found)
-        iterations = tuple(
-            ScoredIteration(facts.record, facts, signals, score, provenance)
-            for (facts, signals), score, provenance in zip(found, scores, provenances, strict=True)
-        )
-        logs.append(ScoredLog(rubric, iterations, tuple(aggregate_sessions(rubric, records, scores))))
+    for n, rubric in enumerate(rubrics):
+        iterations = tuple(scored[n] for scored in found)
+        sessions = aggregate_sessions(rubric, records, [scored.score for scored in iterations])
+        logs.append(ScoredLog(rubric, iterations, tuple(sessions)))
     return logs
 
 
@@ -176,9 +175,8 @@ def examine_iteration(
     if not any(record.iteration == iteration for record in records):
         raise no_such_entry(iter_log_dir, iteration)
     with sources.transcripts().start() as scan:
-        ((facts, signals),) = gather(records, iter_log_dir, sources, scan, [rubric], {iteration}, observe)
-    provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-    return ScoredIteration(facts.record, facts, signals, rubric.score(signals), provenance)
+        ((found,),) = score_records(records, iter_log_dir, sources, scan, rubric, only={iteration}, observe=observe)
+    return found
 
 
 def score_iteration(
@@ -205,8 +203,7 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
     for found in scored.iterations:
-        if lost := loss_on_disk(iter_log_dir, found.persisted, found.facts, found.provenance):
-            warn(loss_warning(found.record.iteration, lost))
+        _warn_of_loss(iter_log_dir, found, warn)
     remove_stale(Path(iter_log_dir))
     iterations = write_scores(iter_log_dir, [(i.persisted, i.provenance) for i in scored.iterations])
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
@@ -214,6 +211,17 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
         return iterations, write_each(sessions, lambda session: write_session_score(iter_log_dir, session))
     except WriteError as e:
         raise WriteError(str(e), (*iterations, *e.written)) from e
+
+
+def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:
+    """Write the sidecar of one iteration as :func:`write_scored_log` does, and return its path."""
+    _warn_of_loss(iter_log_dir, scored, warn)
+    return write_score(iter_log_dir, scored.persisted, scored.provenance)
+
+
+def _warn_of_loss(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn) -> None:
+    if lost := loss_on_disk(iter_log_dir, scored.persisted, scored.facts, scored.provenance):
+        warn(loss_warning(scored.record.iteration, lost))
 
 
 def has_session_file(session_id: str, warn: Warn) -> bool:

@@ -1,11 +1,13 @@
 """Fixtures that every test may use. Tests see no git settings, home or da-score settings of the machine they run on."""
 
+import contextlib
+import functools
 import os
 import shutil
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, Outcome
+from helpers.commands import DaScore, OnTerminal, in_process, terminal
 from helpers.repos import Repo
 
 from scoring.cli import main
@@ -33,11 +35,24 @@ def repo(tmp_path: Path) -> Repo:
 def da_score(capsysbinary: pytest.CaptureFixture[bytes]) -> DaScore:
     """Run a command line in this process."""
 
-    def run(*arguments: str | Path) -> Outcome:
-        capsysbinary.readouterr()
-        status = main([str(argument) for argument in arguments])
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
+    return functools.partial(in_process, capsysbinary)
+
+
+@pytest.fixture
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
+    """Run a command line in this process with standard output on a terminal."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def run(*arguments: str | Path, columns: int = 160) -> tuple[int, list[bytes]]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with (
+            terminal(columns) as (child, shown),
+            open(child, "w", encoding="utf-8", closefd=False) as screen,
+            contextlib.redirect_stdout(screen),
+        ):
+            status = main([str(argument) for argument in arguments])
+        return status, shown
 
     return run
 
@@ -67,3 +82,31 @@ def here(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Demo:
     """The demo, from within its repository."""
     monkeypatch.chdir(demo.repo_dir)
     return demo
+
+
+@pytest.fixture
+def project(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository of a demo that nothing has scored: the current directory, its transcripts in the settings."""
+    return _enter(demo.root, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def _scored_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root: Path = shutil.copytree(_built_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True)
+    transcripts = [f"--transcript-dir={root}/transcripts/{name}" for name in ("claude", "codex")]
+    where = ["--iter-log-dir", f"{root}/repo/{DEFAULT_LOG_DIR}", "--repo-dir", f"{root}/repo"]
+    with contextlib.redirect_stdout(None):
+        assert main(["run", "--json", "--no-cache", *where, *transcripts]) == 0
+    return root
+
+
+@pytest.fixture
+def scored(_scored_demo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, scored, for tests that only look at it."""
+    return _enter(_scored_demo, monkeypatch)
+
+
+def _enter(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(root / "repo")
+    monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex")
+    return root / "repo"

@@ -1,7 +1,7 @@
 """The command line, ``da-score``: one small file per command.
 
-A command parses, calls one library function and prints; what it prints is in :mod:`scoring.cli.tables` (on a pipe the
-reference's text, byte for byte) and :mod:`scoring.cli.screen` (on a terminal).
+A command parses, calls one library function and shows what it returns. What is shown is a value that a view builds
+(:mod:`scoring.views.table`), so that a pipe, a terminal and JSON get the same.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from scoring.errors import MeetingError
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
 HOOK = "close-task"
-"""The command that a harness runs, and that must never fail it: an exit status of 2 reads as "block" there."""
+"""The command that a harness runs and that must never fail it: there, an exit status of 2 means "block"."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,13 +35,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     strict = "--strict" in arguments
     try:
         status = _run(arguments, complain if strict else warn)
-    except Exception:  # somebody asked for the traceback, and the harness must still not fail
+    except Exception:  # even where a traceback was asked for, the harness must not fail
         traceback.print_exc()
         status = EXIT_ERROR
     return EXIT_ERROR if status and strict else EXIT_OK
 
 
-def _run(arguments: Sequence[str], say: Callable[[str], None]) -> int:
+def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
     try:
         status = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         if sys.stdout is not None:
@@ -51,43 +51,43 @@ def _run(arguments: Sequence[str], say: Callable[[str], None]) -> int:
         return EXIT_OK
     except click.UsageError as e:
         help_command = e.ctx.command_path if e.ctx else PROGRAM
-        say(f"{e.format_message()} (see '{help_command} --help')")
+        report(f"{e.format_message()} (see '{help_command} --help')")
         return EXIT_USAGE
     except click.ClickException as e:
-        say(e.format_message())
+        report(e.format_message())
         return EXIT_ERROR
     except (click.Abort, KeyboardInterrupt):
-        say("interrupted")
+        report("interrupted")
         return EXIT_INTERRUPTED
     except MeetingError as e:
         for fault in e.faults:
-            say(fault)
+            report(fault)
         return EXIT_ERROR
     except DaScoreError as e:
-        say(str(e))
+        report(str(e))
         return EXIT_ERROR
     except SystemExit as e:
         if COMPLETION_VARIABLE in os.environ:  # a shell was given its completions
             return e.code if isinstance(e.code, int) else EXIT_OK
-        _let_go_of_output()  # click ends like this when the reader of its output is gone
+        _discard_output()  # click ends like this when the reader of its output is gone
         return EXIT_OK
     except BrokenPipeError:
-        _let_go_of_output()
+        _discard_output()
         return EXIT_OK
     except Exception as e:
         if isinstance(e, OSError) and e.errno == errno.ENOSPC:
-            say("standard output: no space left on device")
+            report("standard output: no space left on device")
             return EXIT_ERROR
-        # A bug must look like one, and still not throw a traceback at a user.
+        # A bug must be recognisable as one, without a traceback that a user cannot read.
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
-        say(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
+        report(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
         return EXIT_ERROR
     return status if isinstance(status, int) else EXIT_OK
 
 
-def _let_go_of_output() -> None:
-    """Give standard output nowhere to go: its reader has seen enough, and Python would complain when it flushes."""
+def _discard_output() -> None:
+    """Point standard output at nothing: its reader is gone, and Python would complain when it flushes at the end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ COMMANDS = {
     "demo": "scoring.cli.demo",
     "completion": "scoring.cli.completion",
 }
-"""Every command, in the order of the help, with the module whose ``command`` it is; loaded when it is called."""
+"""Every command in the order of the help, with its module, which is loaded when it is called and has ``command``."""
 
 
 class _LazyGroup(click.Group):
@@ -76,7 +77,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Example:  da-score run --repo-dir . --transcript-dir ~/.codex/sessions/2026/06/03",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; may also stand after the command.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
 )
@@ -109,13 +110,13 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         type=click.Path(path_type=Path),
         multiple=True,
         metavar="DIR",
-        help="A folder of agent transcripts, which counts whole; may be given several times.",
+        help="A folder of agent transcripts, all of which count; may be given several times.",
     ),
     "transcripts": click.option(
         "--transcripts",
         metavar="auto|none",
-        help="Where no folder is given: the harnesses' own places, this repository's work only, or none at all.  "
-        "[default: auto from rubric 2.3.0 on]",
+        help="Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
+        "none takes none.  [default: auto from rubric 2.3.0 on]",
     ),
     "trunk": click.option(
         "--trunk",
@@ -129,23 +130,23 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--cache-dir",
         type=click.Path(path_type=Path),
         metavar="DIR",
-        help="Where what was read of transcripts and git is kept.  [default: the user's cache directory]",
+        help="Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
     ),
-    "no-cache": click.option("--no-cache", is_flag=True, default=None, help="Read everything anew and keep nothing."),
+    "no-cache": click.option("--no-cache", is_flag=True, default=None, help="Read everything again and cache nothing."),
     "processes": click.option(
         "--processes",
         type=click.IntRange(1),
         metavar="N",
-        help="How many processes read transcripts.  [default: as many as pay]",
+        help="How many processes read transcripts.  [default: as many as are worth it]",
     ),
     "json": click.option("--json", is_flag=True, default=None, help="Print JSON."),
 }
 
 
 def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command some of the shared options, and call it with what was given as ``options``, by long name.
+    """Add some of the shared options to a command, which gets them as ``options``, by long name.
 
-    ``--json`` is always among them, and counts wherever it stands.
+    ``--json`` is always among them, and counts before and after the command.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,7 +165,7 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command some of the shared options, and call it with the resolved ``settings``."""
+    """Add some of the shared options to a command, which gets the resolved ``settings``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -189,3 +190,18 @@ EVIDENCE_OPTIONS = (
     "processes",
 )
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
+
+
+class Number(click.FloatRange):
+    """The type of an option that takes a number in a range; not-a-number is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return a value as a number; raise click's error where it is none in the range."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):  # every comparison with it is false, so a range lets it through
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+SHARE = Number(0, 1)
+"""The type of an option that takes a number from 0 to 1."""

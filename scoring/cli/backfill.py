@@ -4,7 +4,9 @@ import datetime
 import itertools
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,16 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, shared_options
-from scoring.cli.output import warn, write, write_json
+from scoring.cli.output import show, warn, write, write_json
 from scoring.cli.reading import cache_dir, settings_of, without_effect
-from scoring.cli.reports import backfill_line, backfill_payload, backfill_text
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import rules_of
-from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
+from scoring.jobs.fleet import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.settings import resolve_settings
+from scoring.text import printable, spans
+from scoring.views.table import Block, Column, Line, Table, pairs
 
 
 @click.command(epilog="Example:  da-score backfill ~/src --dry-run")
@@ -71,7 +75,7 @@ def command(
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         jobs, broken = _jobs(found, options)
-        done = itertools.chain(broken, _reports(jobs, plan, wanted))
+        done = itertools.chain(broken, backfill_logs(jobs, plan, wanted))
         for report in _shown(done, len(found), settings.json, plan.dry_run):
             reports.append(report)
             for text in report.warnings:
@@ -80,9 +84,9 @@ def command(
         signal.signal(signal.SIGTERM, previous)
     reports.sort(key=lambda r: [os.fspath(log.iter_log_dir) for log in found].index(os.fspath(r.iter_log_dir)))
     if settings.json:
-        write_json(backfill_payload(reports, plan))
+        write_json(_payload(reports, plan))
     else:
-        write(backfill_text(reports, plan))
+        show(_page(reports, plan))
     if failed := [r for r in reports if r.error]:
         raise DaScoreError(f"{len(failed)} of {len(reports)} logs failed; each is named above with its error")
 
@@ -110,7 +114,7 @@ def _job(log: FoundLog, options: dict[str, Any]) -> LogJob:
     """Return what to do for one log, under the settings of its own repository.
 
     Raises:
-        NotARepositoryError: nothing says which repository that is: the log lies in none.
+        NotARepositoryError: nothing says which repository that is: the log is in none.
         RubricError, SettingsError: its settings cannot be used.
     """
     settings = settings_of(log, options)
@@ -125,57 +129,8 @@ def _terminate(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _reports(jobs: list[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:
-    """Yield a report per log, as they are done."""
-    if processes <= 1:
-        yield from (_report(job, plan) for job in jobs)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, context, _quiet_worker, (os.getpid(),)) as pool:
-        try:
-            submitted = {pool.submit(_report, job, plan): job for job in jobs}
-            for done in as_completed(submitted):
-                try:
-                    yield done.result()
-                except BrokenProcessPool:
-                    lost = "a process was ended from outside before this log was done; start backfill again"
-                    yield LogReport(submitted[done].iter_log_dir, error=lost)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():  # nobody waits for what is under way: no file is half done
-                worker.terminate()
-            raise
-
-
-def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
-    """Bring one log up to date; a bug that it brings to light does not stop the others."""
-    try:
-        return backfill_log(job, plan)
-    except Exception as e:
-        return LogReport(job.iter_log_dir, error=f"internal error, please report it: {type(e).__name__}: {e}")
-
-
-def _quiet_worker(parent: int) -> None:
-    """Leave interrupting to the process that started this one, and end when that is gone, however it ended."""
-
-    def look_for_parent(*_: object) -> None:
-        if os.getppid() != parent:
-            os._exit(1)
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGALRM, look_for_parent)
-    signal.setitimer(signal.ITIMER_REAL, 1, 1)
-
-
 def _shown(reports: Iterator[LogReport], total: int, quiet: bool, dry_run: bool) -> Iterator[LogReport]:
-    """Pass reports on: under a progress bar when standard error is a terminal, otherwise with a line for each."""
-    import sys
-
+    """Pass reports on, under a progress bar when standard error is a terminal, otherwise with a line for each."""
     if sys.stderr is not None and sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import track
@@ -184,5 +139,93 @@ def _shown(reports: Iterator[LogReport], total: int, quiet: bool, dry_run: bool)
         return
     for report in reports:
         if not quiet:
-            write(backfill_line(report, dry_run))
+            write(_line(report, dry_run))
         yield report
+
+
+def _line(report: LogReport, dry_run: bool = False) -> str:
+    """Return one log in one line."""
+    place = printable(str(report.iter_log_dir))
+    if report.error:
+        return f"{place}: failed: {printable(report.error)}\n"
+    parts = [f"{len(report.scored)} {'to score' if dry_run else 'scored'}", f"{report.up_to_date} up to date"]
+    if report.kept:
+        parts.append(f"{len(report.kept)} kept (evidence lost)")
+    if report.git_changed:
+        parts.append(f"{len(report.git_changed)} with other answers of git")
+    if report.passed_over:
+        parts.append(f"{report.passed_over} passed over")
+    return f"{place}: {', '.join(parts)}\n"
+
+
+def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
+    """Yield the tables at the end: what was done, why, what was kept, and where the logs are blind."""
+    totals = _totals(reports)
+    done = "would be scored" if plan.dry_run else "scored"
+    counts = {
+        "LOGS": totals["logs"],
+        f"ITERATIONS {done}": totals["scored"],
+        "           up to date": totals["up_to_date"],
+        "           kept": totals["kept"],
+        "           passed over": totals["passed_over"],
+        "LOGS failed": totals["failed"],
+        "TIME": f"{totals['seconds']:.1f} s",
+    }
+    yield Line()
+    yield Line(f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}", "bold")
+    yield Line()
+    yield pairs([(name, str(count)) for name, count in counts.items()], 26)
+    for title, rows in (
+        ("Why", [(r, _by_reason(r)) for r in reports if r.scored and plan.dry_run]),
+        ("Kept, because the transcripts no longer cover the window", [(r, _kept(r)) for r in reports if r.kept]),
+        ("Git answers differently (--refresh-git scores these)", [(r, _git(r)) for r in reports if r.git_changed]),
+        ("Failed", [(r, [r.error]) for r in reports if r.error]),
+    ):
+        if rows:
+            yield Line()
+            yield Line(f"{title}:")
+            yield from (Line(f"  {report.iter_log_dir}: {text}") for report, texts in rows for text in texts)
+    absent: Counter[tuple[str, str]] = sum((r.absent for r in reports), Counter())
+    if absent:
+        yield Line()
+        found = sorted(absent.items(), key=lambda item: (-item[1], item[0]))
+        columns = (Column("ABSENT SIGNAL", width=20), Column("ITERATIONS", width=10), Column("REASON", width=0))
+        yield Table(columns, [(signal, count, reason) for (signal, reason), count in found])
+
+
+def _totals(reports: Sequence[LogReport]) -> dict[str, Any]:
+    return {
+        "logs": len(reports),
+        "scored": sum(len(r.scored) for r in reports),
+        "up_to_date": sum(r.up_to_date for r in reports),
+        "kept": sum(len(r.kept) for r in reports),
+        "git_changed": sum(len(r.git_changed) for r in reports),
+        "passed_over": sum(r.passed_over for r in reports),
+        "failed": sum(r.error is not None for r in reports),
+        "seconds": round(sum(r.seconds for r in reports), 3),
+    }
+
+
+def _by_reason(report: LogReport) -> list[str]:
+    reasons: dict[str, list[int]] = {}
+    for iteration, reason in report.scored.items():
+        reasons.setdefault(reason, []).append(iteration)
+    return [f"{spans(iterations)}: {reason}" for reason, iterations in reasons.items()]
+
+
+def _kept(report: LogReport) -> list[str]:
+    return [f"{iteration}: {' and '.join(lost)}" for iteration, lost in report.kept.items()]
+
+
+def _git(report: LogReport) -> list[str]:
+    return [spans(report.git_changed)]
+
+
+def _payload(reports: Sequence[LogReport], plan: BackfillPlan) -> dict[str, Any]:
+    """Return the whole backfill as JSON."""
+    return {
+        "rubric_version": plan.rubric.version,
+        "dry_run": plan.dry_run,
+        "totals": _totals(reports),
+        "logs": [report.as_dict() for report in reports],
+    }

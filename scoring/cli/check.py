@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.numbers import SHARE
+from scoring.cli.app import SCORING_OPTIONS, SHARE, settings_options
 from scoring.cli.output import warn, write, write_json
 from scoring.errors import SettingsError, WriteError
 from scoring.log.settings import Settings

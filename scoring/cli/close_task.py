@@ -9,15 +9,16 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, shared_options
-from scoring.cli.numbers import Number
-from scoring.cli.output import write, write_json
+from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
+from scoring.cli.output import warn, write, write_json
 from scoring.errors import InputError, SettingsError
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.settings import Settings, resolve_settings
+from scoring.text import printable
+from scoring.views.table import number
 
 _AGAIN = 1.0
-"""After how many seconds the end of the time is told once more."""
+"""After how many seconds the end of the time is signalled again."""
 
 
 class _GaveUp(BaseException):
@@ -52,7 +53,7 @@ def command(
     argument: its cwd gives the repository, its transcript_path a folder of transcripts. Always exits 0, with one
     warning line when something went wrong (with --strict, 1), and gives up after --timeout.
     """
-    del strict  # the command line as a whole looks at it, because it holds for wrong options too
+    del strict  # main() reads it, because it is in force for wrong options too
     warnings: list[str] = []
     with _deadline(timeout):
         iteration, hook = hook_input(arguments)
@@ -76,15 +77,10 @@ def command(
     if settings.json:
         write_json(closed.as_dict())
     else:
-        from scoring.cli.tables import number
-        from scoring.text import printable
-
         score = number(closed.value, closed.scored)
         path = printable(str(closed.sidecar_path))
         write(f"iteration {closed.iteration}  score {score}  {closed.band}  → {path}\n")
     if warnings:
-        from scoring.cli.output import warn
-
         warn("; ".join(warnings))
 
 
@@ -102,13 +98,13 @@ def _deadline(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, give_up)
     try:
         try:
-            # Again and again: an exception that meets a callback of the interpreter's own is lost.
+            # Repeated, because an exception that is raised within a callback of the interpreter is lost.
             signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
             yield
         finally:  # the time may be over while it is switched off: that is caught below as well
             signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt as e:
-        raise click.Abort from e  # click would say an empty line before ours
+        raise click.Abort from e  # click would print an empty line first
     except _GaveUp as e:
         raise SettingsError(f"close-task gave up after {seconds:g} s; allow it more with --timeout") from e
     finally:
@@ -139,7 +135,7 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
 
     Raises:
         InputError: the harness's folder does not exist.
-        NotARepositoryError: it lies in no git work tree.
+        NotARepositoryError: it is in no git work tree.
     """
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)

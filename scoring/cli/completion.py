@@ -1,4 +1,4 @@
-"""``da-score completion SHELL``, and what completion offers for iterations and sessions."""
+"""``da-score completion SHELL``, and the iterations and sessions that completion offers."""
 
 import re
 from pathlib import Path

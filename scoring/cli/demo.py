@@ -1,4 +1,4 @@
-"""``da-score demo``: a small made log, scored and shown, for those who have none yet."""
+"""``da-score demo``: a small example log, scored and shown, for those who have none yet."""
 
 import shlex
 import tempfile
@@ -8,14 +8,14 @@ import click
 
 from scoring.cli.app import settings_options
 from scoring.cli.iteration import hooks_behind
-from scoring.cli.output import on_terminal, warn, write, write_json
-from scoring.cli.payloads import run_payload
-from scoring.cli.tables import integrity_text, iteration_text, run_text
+from scoring.cli.output import show, warn, write, write_json
 from scoring.demo import build_demo
 from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
-from scoring.views.integrity import summarize_integrity
+from scoring.views.integrity import integrity_page, summarize_integrity
+from scoring.views.score_pages import iteration_page, run_page, run_payload
+from scoring.views.table import Line
 
 
 @click.command(epilog="Example:  da-score demo /tmp/da-score-demo")
@@ -34,18 +34,12 @@ def command(directory: Path | None, settings: Settings) -> None:
     rows = summarize_integrity(i.signals for i in scored.iterations)
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
-    if on_terminal():
-        from scoring.cli import screen
-
-        screen.show_run(scored, demo.iter_log_dir, written)
-        write(f"\nWhy iteration {lowest.score.iteration} scored lowest\n\n")
-        screen.show_iteration(lowest.persisted, hooks, source, lowest.signals.objective)
-        write("\n")
-        screen.show_integrity(rows, demo.iter_log_dir)
-    else:
-        write(run_text(scored, demo.iter_log_dir, written) + "\n")
-        write(iteration_text(lowest.persisted, hooks, source) + "\n")
-        write(integrity_text(rows, demo.iter_log_dir))
+    show(run_page(scored, demo.iter_log_dir, written))
+    show(
+        [Line(), Line(f"Why iteration {lowest.score.iteration} scored lowest", only="terminal"), Line(only="terminal")]
+    )
+    show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))
+    show([Line(), *integrity_page(rows, demo.iter_log_dir)])
     write(
         f"\nThe demo is in {demo.root}. Try:\n"
         f"  cd {shlex.quote(str(demo.repo_dir))} && da-score iteration {lowest.score.iteration}\n"

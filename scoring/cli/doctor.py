@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, shared_options
-from scoring.cli.output import write, write_json
+from scoring.cli.output import show, write_json
 from scoring.errors import SettingsError
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
@@ -21,11 +21,11 @@ def command(options: dict[str, Any], list_files: bool) -> None:
     Says what was left out and why, and what to do about each. Works on whatever is there, and writes nothing.
     """
     from rubric import RubricError, default_rubric, find_rubric
-    from scoring.cli.doctor_text import doctor_payload, doctor_text
     from scoring.cli.reading import sources
     from scoring.evidence.rules import rules_of
     from scoring.views.doctor.examination import examine
     from scoring.views.doctor.findings import Finding, findings
+    from scoring.views.doctor.page import doctor_page, doctor_payload
 
     broken: list[Finding] = []
     settings = _settings(options, broken)
@@ -45,17 +45,17 @@ def command(options: dict[str, Any], list_files: bool) -> None:
     if settings.json:
         write_json(doctor_payload(found, advice_on))
     else:
-        write(doctor_text(found, advice_on, list_files))
+        show(doctor_page(found, advice_on, list_files))
 
 
 def _settings(options: dict[str, Any], broken: "list[Any]") -> Settings:
-    """Return the settings; where they cannot be used, what the command line alone says."""
+    """Return the settings; where they cannot be used, those of the command line alone."""
     try:
         return resolve_settings(options)
     except SettingsError as e:
         from scoring.views.doctor.findings import Finding
 
-        broken.append(Finding("settings", "problem", str(e), "mend it; until then no other command works here"))
+        broken.append(Finding("settings", "problem", str(e), "fix it; until then no other command works here"))
     repository = Path(options.get("repo-dir") or ".")
     try:
         return resolve_settings(options, {}, files=False)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import settings_options
+from scoring.cli.app import Number, settings_options
 from scoring.cli.dr_calibrate import calibrate, tuning_of
-from scoring.cli.numbers import Number
 from scoring.cli.output import on_terminal, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.log.settings import Settings

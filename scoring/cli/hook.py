@@ -1,16 +1,17 @@
-"""``da-score hook``: put the close-task hook into a harness's settings, take it out, or look."""
+"""``da-score hook``: put the close-task hook into a harness's settings, take it out, or show where it is."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
 from scoring.cli.app import settings_options
+from scoring.cli.output import show as show_page
 from scoring.cli.output import write, write_json
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, uninstall_hook
 from scoring.log.settings import Settings
 from scoring.text import printable
+from scoring.views.table import Cell, Column, Table
 
 
 @click.group("hook", epilog="Example:  da-score hook install --harness claude --scope project")
@@ -52,19 +53,17 @@ def uninstall(harness: str, scope: str, settings: Settings) -> None:
 @settings_options("repo-dir")
 def show(settings: Settings) -> None:
     """Show where the hook is installed."""
-    places: list[tuple[str, str, Path]] = [
-        (harness, scope, hook_settings(harness, scope, settings.repo_dir))
-        for harness in FILES
-        for scope in ("project", "user")
-    ]
-    rows = [(harness, scope, path, installed_in(path)) for harness, scope, path in places]
+    rows = []
+    for harness in FILES:
+        for scope in ("project", "user"):
+            path = hook_settings(harness, scope, settings.repo_dir)
+            events = installed_in(path)
+            rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
+    table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
     if settings.json:
-        write_json([{"harness": h, "scope": s, "path": str(p), "events": events} for h, s, p, events in rows])
-        return
-    named = [", ".join(map(printable, events)) or "not installed" for _, _, _, events in rows]
-    width = max(15, *(len(name) + 1 for name in named))
-    for (harness, scope, path, _), name in zip(rows, named, strict=True):
-        write(f"{harness:<8}{scope:<9}{name:<{width}}{printable(str(path))}\n")
+        write_json(table.as_json())
+    else:
+        show_page([table])
 
 
 def _report(change: HookChange, settings: Settings, done: str, not_done: str) -> None:

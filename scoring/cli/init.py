@@ -19,7 +19,7 @@ from scoring.log.settings import Settings, resolve_settings
 def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
     """Write .agents/da-score.toml, with comments, after looking at the repository.
 
-    Chooses the rubric that reads evidence as it really lies on disk, and notes what was found: the log, the trunk, the
+    Chooses the rubric that reads evidence as found on disk, and notes what was found: the log, the trunk, the
     transcripts. What the options name goes into the file.
     """
     from rubric import released_rubric
@@ -46,11 +46,11 @@ def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
 
 
 def _settings(options: dict[str, Any]) -> Settings:
-    """Return what the command line and the variables say, about the repository and not a folder in it."""
+    """Return the settings of the command line and the variables, for the whole repository and not a folder in it."""
     settings = resolve_settings(options, files=False)
     try:
         top = GitRepository(settings.repo_dir).top_level
-    except GitError:  # the examination says so
+    except GitError:  # the examination reports it
         return settings
     if top.samefile(settings.repo_dir):
         return settings

@@ -4,11 +4,11 @@ import click
 
 from rubric import evidence_of
 from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.output import show, write_json
 from scoring.cli.reading import options
 from scoring.log.settings import Settings
 from scoring.parity import build_signal_sets
-from scoring.views.integrity import summarize_integrity
+from scoring.views.integrity import integrity_page, integrity_table, summarize_integrity
 
 
 @click.command(epilog="Example:  da-score integrity --json")
@@ -16,7 +16,7 @@ from scoring.views.integrity import summarize_integrity
 def command(settings: Settings) -> None:
     """Show claimed against observed over the whole log, per role and signal.
 
-    Weights and bands have no part in it; of --rubric only the rules count by which evidence is read.
+    Weights and bands have no part in it; --rubric only says under which rules evidence is read.
     """
     log_dir = settings.iter_log_dir
     how, rules = options(settings), evidence_of(settings.rubric)
@@ -25,12 +25,6 @@ def command(settings: Settings) -> None:
     )
     rows = summarize_integrity(sets)
     if settings.json:
-        write_json({"pairs": [row.as_dict() for row in rows]})
-    elif on_terminal():
-        from scoring.cli.screen import show_integrity
-
-        show_integrity(rows, log_dir)
+        write_json({"pairs": integrity_table(rows).as_json()})
     else:
-        from scoring.cli.tables import integrity_text
-
-        write(integrity_text(rows, log_dir))
+        show(integrity_page(rows, log_dir))

@@ -1,25 +1,29 @@
 """``da-score iteration N``: the breakdown of one iteration."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.output import show, warn, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.deliberations import deliberation_file
 from scoring.evidence.hooks import HookOutcome, hook_facts
-from scoring.log.settings import resolve_settings
+from scoring.log.settings import Settings, resolve_settings
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
 from scoring.signals.values import Deliberation
+from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
+
+if TYPE_CHECKING:  # most calls show a sidecar and score nothing
+    from scoring.score import ScoredIteration
 
 
 @click.command(epilog="Example:  da-score iteration 42 --recompute")
 @click.argument("iteration", type=int, shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
-@click.option("--recompute", is_flag=True, help="Score the iteration anew, write its sidecar, and show it.")
+@click.option("--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it.")
 def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about.
 
@@ -27,58 +31,69 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     """
     settings = resolve_settings(options)
     log_dir = settings.iter_log_dir
-    scored_now = None
-    if not recompute:
-        try:
-            score = read_iteration_score(log_dir, iteration)
-            if options["rubric"]:
-                _warn_of_another_rubric(score, settings.rubric)
-        except NotFoundError:
-            recompute = True
-    if recompute:
-        from rubric import find_rubric
-        from scoring.cli.reading import options as evidence_options
-        from scoring.evidence.rules import rules_of
-        from scoring.score import examine_iteration
-        from scoring.sidecars.loss import loss_on_disk, loss_warning
-        from scoring.sidecars.provenance import write_score
-
-        rubric = find_rubric(settings.rubric)
-        how = evidence_options(settings, rules_of(rubric))
-        scored_now = examine_iteration(
-            log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, observe=True, **how
-        )
-        score = scored_now.persisted
-        if lost := loss_on_disk(log_dir, score, scored_now.facts, scored_now.provenance):
-            warn(loss_warning(iteration, lost))
-        write_score(log_dir, score, scored_now.provenance)
-    deliberation = scored_now.signals.deliberation if scored_now else deliberation_of(log_dir, iteration)
-    if settings.json:
-        from scoring.cli.payloads import score_payload, scored_now_payload
-
-        write_json(scored_now_payload(scored_now) if scored_now else score_payload(score, deliberation))
-        return
-    hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, iteration)
-    if on_terminal():
-        from scoring.cli.screen import show_iteration
-
-        show_iteration(score, hooks, source, scored_now.signals.objective if scored_now else None, deliberation)
+    score = None if recompute else _sidecar(log_dir, iteration, settings.rubric if options["rubric"] else None)
+    source = iteration_score_path(log_dir, iteration)
+    if score is None:
+        now = _score(settings, iteration)
+        if settings.json:
+            write_json(scored_now_payload(now))
+        else:
+            hooks, signals = hooks_behind(now.persisted, log_dir), now.signals
+            show(iteration_page(now.persisted, hooks, source, signals.deliberation, signals.objective))
+    elif settings.json:
+        write_json(score_payload(score, deliberation_of(log_dir, iteration)))
     else:
-        from scoring.cli.tables import iteration_text
+        show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation_of(log_dir, iteration)))
 
-        write(iteration_text(score, hooks, source, deliberation))
+
+def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScore | None:
+    """Read the score of an iteration's sidecar; None when there is none. Warns when it is not of the ``wanted`` rubric.
+
+    Raises:
+        RubricError: there is no such rubric.
+        InputError: the sidecar cannot be used.
+    """
+    try:
+        score = read_iteration_score(log_dir, iteration)
+    except NotFoundError:
+        return None
+    if wanted is not None:
+        from rubric import find_rubric
+
+        version = find_rubric(wanted).version
+        if version != score.rubric_version:
+            warn(f"this sidecar is of rubric {score.rubric_version}; --recompute scores it under {version}")
+    return score
+
+
+def _score(settings: Settings, iteration: int) -> "ScoredIteration":
+    """Score one iteration and write its sidecar; warns when the old one rested on evidence that is gone."""
+    from rubric import find_rubric
+    from scoring.cli.reading import options as evidence_options
+    from scoring.evidence.rules import rules_of
+    from scoring.score import examine_iteration, write_scored_iteration
+
+    rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
+    how = evidence_options(settings, rules_of(rubric))
+    scored = examine_iteration(
+        log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, observe=True, **how
+    )
+    write_scored_iteration(log_dir, scored, warn)
+    return scored
 
 
 def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
-    """Return the hook records behind a score whose hook signal is present."""
-    from scoring.cli.tables import sorted_hooks
-
+    """Return the hook records behind a score whose hook signal is present, by the bytes of rule and sentinel."""
     if not any(row.signal == "hook_outcomes" and row.present for row in score.breakdown):
         return []
     found = hook_facts(log_dir, score.iteration)
     if found.failed:
         warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {found.problem}")
-    return sorted_hooks(found.records or ())
+    return sorted(found.records or (), key=_rule_and_sentinel)
+
+
+def _rule_and_sentinel(hook: HookOutcome) -> tuple[bytes, bytes]:
+    return hook.rule_id.encode("utf-8", "surrogateescape"), hook.sentinel_id.encode("utf-8", "surrogateescape")
 
 
 def deliberation_of(log_dir: Path, iteration: int) -> Deliberation | None:
@@ -89,16 +104,3 @@ def deliberation_of(log_dir: Path, iteration: int) -> Deliberation | None:
     from scoring.signals.diminishing_returns import deliberation_shown
 
     return deliberation_shown(deliberation_facts(log_dir, iteration), iteration)
-
-
-def _warn_of_another_rubric(score: PersistedScore, wanted: str) -> None:
-    """Say that a sidecar is not of the rubric that was asked for.
-
-    Raises:
-        RubricError: there is no such rubric.
-    """
-    from rubric import find_rubric
-
-    version = find_rubric(wanted).version
-    if version != score.rubric_version:
-        warn(f"this sidecar is of rubric {score.rubric_version}; --recompute scores it under {version}")

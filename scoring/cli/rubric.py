@@ -1,6 +1,7 @@
-"""``da-score rubric``: the released rubrics, a check for one's own, and two of them side by side."""
+"""``da-score rubric``: list, show, validate and compare rubrics."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from rubric import (
     rubric_versions,
 )
 from scoring.cli.app import EVIDENCE_OPTIONS, settings_options, shared_options
-from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.output import show as show_page
+from scoring.cli.output import write, write_json
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.text import printable
+from scoring.views.table import Block, Cell, Column, Line, Row, Table
 
 
 @click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")
@@ -32,14 +35,16 @@ def command() -> None:
 @settings_options()
 def list_(settings: Settings) -> None:
     """List the released rubrics."""
-    rubrics = [released_rubric(version) for version in rubric_versions()]
+    rows = []
+    for released in map(released_rubric, rubric_versions()):
+        count, is_default = len(released.signals), released.version == RUBRIC_VERSION
+        default = Cell(is_default, "(default)" if is_default else "")
+        rows.append((released.version, Cell(count, f"{count} signals"), default))
+    table = Table((Column("", "version", 8), Column("", "signals"), Column("", "default")), rows, heads=False)
     if settings.json:
-        write_json(
-            [{"version": r.version, "signals": len(r.signals), "default": r.version == RUBRIC_VERSION} for r in rubrics]
-        )
-        return
-    for r in rubrics:
-        write(f"{r.version:<10}{len(r.signals)} signals{'  (default)' if r.version == RUBRIC_VERSION else ''}\n")
+        write_json(table.as_json())
+    else:
+        show_page([table])
 
 
 @command.command("show", epilog="Example:  da-score rubric show 2.0.2")
@@ -49,13 +54,9 @@ def show(rubric: str | None, settings: Settings) -> None:
     """Show the signals, weights and bands of a rubric, by default the one that scores."""
     found = find_rubric(rubric or settings.rubric)
     if settings.json:
-        data = asdict(found)
-        for spec in data["signals"]:
-            if not spec["profile"]:
-                del spec["profile"]
-        write_json(data)
+        write_json(asdict(found))
     else:
-        write(_text(found))
+        show_page(_page(found))
 
 
 @command.command("validate", epilog="Example:  da-score rubric validate my-rubric.yaml")
@@ -84,6 +85,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     settings = resolve_settings(options)
     before, after = find_rubric(a), find_rubric(b)
     from scoring.views.compare import diff_logs, diff_rubrics
+    from scoring.views.compare_page import comparison_page, comparison_payload
 
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
@@ -93,33 +95,27 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
 
         one, other = score_log_under([before, after], settings.iter_log_dir, sources_of_each([before, after], settings))
         log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
-    from scoring.cli import comparison
-
     place = None if no_log else settings.iter_log_dir
     if settings.json:
-        write_json(comparison.comparison_payload(found, log, place, tasks))
-    elif on_terminal():
-        from scoring.cli.comparison_screen import show_comparison
-
-        show_comparison(found, log, place, tasks)
+        write_json(comparison_payload(found, log, place, tasks))
     else:
-        write(comparison.comparison_text(found, log, place, tasks))
+        show_page(comparison_page(found, log, place, tasks))
 
 
 _EVIDENCE = {
     EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
-    EVIDENCE_CORRECTED: "corrected (read as it really lies on disk)",
+    EVIDENCE_CORRECTED: "corrected (read as found on disk)",
 }
+_COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))
 
 
-def _text(rubric: Rubric) -> str:
-    lines = [f"Rubric {printable(rubric.version)}   {rubric.combination}\n\n"]
-    lines.append(f"{'SIGNAL':<22}{'WEIGHT':<9}{'TWO-WAY':<9}LABEL\n")
-    for s in rubric.signals:
-        lines.append(f"{printable(s.id):<22}{s.weight:<9.4g}{'yes' if s.two_way else 'no':<9}{printable(s.label)}\n")
-        lines.append(f"{'':<40}{printable(s.description)}\n")
-        if s.profile:
-            lines.append(f"{'':<40}profile {s.profile}\n")
-    lines.append(f"\nEVIDENCE  {_EVIDENCE[rubric.evidence]}\n")
-    lines.append("BANDS  " + "   ".join(f"{printable(b.name)} from {b.min:g}" for b in rubric.bands) + "\n")
-    return "".join(lines)
+def _page(rubric: Rubric) -> Iterator[Block]:
+    yield Line(f"Rubric {rubric.version}   {rubric.combination}", "bold")
+    yield Line()
+    rows = [
+        Row((s.id, f"{s.weight:.4g}", "yes" if s.two_way else "no", s.label), [s.description]) for s in rubric.signals
+    ]
+    yield Table(_COLUMNS, rows, notes="DESCRIPTION", notes_indent=40)
+    yield Line()
+    yield Line(f"EVIDENCE  {_EVIDENCE[rubric.evidence]}")
+    yield Line("BANDS  " + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands))

@@ -3,7 +3,7 @@
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.output import show, warn, write, write_json
 from scoring.cli.reading import sources
 from scoring.log.settings import Settings
 
@@ -21,9 +21,10 @@ def command(settings: Settings, no_write: bool) -> None:
     log_dir = settings.iter_log_dir
     evidence = sources(settings)
     with evidence.transcripts().start() as scan:
-        # Transcripts are being read by now, in a process of their own; the rest is loaded meanwhile.
+        # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
         from scoring.score import score_log_with, write_scored_log
+        from scoring.views.score_pages import run_page, run_payload
 
         (scored,) = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
     written = None
@@ -31,16 +32,8 @@ def command(settings: Settings, no_write: bool) -> None:
         iterations, sessions = write_scored_log(log_dir, scored, warn)
         written = len(iterations), len(sessions)
     if settings.json:
-        from scoring.cli.payloads import run_payload
-
         write_json(run_payload(scored))
     elif not scored.iterations:
         write(f"score: no iterations found in {log_dir}\n")
-    elif on_terminal():
-        from scoring.cli.screen import show_run
-
-        show_run(scored, log_dir, written)
     else:
-        from scoring.cli.tables import run_text
-
-        write(run_text(scored, log_dir, written))
+        show(run_page(scored, log_dir, written))

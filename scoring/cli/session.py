@@ -7,11 +7,12 @@ import click
 from rubric import Coverage
 from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.output import on_terminal, show, write_json
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import read_iteration_score, read_session_score, session_score_path
+from scoring.views.score_pages import session_page, session_payload
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
@@ -25,19 +26,11 @@ def command(session_id: str, settings: Settings) -> None:
     except NotFoundError as e:
         known = session_ids(log_dir)
         raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
-    source = session_score_path(log_dir, session_id)
+    coverages = _coverages(session, log_dir) if settings.json or on_terminal() else {}
     if settings.json:
-        from scoring.cli.payloads import session_payload
-
-        write_json(session_payload(session, _coverages(session, log_dir)))
-    elif on_terminal():
-        from scoring.cli.screen import show_session
-
-        show_session(session, _coverages(session, log_dir), source)
+        write_json(session_payload(session, coverages))
     else:
-        from scoring.cli.tables import session_text
-
-        write(session_text(session, source))
+        show(session_page(session, coverages, session_score_path(log_dir, session_id)))
 
 
 def _coverages(session: SessionScore, log_dir: Path) -> dict[int, Coverage]:

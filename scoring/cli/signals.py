@@ -1,15 +1,15 @@
-"""``da-score signals``: what was found out about every iteration."""
+"""``da-score signals``: the signals of every iteration, as JSON."""
 
 import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import write_json
-from scoring.cli.payloads import signals_payload
 from scoring.cli.reading import options
 from scoring.evidence.rules import rules_of
 from scoring.log.settings import Settings
 from scoring.score import score_log
+from scoring.views.score_pages import signals_payload
 
 
 @click.command(epilog="Example:  da-score signals --repo-dir . | jq '.[-1].signals.landed'")

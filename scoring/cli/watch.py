@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.numbers import Number
+from scoring.cli.app import SCORING_OPTIONS, Number, settings_options
 from scoring.cli.output import warn, write
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
@@ -35,8 +34,8 @@ _TASK_WIDTH = 60
 def command(settings: Settings, last: int, interval: float, writes: bool, once: bool) -> None:
     """Score entries as they appear or change, a line each, until it is interrupted.
 
-    A half-written entry is waited for, and so is a log that is not there yet; an entry that is removed is told too.
-    When the trunk moves, what scores differently then is told as changed. With --json every line is a JSON object,
+    Waits for a half-written entry, and for a log that is not there yet; reports entries that are removed too. When the
+    trunk moves, entries that score differently then are reported as changed. With --json every line is a JSON object,
     for a status bar.
     """
     from rubric import find_rubric
@@ -47,26 +46,26 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
         log_dir, settings.repo_dir, settings.transcript_dirs, find_rubric(settings.rubric), **options(settings)
     )
     with contextlib.suppress(KeyboardInterrupt):
-        said = ""
+        warned = ""
         try:
             _show(watch.begin(last), settings, writes)
         except LogError as e:
             if once:
                 raise
-            said = _warned(e, said)
+            warned = _warned(e, warned)
         while not once:
             time.sleep(interval)
             try:
                 _show(watch.look(), settings, writes)
-                said = ""
+                warned = ""
             except DaScoreError as e:  # a log that is away for a moment may come back
-                said = _warned(e, said)
+                warned = _warned(e, warned)
 
 
-def _warned(error: DaScoreError, said: str) -> str:
-    """Say that something is being waited for, unless it was ``said`` last; return it."""
+def _warned(error: DaScoreError, last: str) -> str:
+    """Warn that something is being waited for, unless the ``last`` warning was the same; return the warning."""
     text = f"{error}; waiting for it"
-    if text != said:
+    if text != last:
         warn(text)
     return text
 

@@ -12,13 +12,10 @@ from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.score import gather, has_session_file
+from scoring.score import has_session_file, score_records, write_scored_iteration
 from scoring.sessions import SessionIterRef, session_score
-from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import provenance_of, write_score
 from scoring.sidecars.scores import (
     PersistedScore,
-    build_persisted_score,
     iteration_score_path,
     read_iteration_score,
     write_session_score,
@@ -98,15 +95,11 @@ def close_task(
     chosen |= {number for number, score in kept.items() if score is None}
 
     with sources.transcripts().start() as scan:
-        found = list(gather(records, iter_log_dir, sources, scan, [rubric], chosen))
+        scored = [one for (one,) in score_records(records, iter_log_dir, sources, scan, rubric, only=chosen)]
     remove_stale(Path(iter_log_dir))
-    scores: dict[int, PersistedScore] = {}
-    for facts, signals in found:
-        score = scores[signals.iteration] = build_persisted_score(rubric.score(signals), facts.record)
-        provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-        if lost := loss_on_disk(iter_log_dir, score, facts, provenance):
-            warn(loss_warning(score.iteration, lost))
-        write_score(iter_log_dir, score, provenance)
+    for one in scored:
+        write_scored_iteration(iter_log_dir, one, warn)
+    scores = {one.record.iteration: one.persisted for one in scored}
     known = scores | {number: score for number, score in kept.items() if score is not None}
     paths = {
         session_id: _write_session(iter_log_dir, rubric, session_id, members, known, warn)

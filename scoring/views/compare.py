@@ -1,10 +1,10 @@
 """Two rubrics side by side, and what the step from one to the other does to the scores of a log. Pure.
 
-A score is a weighted mean, so only the proportions of its weights matter. The change of a value is therefore laid to
-signals in two exact steps. First the sub-scores of the signals that vote on both sides change, each worth its effective
-weight times its change. Then the weights change: those of the second rubric are scaled so that the signals that vote on
-both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards its sub-score.
-The effects of all signals add up to the change, and a signal whose proportion stays has none.
+A score is a weighted mean, so only the proportions of its weights matter. The change of a value is therefore attributed
+to signals in two exact steps. First the sub-scores of the signals that vote on both sides change, each worth its
+effective weight times its change. Then the weights change: those of the second rubric are scaled so that the signals
+that vote on both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards
+its sub-score. The effects of all signals add up to the change, and a signal whose proportion stays has none.
 """
 
 import math
@@ -76,7 +76,7 @@ class RubricDiff:
 
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
-    """Lay two rubrics side by side."""
+    """Compare two rubrics, signal by signal."""
     names = dict.fromkeys(spec.id for rubric in (after, before) for spec in rubric.signals)
     return RubricDiff(before, after, tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names))
 
@@ -193,7 +193,7 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
-    """Compare the scores of one iteration under two rubrics, and lay the change to signals.
+    """Compare the scores of one iteration under two rubrics, and attribute the change to signals.
 
     Raises:
         ValueError: the two are not of the same iteration.

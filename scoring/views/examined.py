@@ -16,10 +16,9 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.score import gather
+from scoring.score import score_records
 from scoring.sidecars.scores import (
     PersistedScore,
-    build_persisted_score,
     check_numbers,
     iteration_score_path,
     read_iteration_score,
@@ -92,12 +91,12 @@ class LogView:
         if not wanted:
             return
         with sources.transcripts().start() as scan:
-            found = gather(records, self.iter_log_dir, sources, scan, [rubric], wanted, self.observe)
-            for facts, signals in found:
-                computed = build_persisted_score(rubric.score(signals), facts.record)
-                on_disk = None if self.recompute else self._sidecar(signals.iteration, sources.warn)
+            log_dir, observe = self.iter_log_dir, self.observe
+            for (one,) in score_records(records, log_dir, sources, scan, rubric, only=wanted, observe=observe):
+                computed = one.persisted
+                on_disk = None if self.recompute else self._sidecar(computed.iteration, sources.warn)
                 origin: ScoreOrigin = "sidecar" if on_disk else "computed"
-                yield Examined(facts, signals, computed, on_disk or computed, origin)
+                yield Examined(one.facts, one.signals, computed, on_disk or computed, origin)
 
     def _sidecar(self, iteration: int, warn: Callable[[str], None]) -> PersistedScore | None:
         path = iteration_score_path(self.iter_log_dir, iteration)

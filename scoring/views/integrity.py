@@ -1,10 +1,24 @@
 """Claims against facts over a whole log, per role and signal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rubric import SignalID
 from scoring.signals.values import AgentRole, IntegrityObservation, SignalSet
+from scoring.text import spans
+from scoring.views.table import Block, Cell, Column, Line, Row, Table
+
+_COLUMNS = (
+    Column("ROLE", "role", 10),
+    Column("SIGNAL", "signal", 22),
+    Column("PAIRS", "comparable", 6, right=True),
+    Column("OVER", "over_claims", 6, right=True),
+    Column("MEAN", "mean_delta", 8, right=True),
+    Column("WORST", "worst_delta", 8, right=True),
+    Column("", "iterations", only="json"),
+    Column("OVER-CLAIMED IN", "over_claimed", 0),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +66,27 @@ def _summary(role: AgentRole, signal: SignalID, found: list[tuple[int, Integrity
         iterations=tuple(iteration for iteration, _ in deltas),
         over_claimed=over,
     )
+
+
+def integrity_table(rows: Iterable[IntegritySummary]) -> Table:
+    """Return claims against observations as a table, a row per role and signal."""
+    return Table(_COLUMNS, [Row(_cells(row), style="red" if row.over_claims else "") for row in rows])
+
+
+def _cells(row: IntegritySummary) -> Sequence[Cell | str | int]:
+    iterations, over = Cell(list(row.iterations)), Cell(list(row.over_claimed), spans(row.over_claimed) or "-")
+    mean, worst = _delta(row.mean_delta), _delta(row.worst_delta)
+    return row.role, row.signal, row.comparable, row.over_claims, mean, worst, iterations, over
+
+
+def _delta(delta: float | None) -> Cell:
+    return Cell(delta, "-" if delta is None else f"{delta:+.3f}")
+
+
+def integrity_page(rows: Iterable[IntegritySummary], source: Path) -> Iterator[Block]:
+    """Yield claimed against observed for the log at ``source``."""
+    yield Line(f"Claimed against observed — {source}", "bold")
+    yield Line()
+    yield integrity_table(rows)
+    yield Line()
+    yield Line("Deltas are observed minus claimed: below 0 the agent claimed more than was seen.", "dim")

@@ -1,9 +1,6 @@
 """The README says what is so: its screen, its example, its commands, settings, weights and links are tried here."""
 
-import contextlib
 import importlib
-import os
-import pty
 import re
 import shutil
 import subprocess
@@ -13,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from helpers.commands import lines_of, process_on_a_terminal
 
 from rubric import RUBRIC_VERSION, default_rubric, released_rubric, rubric_versions
 from scoring import score_log, session_score_path
@@ -47,22 +45,6 @@ def table(text: str) -> list[list[str]]:
 def quoted(text: str) -> list[str]:
     """Return what stands in back quotes."""
     return re.findall(r"`([^`]+)`", text)
-
-
-def on_a_terminal(command: list[str], directory: Path) -> str:
-    """Run a command on a terminal and return what it shows, without colours and blanks at the ends of lines."""
-    main, side = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(WIDTH)}
-    with subprocess.Popen(command, stdin=side, stdout=side, stderr=side, cwd=directory, env=environment) as process:
-        os.close(side)
-        shown = b""
-        with contextlib.suppress(OSError):  # how Linux says that nobody is left at the other side
-            while data := os.read(main, 65536):
-                shown += data
-        os.close(main)
-    assert process.returncode == 0, shown.decode()
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
-    return "".join(line.rstrip() + "\n" for line in plain.splitlines())
 
 
 # The two commands
@@ -114,8 +96,8 @@ def test_the_script_of_the_browser_says_whether_there_is_one(
 def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     pasted = re.findall(r"<!-- demo -->\n```text\n(.*?)^```$", README, re.M | re.S)
     assert len(pasted) == 3
-    shown = on_a_terminal([sys.executable, "-m", "scoring", "demo", "demo"], tmp_path)
-    assert "\n".join(pasted) == shown
+    status, shown = process_on_a_terminal("demo", "demo", columns=WIDTH, cwd=tmp_path)
+    assert (status, "\n".join(pasted).splitlines()) == (0, lines_of(shown))
 
 
 def test_what_is_said_of_iterations_of_the_demo_is_on_the_screen() -> None:

@@ -1,13 +1,27 @@
-"""Command lines run as users run them, and what they left on the screen."""
+"""Command lines run as users run them, and what they printed: in this process, in one of their own, on a terminal."""
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
-from collections.abc import Callable
+import termios
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import pytest
+
+from scoring.cli import main
+
+COMMAND = (sys.executable, "-m", "scoring")
+"""The command line in a process of its own."""
 
 
 @dataclass(frozen=True)
@@ -20,19 +34,97 @@ class Outcome:
 
     @property
     def json(self) -> Any:
-        """What it printed, as JSON; it must have ended well and said nothing else."""
+        """What it printed, as JSON; it must have ended well and written nothing to standard error."""
         assert (self.status, self.err) == (0, "")
         return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that it printed before the first empty one."""
+        return self.out.partition("\n\n")[0].splitlines()
+
+
+def one_line(found: Outcome) -> str:
+    """Return the message of an error, which is one line on standard error and nothing anywhere else."""
+    match = re.fullmatch(r"da-score: error: (.+)\n", found.err)
+    assert match, found
+    assert found.out == ""
+    return match[1]
 
 
 DaScore: TypeAlias = Callable[..., Outcome]
 """Takes the arguments of a command line and runs it."""
 
 
-def process(*arguments: str | Path, **variables: str) -> Outcome:
-    """Run a command line in a process of its own, on pipes."""
-    command = [sys.executable, "-m", "scoring", *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, stdin=subprocess.DEVNULL, env=os.environ | variables, check=False
+def in_process(captured: pytest.CaptureFixture[bytes], *arguments: str | Path) -> Outcome:
+    """Run a command line in this process."""
+    captured.readouterr()
+    status = main([str(argument) for argument in arguments])
+    out, err = captured.readouterr()
+    return Outcome(status, out.decode(), err.decode())
+
+
+def process(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    stdin: int = subprocess.DEVNULL,
+    given: bytes | None = None,
+    **variables: str,
+) -> Outcome:
+    """Run a command line in a process of its own, on pipes; ``given`` is sent to its standard input."""
+    source: dict[str, Any] = {"stdin": stdin} if given is None else {"input": given}
+    done: subprocess.CompletedProcess[bytes] = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        cwd=cwd,
+        env=os.environ | variables,
+        timeout=120,
+        check=False,
+        **source,
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@contextlib.contextmanager
+def terminal(columns: int = 160) -> Iterator[tuple[int, list[bytes]]]:
+    """Open a terminal to write to, and collect what it shows; all of it is there once the terminal is closed."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    shown: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # how Linux says that the other end was closed
+            while data := os.read(parent, 65536):
+                shown.append(data)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield child, shown
+    finally:
+        os.close(child)
+        reader.join()
+        os.close(parent)
+
+
+def lines_of(shown: list[bytes]) -> list[str]:
+    """Return the lines of a terminal without their colours and the spaces at their ends."""
+    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(shown).decode()).splitlines()]
+
+
+def process_on_a_terminal(
+    *arguments: str | Path, columns: int = 160, cwd: Path | None = None, **variables: str
+) -> tuple[int, list[bytes]]:
+    """Run a command line in a process of its own, on a terminal, and return its status and what the terminal shows."""
+    with terminal(columns) as (child, shown):
+        kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        environment = kept | {"TERM": "xterm", **variables}
+        command = [*COMMAND, *map(str, arguments)]
+        done = subprocess.run(
+            command, stdin=child, stdout=child, stderr=child, cwd=cwd, env=environment, timeout=120, check=False
+        )
+    return done.returncode, shown
+
+
+OnTerminal: TypeAlias = Callable[..., tuple[int, list[bytes]]]
+"""Takes the arguments of a command line, runs it on a terminal, and returns its status and what the terminal shows."""

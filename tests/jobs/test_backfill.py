@@ -1,24 +1,21 @@
 """The batch job: which logs it finds, what it scores and why, what it leaves alone, and what it says."""
 
-import contextlib
 import json
 import os
-import pty
 import re
 import shutil
 import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import COMMAND, DaScore, Outcome, lines_of, terminal
 from helpers.repos import Repo
 
-import scoring.cli.backfill
 import scoring.jobs.backfill
+import scoring.jobs.fleet
 from rubric import default_rubric
 from scoring.cli import main
 from scoring.demo import build_demo
@@ -230,38 +227,6 @@ def backfill(project: Project, **how: Any) -> LogReport:
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
     plan = BackfillPlan(**{"rubric": default_rubric()} | cache | how)
     return backfill_log(LogJob(project.log, project.repo, transcripts), plan)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[str]:
-        """What is said of the logs, one by one."""
-        return self.out.partition("\n\n")[0].splitlines()
-
-
-DaScore = Callable[..., Outcome]
-
-
-@pytest.fixture
-def da_score(capsysbinary: pytest.CaptureFixture[bytes]) -> DaScore:
-    """Run a command line in this process."""
-
-    def run(*arguments: str | Path) -> Outcome:
-        capsysbinary.readouterr()
-        status = main([str(argument) for argument in arguments])
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, int, int, int, bytes | None]]:
@@ -921,7 +886,7 @@ class TestSeveralLogs:
                 raise ZeroDivisionError("oh")
             return work(job, plan)
 
-        monkeypatch.setattr(scoring.cli.backfill, "backfill_log", fail)
+        monkeypatch.setattr(scoring.jobs.fleet, "backfill_log", fail)
         found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
         assert found.status == 1
         said = "internal error, please report it: ZeroDivisionError: oh"
@@ -938,10 +903,10 @@ class TestSeveralLogs:
             os.kill(os.getpid(), 9)
             raise AssertionError
 
-        monkeypatch.setattr(scoring.cli.backfill, "backfill_log", die)
+        monkeypatch.setattr(scoring.jobs.fleet, "backfill_log", die)
         found = da_score("backfill", tmp_path / "src", "--jobs", "2", "--json")
         assert found.status == 1
-        assert [log["error"] for log in found.json["logs"]] == [
+        assert [log["error"] for log in json.loads(found.out)["logs"]] == [
             "a process was ended from outside before this log was done; start backfill again"
         ] * len(three)
 
@@ -1123,41 +1088,20 @@ class TestText:
         found = da_score("backfill", project.repo, "--json")
         assert found.status == 1
         assert found.err == "da-score: error: 1 of 1 logs failed; each is named above with its error\n"
-        assert found.json["totals"]["failed"] == 1
-        assert found.json["logs"][0]["error"].startswith(f"{project.entry(4)}: ")
+        assert json.loads(found.out)["totals"]["failed"] == 1
+        assert json.loads(found.out)["logs"][0]["error"].startswith(f"{project.entry(4)}: ")
 
     def test_has_no_progress_on_a_pipe(self, project: Project, da_score: DaScore) -> None:
         assert da_score("backfill", project.repo).err == ""
 
 
-@contextlib.contextmanager
-def terminal() -> Iterator[tuple[int, list[bytes]]]:
-    """A terminal to write to, and what stands there once it is closed."""
-    parent, child = pty.openpty()
-    shown: list[bytes] = []
-
-    def read() -> None:
-        with contextlib.suppress(OSError):  # how Linux says that the other end was closed
-            while data := os.read(parent, 65536):
-                shown.append(data)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    try:
-        yield child, shown
-    finally:
-        os.close(child)
-        reader.join()
-        os.close(parent)
-
-
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_progress_with_the_time_left_is_shown_on_a_terminal(three: list[Project], tmp_path: Path, jobs: str) -> None:
-    command = [sys.executable, "-m", "scoring", "backfill", str(tmp_path / "src"), "--jobs", jobs]
-    with terminal() as (child, shown):
+    command = [*COMMAND, "backfill", str(tmp_path / "src"), "--jobs", jobs]
+    with terminal(100) as (child, shown):
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=child, env=environment, check=False)
-    bar = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(shown).decode())
+    bar = "\n".join(lines_of(shown))
     assert done.returncode == 0
     assert re.search(r"backfill .*\d+% (\d:\d\d:\d\d|-:--:--)", bar)
     out = done.stdout.decode()

@@ -2,12 +2,12 @@
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import COMMAND as DA_SCORE
+from helpers.commands import Outcome, in_process
+from helpers.commands import process as any_process
 from helpers.doors import ends
 from helpers.repos import Repo
 
@@ -127,19 +130,6 @@ def shared(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(root)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert (self.status, self.err) == (0, "")
-        found: dict[str, Any] = json.loads(self.out)
-        return found
-
-
 @contextlib.contextmanager
 def standard_input(data: bytes) -> Iterator[None]:
     """Let the process read some bytes and then the end of a pipe."""
@@ -164,33 +154,16 @@ def hook(capsysbinary: pytest.CaptureFixture[bytes]) -> Hook:
     """Run ``da-score close-task`` in this process; a mapping is given as JSON on standard input."""
 
     def run(*arguments: str | Path, given: Any = b"") -> Outcome:
-        capsysbinary.readouterr()
         data = given if isinstance(given, bytes) else json.dumps(given).encode()
         with standard_input(data):
-            status = main(["close-task", *map(str, arguments)])
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
+            return in_process(capsysbinary, "close-task", *arguments)
 
     return run
 
 
-COMMAND = [sys.executable, "-m", "scoring", "close-task"]
-
-
-def process(
-    *arguments: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL, given: bytes | None = None
-) -> Outcome:
-    """Run ``da-score close-task`` in a process of its own."""
-    source: Any = {"stdin": stdin} if given is None else {"input": given}
-    done: subprocess.CompletedProcess[bytes] = subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        cwd=cwd,
-        timeout=60,
-        check=False,
-        **source,
-    )
-    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+COMMAND = [*DA_SCORE, "close-task"]
+process = functools.partial(any_process, "close-task")
+"""Run ``da-score close-task`` in a process of its own."""
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, int, bytes]]:

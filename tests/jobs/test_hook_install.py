@@ -1,5 +1,6 @@
 """The hook in a harness's settings: put in, shown, taken out; and whatever else stands there stays as it was."""
 
+import functools
 import json
 import os
 import shutil
@@ -7,14 +8,13 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import DaScore, Outcome, in_process
 from helpers.doors import ends, make_fifo
 
-from scoring.cli import main
 from scoring.errors import InputError, WriteError
 from scoring.jobs.hook_install import HookChange, hook_settings, install_hook, installed_in, uninstall_hook
 
@@ -475,16 +475,6 @@ def test_a_read_only_folder_is_a_clear_error(job: Job) -> None:
         assert (path.read_text(), os.listdir(path.parent)) == (text, ["settings.json"])
 
 
-@dataclass(frozen=True)
-class Outcome:
-    status: int
-    out: str
-    err: str
-
-
-DaScore = Callable[..., Outcome]
-
-
 @pytest.fixture
 def da_score(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
     """Run a command line with a home and in a project of its own."""
@@ -493,12 +483,7 @@ def da_score(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeyp
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path / "project")
 
-    def run(*arguments: str) -> Outcome:
-        status = main(arguments)
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
+    return functools.partial(in_process, capsysbinary)
 
 
 class TestCommand:
@@ -541,8 +526,8 @@ class TestCommand:
         groups = [{"hooks": [{"command": "da-score close-task"}]}]
         given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": groups, "SubagentStop": groups}}))
         assert da_score("hook", "show").out.splitlines()[::2] == [
-            "claude  project  not installed      .claude/settings.json",
-            "codex   project  Stop, SubagentStop .codex/hooks.json",
+            "claude  project  not installed       .claude/settings.json",
+            "codex   project  Stop, SubagentStop  .codex/hooks.json",
         ]
 
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:

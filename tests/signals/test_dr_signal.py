@@ -352,7 +352,7 @@ class TestObserved:
         assert run("iteration", "1", "--recompute") == shown
 
     def test_is_shown_on_a_terminal_too(self, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.cli.iteration.on_terminal", lambda: True)
+        monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
         monkeypatch.setenv("COLUMNS", "160")
         run("run")
         without = run("iteration", "1")

@@ -25,11 +25,12 @@ from rubric import (
     rubric_versions,
 )
 from scoring import assemble
-from scoring.cli import comparison, main
+from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.score import score_log, score_log_under
 from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.views import compare_page
 from scoring.views.compare import (
     EQUAL_WITHIN,
     IterationDiff,
@@ -286,7 +287,7 @@ class TestCommand:
     @pytest.mark.usefixtures("log")
     @pytest.mark.parametrize("shown_on", ["pipe", "terminal"])
     def test_shows_weights_alone_when_asked_to(self, run: Run, monkeypatch: pytest.MonkeyPatch, shown_on: str) -> None:
-        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: shown_on == "terminal")
+        monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: shown_on == "terminal")
         text = run("rubric", "diff", "2.1.0", "2.2.0", "--no-log")
         assert text.endswith("\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n")
         data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--no-log", "--json"))
@@ -328,7 +329,7 @@ class TestCommand:
 
     @pytest.mark.usefixtures("log")
     def test_shows_the_same_on_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: True)
+        monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
         monkeypatch.setenv("COLUMNS", "160")
         lines = [line.rstrip() for line in run("rubric", "diff", "2.0.2", "2.2.0").splitlines()]
         assert lines[0] == "Rubric 2.0.2 → 2.2.0"
@@ -346,7 +347,7 @@ class TestCommand:
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("scoring.cli.rubric.on_terminal", lambda: True)
+        monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
         shown = run("rubric", "diff", "2.0.2", "2.2.0")
         assert "There is no iteration log at" in shown
         assert "ITER" not in shown
@@ -424,17 +425,17 @@ def test_details_are_shown_where_they_differ() -> None:
         Found({"a": present_signal(1.0, "by squash"), "b": present_signal(0, "b is 0.5")}),
     )
     pair = diff_rubrics(rubric, replace(rubric, version="2"))
-    by_name = {m.signal: list(comparison.details(pair, m)) for m in diff.signals}
+    by_name = {m.signal: list(compare_page.details(pair, m)) for m in diff.signals}
     assert by_name == {"a": [("1", "a is 1.0"), ("2", "by squash")], "b": []}
-    assert [m.signal for m in comparison.shown_moves(diff)] == ["b"]
+    assert [m.signal for m in compare_page.shown_moves(diff)] == ["b"]
 
 
 def test_a_cause_is_said_in_words() -> None:
     diff = step(weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, c=0.3), found(a=1.0, b=0.0, c=0.5))
-    said = {m.signal: comparison.why(m) for m in diff.signals}
+    said = {m.signal: compare_page.why(m) for m in diff.signals}
     assert said == {"a": "", "b": "weight: 0.4 → 0.3", "c": "weight: 0.2 → 0.3"}
     diff = step(weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, d=0.3), found(a=1.0, b=0.0, c=0.5))
-    assert {m.signal: comparison.why(m) for m in diff.signals} == {
+    assert {m.signal: compare_page.why(m) for m in diff.signals} == {
         "a": "weight: in proportion to others",
         "b": "weight: 0.4 → 0.3",
         "c": "presence: 0.500 → absent",

@@ -17,15 +17,15 @@ import subprocess
 import tarfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import DaScore, Outcome
 from helpers.repos import Repo
 
 from rubric import released_rubric
-from scoring.cli import main
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.score import score_log_under
 
@@ -42,14 +42,6 @@ REASON = re.compile(r"((?:cannot parse|cannot read) hook-outcomes sidecar for it
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True)
-class Outcome:
-    status: int
-    out: bytes
-    err: str
-
-
-Run = Callable[..., Outcome]
 Import = Callable[[bytes, Path], None]
 """Makes a work tree of a history in a directory that is not there yet."""
 
@@ -58,17 +50,6 @@ Import = Callable[[bytes, Path], None]
 def _unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for no disk: that files are flushed is tested elsewhere, and here thousands are written."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
-@pytest.fixture
-def run(capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
-    def run(*arguments: str) -> Outcome:
-        capsysbinary.readouterr()
-        status = main(arguments)
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out, err.decode())
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -197,18 +178,18 @@ def error_difference(case: Staged, outcome: Outcome) -> str:
     named = re.search(r"iter-\d+\.yaml|historical\.yaml", case.status["run_error"])
     at_fault = f"log/{named[0]}" if named else "repo"
     one_line = outcome.err.startswith(f"da-score: error: {at_fault}: ") and outcome.err.count("\n") == 1
-    return "" if (outcome.status, outcome.out) == (1, b"") and one_line else f"no error about {at_fault}: {outcome}"
+    return "" if (outcome.status, outcome.out) == (1, "") and one_line else f"no error about {at_fault}: {outcome}"
 
 
-def differences(case: Staged, run: Run) -> Iterator[tuple[str, str]]:
+def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
     """Every check of a case, and how it differs from the reference; empty when it does not."""
     before = case.files()
     for command, state, source in (("records", "load", case.source), ("signals", "signals", case.evidence)):
-        outcome = run(command, *source)
+        outcome = da_score(command, *source)
         ok = case.status[state] == "ok"
         yield command, json_difference(case, f"{command}.json", outcome) if ok else error_difference(case, outcome)
     yield "reading writes nothing", "" if case.files() == before else "files changed"
-    outcome = run("run", *case.evidence)
+    outcome = da_score("run", *case.evidence)
     if case.status["run"]:
         yield "run", error_difference(case, outcome)
         yield "an error writes nothing", "" if case.files() == before else "files changed"
@@ -227,23 +208,23 @@ def differences(case: Staged, run: Run) -> Iterator[tuple[str, str]]:
         yield name, text_difference(want[name].read_bytes(), (case.where / name).read_bytes())
     for path in sorted(case.expected.glob("iteration-*.txt")) + sorted(case.expected.glob("session-*.txt")):
         command, which = path.stem.split("-", 1)
-        yield path.stem, shown_difference(case, path.name, run(command, which, *case.source))
+        yield path.stem, shown_difference(case, path.name, da_score(command, which, *case.source))
 
 
 def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
     if case.name in SHOWN_ESCAPED:
-        found = CONTROL.search(outcome.out.decode())
+        found = CONTROL.search(outcome.out)
         return f"control character {found[0]!r}" if found else "" if outcome.status == 0 else outcome.err
-    return text_difference((case.expected / expected).read_bytes(), outcome.out)
+    return text_difference((case.expected / expected).read_bytes(), outcome.out.encode())
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, run: Run) -> None:
-    assert [(check, found) for check, found in differences(staged, run) if found] == []
+def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
+    assert [(check, found) for check, found in differences(staged, da_score) if found] == []
 
 
 CLAIMS = ["the log is read once", "sidecars are whole"]
-OUTPUTS = {"claims": CLAIMS, "next_actions": ["I will write the tests", "Run them"]}
+OUTPUTS = {"claims": CLAIMS, "next_actions": ["I will write the tests", "DaScore them"]}
 DR_ROUNDS = [{"type": "round", "round": n, "outputs": OUTPUTS} for n in (1, 2, 3)]
 DR_FILES = (
     (".dr.json", json.dumps({"rounds": DR_ROUNDS})),
@@ -252,7 +233,7 @@ DR_FILES = (
 )
 """Three DR transcripts: one that converged, in both forms, and one that is broken."""
 
-DR_BLOCK = re.compile(rb"\nDiminishing returns \(observed, does not vote under rubric 2\.1\.0\):\n(?:  .*\n)+")
+DR_BLOCK = re.compile(r"\nDiminishing returns \(observed, does not vote under rubric 2\.1\.0\):\n(?:  .*\n)+")
 
 
 def give_dr_transcripts(case: Staged) -> None:
@@ -262,14 +243,14 @@ def give_dr_transcripts(case: Staged) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if (GOLDEN / name / "expected" / "records.json").exists()])
-def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, run: Run) -> None:
+def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     give_dr_transcripts(staged)
     blocks = 0
 
     def without_block(*arguments: str) -> Outcome:
         nonlocal blocks
-        outcome = run(*arguments)
-        out, found = DR_BLOCK.subn(b"", outcome.out) if arguments[0] == "iteration" else (outcome.out, 0)
+        outcome = da_score(*arguments)
+        out, found = DR_BLOCK.subn("", outcome.out) if arguments[0] == "iteration" else (outcome.out, 0)
         blocks += found
         return Outcome(outcome.status, out, outcome.err)
 
@@ -303,21 +284,21 @@ def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SHOWN_ESCAPED))
-def test_no_control_character_of_a_log_reaches_standard_output(staged: Staged, run: Run) -> None:
-    shown = [run("run", *staged.evidence)]
-    shown += [run("iteration", str(record["iteration"]), *staged.source) for record in staged.json("records.json")]
+def test_no_control_character_of_a_log_reaches_standard_output(staged: Staged, da_score: DaScore) -> None:
+    shown = [da_score("run", *staged.evidence)]
+    shown += [da_score("iteration", str(record["iteration"]), *staged.source) for record in staged.json("records.json")]
     assert [outcome.status for outcome in shown] == [0] * len(shown)
-    text = "".join(outcome.out.decode() for outcome in shown)
+    text = "".join(outcome.out for outcome in shown)
     assert CONTROL.search(text) is None
     # The twin: the characters are there, escaped; this test would not test a thing otherwise.
     assert re.search(r"\\[nrtx]", text)
 
 
 @pytest.mark.parametrize("name", ["v2-nested-entry", "sessions-aggregate", "hook-detail-text"])
-def test_a_second_run_changes_no_byte_and_no_time(staged: Staged, run: Run) -> None:
-    first = run("run", *staged.evidence)
+def test_a_second_run_changes_no_byte_and_no_time(staged: Staged, da_score: DaScore) -> None:
+    first = da_score("run", *staged.evidence)
     stamps = {path: path.stat().st_mtime_ns for path in staged.where.rglob("*")}
-    assert run("run", *staged.evidence) == first
+    assert da_score("run", *staged.evidence) == first
     assert {path: path.stat().st_mtime_ns for path in staged.where.rglob("*")} == stamps
 
 
@@ -351,7 +332,7 @@ def test_shared_cases_are_those_of_the_copy() -> None:
 
 @needs_shared
 def test_shared_fuzz_cases_come_out_as_the_reference_had_them(
-    tmp_path: Path, run: Run, import_history: Import, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, da_score: DaScore, import_history: Import, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tarfile.open(FUZZ) as archive:
         archive.extractall(tmp_path / "cases", filter="data")
@@ -364,7 +345,7 @@ def test_shared_fuzz_cases_come_out_as_the_reference_had_them(
     with ThreadPoolExecutor(2) as pool:  # git lays out the next cases while this one runs
         for case in pool.map(stage, cases):
             monkeypatch.chdir(case.where)
-            found = list(differences(case, run))
+            found = list(differences(case, da_score))
             checks += len(found)
             wrong += [(case.name, check, different) for check, different in found if different]
     assert wrong == []

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, lines_of, process_on_a_terminal
 from helpers.meetings import ALL_NONE, record
-from test_cli import lines_of, process_on_a_terminal
 
 from scoring import score_meeting
 from scoring.meters.meeting.config import config_schema, preset

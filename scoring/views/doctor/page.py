@@ -1,4 +1,4 @@
-"""The text and JSON of ``da-score doctor``."""
+"""What ``doctor`` shows: what was found to score from and what to do about it, as lines, tables and JSON."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,33 +7,43 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.transcripts.facts import FileFound
-from scoring.text import printable, short, spans
+from scoring.text import short, spans
 from scoring.views.doctor.examination import Examination
 from scoring.views.doctor.findings import Finding
+from scoring.views.table import Block, Cell, Column, Line, Table, pairs
 
-_WIDTH = 14
 _EXAMPLES = 2
 _HARNESS = ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED")
+_FILE = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
+_LEVEL_STYLES = {"problem": "bold red", "note": "yellow"}
 
 
-def doctor_text(seen: Examination, found: Sequence[Finding], list_files: bool) -> str:
-    """Return everything as text: what was looked at, and then what to do; ``list_files`` lists every transcript."""
-    rubric = seen.rubric
-    lines = [f"da-score doctor — rubric {printable(rubric.version)}, {rubric.evidence} evidence", ""]
-    lines += [f"{name:<{_WIDTH}}{printable(text)}" for name, text in _heads(seen)]
+def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -> Iterator[Block]:
+    """Yield what was looked at, and then what to do; ``list_files`` lists every transcript."""
+    yield Line(f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence", "bold")
+    yield Line()
+    yield pairs(list(_heads(seen)), 12)
     tables: list[tuple[Sequence[str], Iterable[Sequence[str]]]] = [
         (("PLACE", "NAMED BY", "FILES", "STATE"), _roots(seen)),
         (_HARNESS, _harnesses(seen)),
         (("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), _left_out(seen)),
         (("LINES", "SKIPPED BECAUSE"), [(str(n), why) for why, n in seen.transcripts.lines_skipped.items()]),
         (("SIGNAL", "PRESENT", "OF"), _signals(seen)),
-        (("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"), _files(seen) if list_files else ()),
+        (_FILE, _files(seen) if list_files else ()),
     ]
-    for title, rows in tables:
+    for heads, rows in tables:
         if shown := list(rows):
-            lines += ["", *_table(title, shown)]
-    lines += ["", *_advice(found)]
-    return "\n".join(lines) + "\n"
+            yield Line()
+            yield Table([Column(head) for head in heads], shown)
+    yield Line()
+    if not found:
+        yield Line("Nothing is missing.")
+        return
+    yield Line("WHAT TO DO", "bold")
+    for number, finding in enumerate(found, 1):
+        level = Cell(finding.level, style=_LEVEL_STYLES.get(finding.level, ""))
+        yield Line([f"{number:>3}. ", level, f": {finding.what}"])
+        yield Line(f"     → {finding.advice}")
 
 
 def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
@@ -81,30 +91,13 @@ def _left_out(seen: Examination) -> Iterator[tuple[str, ...]]:
 
 
 def _example(file: FileFound) -> str:
-    """Return what tells most of a transcript that is left out: where its work was done, or else which one it is."""
+    """Return what says most about a transcript that is left out: where its work was done, or else its path."""
     return file.cwd or str(file.path)
 
 
 def _files(seen: Examination) -> Iterator[tuple[str, ...]]:
     for file in seen.transcripts.files:
         yield str(file.path), file.harness or "-", str(len(file.sessions)), file.cwd or "-", file.left_out or "-"
-
-
-def _table(title: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    shown = [title, *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    for row in shown:
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _advice(found: Sequence[Finding]) -> Iterator[str]:
-    if not found:
-        yield "Nothing is missing."
-        return
-    yield "WHAT TO DO"
-    for number, finding in enumerate(found, 1):
-        yield f"{number:>3}. {finding.level}: {printable(finding.what)}"
-        yield f"     → {printable(finding.advice)}"
 
 
 def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any]:

@@ -1,58 +1,65 @@
-"""The text and JSON of two rubrics side by side, and of a log under both."""
+"""What ``rubric diff`` shows: two rubrics side by side, and a log under both, as lines, tables and JSON."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rubric import Rubric, SignalContribution
-from scoring.cli.tables import TASK_WIDTH, number
-from scoring.text import cell, printable
 from scoring.views.compare import IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
+from scoring.views.score_pages import TASK_WIDTH, band_cell, score_cell
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Row, Table, number, pairs
 
 NOT_IN = "not in this rubric"
 
 
 def names(diff: RubricDiff) -> tuple[str, str]:
-    """Return what the two rubrics are called: by their versions, told apart when those are equal."""
-    before, after = printable(diff.before.version), printable(diff.after.version)
+    """Return what the two rubrics are called: their versions, with a letter where those are equal."""
+    before, after = diff.before.version, diff.after.version
     return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
 
-def comparison_text(diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]) -> str:
-    """Return two rubrics side by side and, where there is a log, its iterations under both."""
+def comparison_page(
+    diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
+) -> Iterator[Block]:
+    """Yield two rubrics side by side and, where there is a log, its iterations under both.
+
+    Args:
+        diff: the rubrics.
+        log: the log under both; None where there is none, or none was asked for.
+        source: the directory of the log; None where none was asked for.
+        tasks: the task of each iteration.
+    """
     before, after = names(diff)
-    widths = [max(9, len(name) + 2) for name in (before, after)]
-    lines = [f"Rubric {before} → {after}\n\n", _weight_row(("SIGNAL", before, after, "CHANGE"), widths)]
-    for spec in diff.signals:
-        lines.append(_weight_row((printable(spec.signal), *weight_cells(spec)), widths))
-        lines += [f"    {line}\n" for line in word_changes(spec)]
-    lines += ["\n", *(f"{line}\n" for line in summary(diff))]
-    if log is None or source is None:
-        return "".join([*lines, *([f"\n{no_log(source)}\n"] if source else [])])
-    lines.append(f"\nIterations of {printable(str(source))}\n\n")
-    columns = [8, TASK_WIDTH + 2, *widths, 9]
-    lines.append(_padded(("ITER", "TASK", before, after, "CHANGE", "BAND"), columns))
-    for item in log.iterations:
-        task = cell(tasks.get(item.iteration, ""), TASK_WIDTH)
-        lines.append(_padded((str(item.iteration), task, *value_cells(item), bands(item)), columns))
-        for move in shown_moves(item):
-            lines.append(f"{'':<8}{printable(move.signal)}  {effect(item, move)}{why(move)}\n")
-            lines += [f"{'':<10}{name}: {text}\n" for name, text in details(diff, move)]
-        lines += [f"{'':<8}{line}\n" for line in weight_moves(item)]
-    lines += ["\n", *(f"{name:<14}{text}\n" for name, text in total_rows(log.totals()))]
-    return "".join(lines)
+    sides = [Column(name, width=max(7, len(name)), right=True) for name in (before, after)]
+    yield Line(f"Rubric {before} → {after}", "bold")
+    yield Line()
+    columns = (Column("SIGNAL", width=20), *sides, Column("CHANGE", width=0, right=True))
+    yield Table(columns, [Row((spec.signal, *_weights(spec)), _changed_words(spec)) for spec in diff.signals])
+    yield Line()
+    yield from map(Line, _summary(diff))
+    if source is None:
+        return
+    yield Line()
+    if log is None:
+        no_log = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
+        yield Line(no_log, "dim")
+        return
+    yield Line(f"Iterations of {source}", "bold")
+    yield Line()
+    columns = (
+        Column("ITER", width=6, right=True),
+        Column("TASK", width=TASK_WIDTH, cut=True),
+        *sides,
+        Column("CHANGE", width=7, right=True),
+        Column("BAND", width=0),
+    )
+    rows = [Row(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
+    yield Table(columns, rows, notes="MOVED BY", notes_indent=8)
+    yield Line()
+    yield pairs(_total_rows(log.totals()), 12)
 
 
-def _padded(cells: tuple[str, ...], widths: list[int]) -> str:
-    return "".join([*(f"{text:<{width}}" for text, width in zip(cells, widths, strict=False)), cells[-1]]) + "\n"
-
-
-def _weight_row(cells: tuple[str, ...], widths: list[int]) -> str:
-    return _padded(cells, [22, *widths])
-
-
-def weight_cells(spec: SpecChange) -> tuple[str, str, str]:
-    """Return the weights of a signal in both rubrics, and what became of it."""
+def _weights(spec: SpecChange) -> tuple[str, str, str]:
     weights = [f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after)]
     change: str = spec.change
     if spec.before and spec.after:
@@ -61,7 +68,7 @@ def weight_cells(spec: SpecChange) -> tuple[str, str, str]:
     return weights[0], weights[1], change
 
 
-def word_changes(spec: SpecChange) -> list[str]:
+def _changed_words(spec: SpecChange) -> list[str]:
     """Return the changes of a signal that are not its weight, a line each."""
     fields = [field for field in spec.fields if field != "weight"]
     return [
@@ -71,69 +78,58 @@ def word_changes(spec: SpecChange) -> list[str]:
 
 
 def _word(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else printable(str(value))
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def summary(diff: RubricDiff) -> list[str]:
-    """Say what the two rubrics have in common beside their weights, or how they differ."""
+def _summary(diff: RubricDiff) -> Iterator[str]:
+    """Yield what the two rubrics have in common beside their weights, or how they differ."""
     before, after = names(diff)
-    lines = []
     if diff.same_proportions and any(spec.change in ("added", "removed") for spec in diff.signals):
-        lines.append("The signals that both have keep their proportions to each other.")
+        yield "The signals that both have keep their proportions to each other."
     if diff.same_combination:
-        lines.append(f"Combination: {printable(diff.before.combination)} in both.")
+        yield f"Combination: {diff.before.combination} in both."
     else:
-        lines.append(f"Combination: {printable(diff.before.combination)} → {printable(diff.after.combination)}")
+        yield f"Combination: {diff.before.combination} → {diff.after.combination}"
     if diff.before.evidence == diff.after.evidence:
-        lines.append(f"Evidence: {diff.before.evidence} in both.")
+        yield f"Evidence: {diff.before.evidence} in both."
     else:
-        lines.append(f"Evidence: {diff.before.evidence} → {diff.after.evidence}; each side is read by its own rules.")
+        yield f"Evidence: {diff.before.evidence} → {diff.after.evidence}; each side is read under its own rules."
     if diff.same_bands:
-        lines.append(f"Bands: {_bands(diff.before)} in both.")
+        yield f"Bands: {_bands(diff.before)} in both."
     else:
-        lines += [f"Bands of {before}: {_bands(diff.before)}", f"Bands of {after}: {_bands(diff.after)}"]
-    return lines
+        yield f"Bands of {before}: {_bands(diff.before)}"
+        yield f"Bands of {after}: {_bands(diff.after)}"
 
 
 def _bands(rubric: Rubric) -> str:
-    return ", ".join(f"{printable(band.name)} from {band.min:g}" for band in rubric.bands)
+    return ", ".join(f"{band.name} from {band.min:g}" for band in rubric.bands)
 
 
-def no_log(source: Path) -> str:
-    """Say that only the rubrics were compared, and how to compare scores."""
-    return f"There is no iteration log at {printable(str(source))}; --iter-log-dir compares the scores of one."
+def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[AnyCell, ...]:
+    before, after = (score_cell(side.value, side.scored) for side in (item.before, item.after))
+    change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
+    band = band_cell(item.after.band)
+    if item.band_changed:
+        band = Cell(band.value, f"{item.before.band} → {item.after.band}", band.style)
+    return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
-def value_cells(item: IterationDiff) -> tuple[str, str, str]:
-    """Return both values of an iteration and the change, ``-`` where nothing changed."""
-    moved = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
-    return number(item.before.value, item.before.scored), number(item.after.value, item.after.scored), moved
-
-
-def bands(item: IterationDiff) -> str:
-    """Return the bands of an iteration: one when both are the same."""
-    before, after = printable(item.before.band), printable(item.after.band)
-    return f"{before} → {after}" if item.band_changed else before
+def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
+    """Yield what moved the score of an iteration, the largest effect first, and then what did by weight alone."""
+    for move in shown_moves(item):
+        effect = "" if item.change is None else f"{move.effect:+.3f}  "
+        yield f"{move.signal}  {effect}{why(move)}"
+        yield from (f"  {name}: {text}" for name, text in details(diff, move))
+    by_weight = sorted((m for m in item.signals if m.moved and m.causes == ("weight",)), key=lambda m: -abs(m.effect))
+    if by_weight and item.change is not None:
+        total = sum(move.effect for move in by_weight)
+        yield f"by weight alone  {total:+.3f}  " + ", ".join(f"{m.signal} {m.effect:+.3f}" for m in by_weight)
 
 
 def shown_moves(item: IterationDiff) -> list[SignalMove]:
-    """Return the signals whose evidence says something else, or counts on one side only, the largest effect first."""
+    """Return the signals whose evidence differs, or that vote on one side only, the largest effect first."""
     changed = [move for move in item.signals if set(move.causes) - {"weight"}]
     return sorted(changed, key=lambda move: -abs(move.effect))
-
-
-def weight_moves(item: IterationDiff) -> list[str]:
-    """Return the signals that moved a score by their weight alone, in one line; none where there are none."""
-    moved = sorted((m for m in item.signals if m.moved and m.causes == ("weight",)), key=lambda m: -abs(m.effect))
-    if not moved or item.change is None:
-        return []
-    total = sum(move.effect for move in moved)
-    return [f"by weight alone  {total:+.3f}  " + ", ".join(f"{printable(m.signal)} {m.effect:+.3f}" for m in moved)]
-
-
-def effect(item: IterationDiff, move: SignalMove) -> str:
-    """Return what a signal adds to the change, where there is one to add to."""
-    return "" if item.change is None else f"{move.effect:+.3f}  "
 
 
 def why(move: SignalMove) -> str:
@@ -158,19 +154,19 @@ def details(diff: RubricDiff, move: SignalMove) -> Iterator[tuple[str, str]]:
     """Yield what each side says of a signal, by the names of the rubrics, where they differ."""
     if not move.same_detail:
         for name, row in zip(names(diff), (move.before, move.after), strict=True):
-            yield name, NOT_IN if row is None else printable(row.detail)
+            yield name, NOT_IN if row is None else row.detail
 
 
-def total_rows(totals: Totals) -> list[tuple[str, str]]:
+def _total_rows(totals: Totals) -> list[tuple[str, str]]:
     """Return the totals, a name and a text per line."""
     rows = [("MOVED", f"{totals.moved} of {totals.iterations} iterations")]
     if totals.mean_change is not None:
         over = "" if totals.mean_move is None else f", {totals.mean_move:+.4f} over those that moved"
         rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{over}"))
-    changed = ", ".join(f"{printable(a)} → {printable(b)} {n}" for (a, b), n in sorted(totals.band_changes.items()))
+    changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
     rows.append(("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}"))
     for signal, (count, mean) in totals.signals.items():
-        rows.append(("SIGNAL", f"{printable(signal)} moved {count}, by {mean:+.4f} on average"))
+        rows.append(("SIGNAL", f"{signal} moved {count}, by {mean:+.4f} on average"))
     return rows
 
 

@@ -1,0 +1,287 @@
+"""What ``run``, ``iteration`` and ``session`` show: scores as lines and tables, and as JSON.
+
+A pipe gets the reference's tables, byte for byte (docs/COMMANDS.md, "Tables on a pipe"); a terminal gets the same with
+colours, and with the coverage beside every score. The JSON has the keys of the sidecars, and what a sidecar does not
+hold beside them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scoring.signals.values import DIMINISHING_RETURNS, deliberation_dict
+from scoring.views.table import Block, Cell, Column, Line, Row, Table, number, pairs
+
+if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
+    from rubric import Coverage
+    from scoring.evidence.hooks import HookOutcome
+    from scoring.score import ScoredIteration, ScoredLog
+    from scoring.sessions import SessionScore
+    from scoring.sidecars.scores import PersistedScore
+    from scoring.signals.values import Deliberation, IterationObjectives
+
+TASK_WIDTH = 12
+"""How many characters of a task's name a pipe shows."""
+
+_BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red", "unscored": "dim"}
+_BAR = 20
+
+_RUN = (
+    Column("ITER", width=6, right=True),
+    Column("TASK", width=TASK_WIDTH, cut=True),
+    Column("SCORE", width=9, right=True),
+    Column("BAND", width=26),
+    Column("COVERAGE", only="terminal"),
+    Column("DATE", width=0),
+)
+_SESSIONS = (
+    Column("SESSION", width=40, cut=True),
+    Column("SCORE", width=9, right=True),
+    Column("ITERS", width=11, right=True),
+    Column("BAND", width=0),
+    Column("COVERAGE", only="terminal"),
+)
+_BREAKDOWN = (
+    Column("SIGNAL", width=22),
+    Column("PRESENT", width=7),
+    Column("SUBSCORE", width=8, right=True),
+    Column("WEIGHT", width=8, right=True),
+    Column("CONTRIB", width=8, right=True),
+    Column("DETAIL", width=60, cut=True),
+)
+_HOOKS = (
+    Column("RULE_ID", width=40, cut=True),
+    Column("SENTINEL_ID", width=32, cut=True),
+    Column("LIFECYCLE", width=22, cut=True),
+    Column("RESULT", width=10, cut=True),
+    Column("INTERVENTION", width=0),
+)
+_MEMBERS = (
+    Column("ITER", width=6, right=True),
+    Column("SCORE", width=9, right=True),
+    Column("BAND", width=0),
+    Column("COVERAGE", only="terminal"),
+)
+
+
+def score_cell(value: float, scored: bool) -> Cell:
+    """Return a score as a cell; what is not scored has no value."""
+    return Cell(value if scored else None, number(value, scored))
+
+
+def band_cell(band: str) -> Cell:
+    """Return a band as a cell, in its colour."""
+    return Cell(band, style=_BAND_STYLES.get(band, ""))
+
+
+def run_page(scored: "ScoredLog", source: Path, written: tuple[int, int] | None) -> Iterator[Block]:
+    """Yield the summary of a scored log; a terminal sees too where the log is blind.
+
+    Args:
+        scored: the log.
+        source: the directory of the log.
+        written: how many iteration and session sidecars were written; None when none were meant to be.
+    """
+    title, iterations = f"Outcome scoring — rubric {scored.rubric.version}", len(scored.iterations)
+    yield Line([Cell(title, style="bold"), f" · {source}"], only="terminal")
+    yield Line(title, only="pipe")
+    yield Line(f"Iterations: {iterations}   Sessions: {len(scored.sessions)}   Source: {source}", only="pipe")
+    yield Line()
+    yield Table(_RUN, [_iteration_row(one) for one in scored.iterations])
+    if scored.sessions:
+        coverages = {one.score.iteration: one.score.coverage for one in scored.iterations}
+        yield Line()
+        yield Table(_SESSIONS, [_session_row(session, coverages) for session in scored.sessions])
+    yield Line()
+    yield from _presence(scored.presence())
+    if written is None:
+        yield Line("Wrote nothing (--no-write)")
+    else:
+        count, sessions = written
+        yield Line(f"Wrote {count} iter sidecars + {sessions} session sidecars to {source}", only="pipe")
+        yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
+
+
+def _iteration_row(one: "ScoredIteration") -> tuple[str | int | Cell, ...]:
+    score, record = one.score, one.record
+    value = score_cell(score.value, score.scored)
+    return score.iteration, record.task_id, value, band_cell(score.band), str(score.coverage), record.date
+
+
+def _session_row(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> tuple[str | int | Cell, ...]:
+    value, members = score_cell(session.value, session.scored), len(session.iterations)
+    return session.session_id, value, members, band_cell(session.band), session_coverage_text(session, coverages)
+
+
+def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
+    rows = []
+    for signal, share in shares.items():
+        filled = round(share * _BAR)
+        colour = "green" if share >= 0.5 else "yellow" if share else "red"
+        bar = Cell(share, "█" * filled + "·" * (_BAR - filled), colour)
+        rows.append((signal, f"{share * 100:.0f} %", bar))
+    yield Table((Column("SIGNAL"), Column("PRESENT IN", right=True), Column("")), rows, only="terminal")
+    yield Line(only="terminal")
+
+
+def iteration_page(
+    score: "PersistedScore",
+    hooks: "Sequence[HookOutcome]",
+    source: Path,
+    deliberation: "Deliberation | None" = None,
+    objectives: "IterationObjectives | None" = None,
+) -> Iterator[Block]:
+    """Yield how the score of one iteration came about.
+
+    Args:
+        score: the score and its breakdown.
+        hooks: the hook records behind it.
+        source: the sidecar.
+        deliberation: what the meter says, where the iteration has a DR transcript.
+        objectives: the objective checks, where they were made now; a terminal shows them.
+    """
+    value = number(score.value, score.scored)
+    head = f"Iteration {score.iteration}   rubric {score.rubric_version}   score {value}   band {score.band}"
+    yield Line(head, "bold")
+    if score.linked_traces_to_outcomes:
+        yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
+    yield Line(str(score.coverage), "dim", only="terminal")
+    yield Line()
+    rows = []
+    for row in score.breakdown:
+        cells = (
+            row.signal,
+            "yes" if row.present else "no",
+            number(row.sub_score, row.present),
+            number(row.effective_weight if row.present else row.nominal_weight),
+            number(row.contribution, row.present),
+            row.detail,
+        )
+        rows.append(Row(cells, style="" if row.present else "dim"))
+    yield Table(_BREAKDOWN, rows)
+    if hooks:
+        records = [(h.rule_id, h.sentinel_id, h.lifecycle_point, h.result, h.intervention_class) for h in hooks]
+        yield from _section("Hook outcome sources", Table(_HOOKS, records))
+    if deliberation is not None:
+        votes = any(row.signal == DIMINISHING_RETURNS for row in score.breakdown)
+        part = "votes" if votes else "observed, does not vote"
+        title = f"Diminishing returns ({part} under rubric {score.rubric_version})"
+        yield from _section(title, pairs(_deliberation_rows(deliberation), 9))
+    if objectives is not None:
+        yield Line(only="terminal")
+        yield Line("Observed, not scored", "bold", only="terminal")
+        columns = (Column("CHECK"), Column("SEEN"), Column("DETAIL"))
+        yield Table(columns, [_objective_row(*item) for item in objectives.as_dict().items()], only="terminal")
+    yield from source_line(source)
+
+
+def _section(title: str, table: Table) -> Iterator[Block]:
+    yield Line()
+    yield Line(f"{title}:", only="pipe")
+    yield Line(title, "bold", only="terminal")
+    yield table._replace(indent=2, only="pipe")
+    yield table._replace(only="terminal")
+
+
+def source_line(source: Path) -> Iterator[Line]:
+    """Yield where the above was read from."""
+    yield Line()
+    yield Line(f"Source: {source}", "dim")
+
+
+def _deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
+    meter, rows = deliberation.meter, [("ABSENT", deliberation.value.detail)]
+    if meter is not None and deliberation.value.present:
+        stop, parts = meter["stop_recommendation"], meter["components"]
+        low, rounds = stop["k_consecutive_low_novelty"], len(meter["novelty_by_round"])
+        novelty, readiness = stop["novelty_classification"], stop["readiness_classification"]
+        rows = [
+            ("SIGNAL", stop["signal"]),
+            ("SCORE", number(deliberation.value.sub_score)),
+            ("NOVELTY", f"{parts['novelty_rate']:.3f} {novelty}, low in the last {low} of {rounds} rounds"),
+            ("READINESS", f"{parts['action_readiness']:.2f} {readiness}"),
+            ("RATIONALE", stop["rationale"]),
+            ("NEXT", meter["hint"]),
+        ]
+        if meter["flags"]:
+            rows.append(("FLAGS", ", ".join(map(_flag, meter["flags"]))))
+    return [*rows, ("SOURCE", str(deliberation.source))]
+
+
+def _flag(flag: Mapping[str, Any]) -> str:
+    return str(flag["flag"]) + ("" if flag["round"] is None else f" (round {flag['round']})")
+
+
+def _objective_row(name: str, value: Mapping[str, Any]) -> tuple[str, str, str]:
+    return name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"])
+
+
+def session_page(session: "SessionScore", coverages: "Mapping[int, Coverage]", source: Path) -> Iterator[Block]:
+    """Yield a session and its members; a terminal shows the coverage of those that ``coverages`` knows."""
+    name = f"Session {session.session_id}   rubric {session.rubric_version}   "
+    value = number(session.value, session.scored)
+    yield Line(f"{name}score {value}   band {session.band}", only="pipe")
+    yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
+    yield Line([Cell(name, style="bold"), f" score {value}   ", band_cell(session.band)], only="terminal")
+    yield Line(session_coverage_text(session, coverages), "dim", only="terminal")
+    yield Line()
+    rows = [
+        (ref.iteration, score_cell(ref.value, ref.scored), band_cell(ref.band), str(coverages.get(ref.iteration, "-")))
+        for ref in session.per_iteration
+    ]
+    yield Table(_MEMBERS, rows)
+    yield from source_line(source)
+
+
+def session_coverage_text(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> str:
+    """Say how many members are scored, and on how much of the weight they rest on average."""
+    coverage = _session_coverage(session, coverages)
+    weight = "" if coverage["weight"] is None else f", {coverage['weight'] * 100:.0f} % of the weight on average"
+    return f"{coverage['scored']} of {coverage['total']} iterations{weight}"
+
+
+def _session_coverage(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> dict[str, Any]:
+    known = [coverages[n].weight for n in session.iterations if n in coverages]
+    return {
+        "scored": sum(ref.scored for ref in session.per_iteration),
+        "total": len(session.iterations),
+        "weight": sum(known) / len(known) if known else None,
+    }
+
+
+def score_payload(score: "PersistedScore", deliberation: "Deliberation | None" = None) -> dict[str, Any]:
+    """Return one iteration as its sidecar holds it, with its coverage, and the meter where there is a DR transcript."""
+    return {**score.as_dict(), "coverage": asdict(score.coverage), **deliberation_dict(deliberation)}
+
+
+def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
+    """Return one iteration that was scored now, with the objective checks and integrity."""
+    return {
+        **score_payload(one.persisted, one.signals.deliberation),
+        "objective": one.signals.objective.as_dict(),
+        "integrity": [observation.as_dict() for observation in one.signals.integrity],
+    }
+
+
+def session_payload(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> dict[str, Any]:
+    """Return one session as its sidecar holds it, with how many members are scored and on how much weight they rest."""
+    from scoring.sidecars.scores import session_as_dict
+
+    return {**session_as_dict(session), "coverage": _session_coverage(session, coverages)}
+
+
+def run_payload(scored: "ScoredLog") -> dict[str, Any]:
+    """Return a whole scored log, with the share of iterations in which each signal is present."""
+    coverages = {one.score.iteration: one.score.coverage for one in scored.iterations}
+    return {
+        "rubric_version": scored.rubric.version,
+        "iterations": [score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations],
+        "sessions": [session_payload(session, coverages) for session in scored.sessions],
+        "presence": scored.presence(),
+    }
+
+
+def signals_payload(one: "ScoredIteration") -> dict[str, Any]:
+    """Return the signals of one iteration, with the coverage they give its score."""
+    return {**one.signals.as_dict(), "coverage": asdict(one.score.coverage)}

@@ -1,0 +1,58 @@
+"""``da-score demo``: where it goes, what it shows."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, OnTerminal, lines_of, one_line
+from helpers.projects import LOG, tree
+
+
+class TestDemo:
+    def test_goes_where_it_is_told(self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        found = da_score("demo", "a/b")
+        assert (found.status, found.err) == (0, "")
+        log = Path("a/b/repo") / LOG
+        assert len(list(log.glob("*.score.yaml"))) == 11
+        start, *_ = found.out.split("\n\n")
+        assert start == f"Outcome scoring — rubric 2.1.0\nIterations: 9   Sessions: 2   Source: {log}"
+        assert "\nIteration 5   rubric 2.1.0   score 0.288   band poor\n" in found.out
+        assert "\nverifier    verifier                7       2       +0.143    -1.000    4, 7\n" in found.out
+        assert re.search(r"\nThe demo is in a/b\. Try:\n  cd a/b/repo && da-score iteration [1-9]\n", found.out)
+        monkeypatch.chdir("a/b/repo")
+        assert da_score("iteration", "1").status == 0
+
+    def test_goes_to_a_directory_of_its_own_when_it_is_not_told(
+        self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        first, second = da_score("demo"), da_score("demo")
+        roots = [re.search(r"The demo is in (.*)\. Try:", found.out) for found in (first, second)]
+        assert {Path(root[1]) for root in roots if root} == set(tmp_path.iterdir())
+        assert len(set(tmp_path.iterdir())) == 2
+
+    def test_is_data_with_json(self, da_score: DaScore, tmp_path: Path) -> None:
+        found = da_score("demo", tmp_path / "demo", "--json").json
+        assert [iteration["iteration"] for iteration in found["iterations"]] == list(range(1, 10))
+        assert da_score("--json", "demo", tmp_path / "other").json == found
+
+    def test_is_drawn_on_a_terminal(self, tmp_path: Path, on_a_terminal: OnTerminal) -> None:
+        status, shown = on_a_terminal("demo", tmp_path / "demo")
+        lines = lines_of(shown)
+        assert status == 0
+        assert "   2  choose-alphabet  0.500  fair       2 of 7 signals, 26 % of the weight   2026-03-02" in lines
+        assert "Why iteration 5 scored lowest" in lines
+        assert "impl      tests         8     3  -0.188  -1.000  4-5, 7" in lines
+
+    def test_leaves_a_directory_alone_that_is_not_empty(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "mine").write_bytes(b"mine")
+        before = tree(tmp_path)
+        found = da_score("demo", tmp_path)
+        assert one_line(found) == f"{tmp_path}: not empty; name a directory that is empty or does not exist yet"
+        assert (found.status, tree(tmp_path)) == (1, before)
+
+    def test_may_fill_a_directory_that_is_empty(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        assert da_score("demo", tmp_path / "empty").status == 0

@@ -1,0 +1,366 @@
+"""Warnings, errors, interruptions, closed pipes and full disks: one line each, and an exit status."""
+
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from helpers.commands import DaScore, Outcome, one_line, process
+from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG, tree
+
+import scoring.cli
+import scoring.cli.records
+import scoring.cli.run
+from scoring.errors import DaScoreError, GitError, InputError, WriteError
+
+
+class TestWarnings:
+    def test_are_one_line_each_on_standard_error(self, da_score: DaScore, project: Path, tmp_path: Path) -> None:
+        clean = da_score("run", "--json", "--no-write")
+        missing = tmp_path / "missing"
+        more = [f"../transcripts/{name}" for name in ("claude", "codex")]
+        arguments = [part for path in (*more, missing) for part in ("--transcript-dir", path)]
+        found = da_score("run", "--json", "--no-write", *arguments)
+        assert (found.status, found.out) == (0, clean.out)
+        assert re.fullmatch(rf"da-score: warning: .*{re.escape(str(missing))}.*\n", found.err)
+        assert clean.err == ""
+        assert (project / LOG / "iter-1.yaml").exists()
+
+    def test_tell_of_evidence_that_a_new_score_lost(
+        self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert da_score("run").err == ""
+        assert da_score("run").err == ""
+        monkeypatch.delenv("DA_SCORE_TRANSCRIPT_DIR")
+        (project / ".agents" / "da-score.toml").unlink()  # the demo's own settings name its transcripts
+        found = da_score("iteration", "3", "--recompute")
+        assert (found.status, found.err) == (
+            0,
+            "da-score: warning: iteration 3: the transcripts no longer cover its window; "
+            "correction_pressure and token_efficiency lost evidence that the old sidecar had\n",
+        )
+        lost = da_score("run").err.splitlines()
+        assert [line.split(":")[2] for line in lost] == [f" iteration {n}" for n in (4, 5, 8, 9)]
+        assert da_score("run").err == ""
+
+    def test_tell_of_a_sidecar_of_another_rubric(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run").status == 0
+        shown = da_score("iteration", "3")
+        assert da_score("iteration", "3", "--rubric", "2.1.0") == shown
+        found = da_score("iteration", "3", "--rubric", "2.0.2")
+        said = "this sidecar is of rubric 2.1.0; --recompute scores it under 2.0.2"
+        assert found == Outcome(0, shown.out, f"da-score: warning: {said}\n")
+        (project / "same.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
+        assert da_score("iteration", "3", "--rubric", "./same.yaml") == shown
+
+    def test_tell_of_a_session_that_can_have_no_file(self, da_score: DaScore, project: Path) -> None:
+        for n in (7, 8, 9):
+            entry = project / LOG / f"iter-{n}.yaml"
+            entry.write_text(entry.read_text().replace(CODEX_SESSION, '"../\\e[31m\\n"'))
+        found = da_score("run")
+        assert found.status == 0
+        assert found.err == (
+            "da-score: warning: session id '../\\x1b[31m\\n' is no plain file name; this session gets no score file\n"
+        )
+        assert "Wrote 9 iter sidecars + 1 session sidecars" in found.out
+
+    def test_tell_of_hook_outcomes_that_cannot_be_shown(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run").status == 0
+        shown = da_score("iteration", "3")
+        (project / LOG / "iter-3.hook-outcomes.yaml").write_text("records: [\n")
+        found = da_score("iteration", "3")
+        assert (found.status, found.out) == (0, re.sub(r"Hook outcome sources:\n(.+\n)+\n", "", shown.out))
+        assert re.fullmatch("da-score: warning: the hook outcomes of iteration 3 cannot be shown: line .*\n", found.err)
+
+
+def overwrite(name: str, text: str) -> Callable[[Path], None]:
+    def prepare(repo: Path) -> None:
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text(text)
+
+    return prepare
+
+
+def nothing(_: Path) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Mistake:
+    arguments: list[str]
+    said: str
+    prepare: Callable[[Path], None] = nothing
+
+
+MISSING_LOG = r"missing: no such file or directory; name the iteration log with --iter-log-dir"
+
+
+ERRORS = {
+    **{
+        f"no log for {command}": Mistake([command, *rest, "--iter-log-dir", "missing"], MISSING_LOG)
+        for command, *rest in (["run"], ["records"], ["signals"], ["integrity"], ["iteration", "3"])
+    },
+    "a log that is a file": Mistake(
+        ["run", "--iter-log-dir", f"{LOG}/iter-1.yaml"],
+        rf"{LOG}/iter-1\.yaml: not a directory; name the iteration log with",
+    ),
+    **{
+        f"no repository for {command}": Mistake(
+            [command, *rest, "--iter-log-dir", LOG, "--repo-dir", "/"],
+            r"/: not a git work tree \(.*\); name the repository with --repo-dir",
+        )
+        for command, *rest in (["run"], ["signals"], ["integrity"], ["iteration", "3"])
+    },
+    "an entry that is not YAML": Mistake(
+        ["run"], rf"{LOG}/iter-2\.yaml: line 2: ", overwrite(f"{LOG}/iter-2.yaml", "schema_version: [\n")
+    ),
+    "an archive that is not YAML": Mistake(
+        ["records"], rf"{LOG}/historical\.yaml: line 1: ", overwrite(f"{LOG}/historical.yaml", "iterations: 1\n")
+    ),
+    "an unknown iteration": Mistake(
+        ["iteration", "99"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
+    ),
+    "an unknown iteration scored anew": Mistake(
+        ["iteration", "99", "--recompute"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
+    ),
+    "an iteration beyond all numbers": Mistake(
+        ["iteration", "9" * 30], rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration"
+    ),
+    "an unknown session": Mistake(
+        ["session", "nobody"],
+        rf"{LOG}/session-nobody\.score\.yaml: no such score; score the log first with 'da-score run'",
+    ),
+    "a session that is a way out": Mistake(["session", "../iter-1"], r"session id '\.\./iter-1' is no plain file name"),
+    "a session without a name": Mistake(["session", ""], r"session id '' is no plain file name"),
+    "an iteration's sidecar that is not YAML": Mistake(
+        ["iteration", "3"],
+        rf"{LOG}/iter-3\.score\.yaml: line 2: .*; this is no score sidecar, score it anew",
+        overwrite(f"{LOG}/iter-3.score.yaml", "iteration: [\n"),
+    ),
+    "an iteration's sidecar that is empty": Mistake(
+        ["iteration", "3", "--json"],
+        rf"{LOG}/iter-3\.score\.yaml: it is empty; this is no score sidecar, score it anew",
+        overwrite(f"{LOG}/iter-3.score.yaml", ""),
+    ),
+    "a session's sidecar of the wrong kind": Mistake(
+        ["session", "x"],
+        rf"{LOG}/session-x\.score\.yaml: line 1: value: 'high' where a number belongs; this is no score sidecar",
+        overwrite(f"{LOG}/session-x.score.yaml", "value: high\n"),
+    ),
+    "a sidecar that is a directory": Mistake(
+        ["iteration", "3"], rf"{LOG}/iter-3\.score\.yaml: is a directory", overwrite(f"{LOG}/iter-3.score.yaml/x", "")
+    ),
+    "a sidecar that cannot be written": Mistake(
+        ["run"],
+        rf"{LOG}/iter-3\.score\.yaml: cannot write: is a directory; the old file is untouched",
+        overwrite(f"{LOG}/iter-3.score.yaml/x", ""),
+    ),
+    **{
+        f"an unknown rubric for {command}": Mistake(
+            [command, *rest, "--rubric", "9.9.9"], r"rubric '9\.9\.9' is not released; released: 2\.0\.2, 2\.1\.0"
+        )
+        for command, *rest in (["run"], ["signals"], ["iteration", "3", "--recompute"])
+    },
+    "an unknown rubric to show": Mistake(["rubric", "show", "9"], r"rubric '9' is not released; released: 2\.0\.2, "),
+    "a rubric file that is not there": Mistake(["run", "--rubric", "x.yaml"], r"x\.yaml: no such rubric file"),
+    "a rubric file that is no rubric": Mistake(
+        ["rubric", "validate", "x.yaml"], r"x\.yaml: the rubric is not a mapping", overwrite("x.yaml", "- 1\n")
+    ),
+    "a rubric file that is not YAML": Mistake(["run", "--rubric", "./x"], r"x: not YAML: ", overwrite("x", "a: [\n\n")),
+    "settings that are not TOML": Mistake(
+        ["run"], r"\.agents/da-score\.toml: not TOML: ", overwrite(".agents/da-score.toml", "rubric = \n")
+    ),
+    "an unknown setting": Mistake(
+        ["records"],
+        r"pyproject\.toml: \[tool\.da-score\]: unknown setting 'rubrics'; known: iter-log-dir, ",
+        overwrite("pyproject.toml", "[tool.da-score]\nrubrics = 1\n"),
+    ),
+    "a demo over something": Mistake(
+        ["demo", "."], r"\.: not empty; name a directory that is empty or does not exist yet"
+    ),
+}
+
+
+USAGE = {
+    "an unknown command": (["zzz"], r"No such command 'zzz'\. \(see 'da-score --help'\)"),
+    "a misspelled command": (["itration"], r"No such command 'itration'\. Did you mean 'iteration'\? \(see .*\)"),
+    "an unknown inner command": (["rubric", "score"], r"No such command 'score'.*\(see 'da-score rubric --help'\)"),
+    "an unknown option": (["run", "--frobnicate"], r"No such option:? '?--frobnicate'?.*\(see 'da-score run --help'\)"),
+    "an unknown option before the command": (["--frobnicate", "run"], r"No such option:? '?--frobnicate'?"),
+    "an iteration that is no number": (["iteration", "three"], r"'three' is not a valid integer.* --help'\)"),
+    "no iteration": (["iteration"], r"Missing argument 'ITERATION'.*\(see 'da-score iteration --help'\)"),
+    "no session": (["session"], r"Missing argument 'ID'"),
+    "too much": (["run", "extra"], r"Got unexpected extra argument \(extra\)"),
+    "an option without its value": (["run", "--rubric"], r"Option '--rubric' requires an argument"),
+    "a flag with a value": (["run", "--no-write=1"], r"Option '--no-write' does not take a value"),
+    "no processes at all": (
+        ["run", "--processes", "0"],
+        r"Invalid value for '--processes': 0 is not in the range x>=1",
+    ),
+    "an unknown shell": (["completion", "tcsh"], r"'tcsh' is not one of 'bash', 'zsh', 'fish'"),
+}
+
+
+class TestErrors:
+    @pytest.mark.parametrize("mistake", ERRORS.values(), ids=ERRORS)
+    def test_are_one_line_that_says_what_and_where(self, da_score: DaScore, project: Path, mistake: Mistake) -> None:
+        mistake.prepare(project)
+        found = da_score(*mistake.arguments)
+        message = one_line(found)
+        assert re.match(mistake.said, message), message
+        assert (found.status, "internal" in message) == (1, False)
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(("arguments", "said"), USAGE.values(), ids=USAGE)
+    def test_of_usage_name_the_help(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+        found = da_score(*arguments)
+        message = one_line(found)
+        assert re.search(said, message), message
+        assert (found.status, message.endswith("--help')")) == (2, True)
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(
+        ("variable", "value", "said"),
+        [
+            ("DA_SCORE_JSON", "maybe", "DA_SCORE_JSON: 'maybe' is not true or false; use 1 or 0"),
+            ("DA_SCORE_PROCESSES", "0", "DA_SCORE_PROCESSES: '0' is not a number above 0"),
+            ("DA_SCORE_RUBRIC", "9", "rubric '9' is not released; released: "),
+            ("PATH", "/nonexistent", "git was not found on PATH; install git "),
+        ],
+    )
+    def test_of_variables(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+    ) -> None:
+        monkeypatch.setenv(variable, value)
+        found = da_score("run", "--no-write")
+        assert one_line(found).startswith(said)
+        assert found.status == 1
+
+    def test_write_nothing(self, da_score: DaScore, project: Path) -> None:
+        (project / LOG / "iter-9.yaml").write_text("schema_version: 7\n")
+        before = tree(project)
+        assert da_score("run").status == 1
+        assert da_score("iteration", "1", "--recompute").status == 1
+        assert tree(project) == before
+
+    @pytest.mark.usefixtures("scored")
+    def test_are_the_status_of_a_process(self) -> None:
+        assert process("iteration", "99").status == 1
+        assert process("iteration", "x").status == 2
+        assert process("iteration", "3").status == 0
+
+    @pytest.mark.parametrize("kind", [DaScoreError, InputError, GitError, WriteError])
+    def test_of_ours_do_not_look_like_bugs(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, kind: type[DaScoreError]
+    ) -> None:
+        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(kind("what\nwhere\x1b\nwhat to do")))
+        assert da_score("records") == Outcome(1, "", "da-score: error: what where\\x1b what to do\n")
+
+    @pytest.mark.parametrize(
+        ("error", "said"),
+        [
+            (RuntimeError("boom"), "RuntimeError: boom"),
+            (ValueError("boom"), "ValueError: boom"),
+            (KeyError("boom"), "KeyError: 'boom'"),
+            (OSError(errno.EIO, "boom"), "OSError: [Errno 5] boom"),
+            (AssertionError(), "AssertionError: "),
+            (RecursionError("a\nb"), "RecursionError: a b"),
+        ],
+        ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+    )
+    def test_of_nobody_look_like_bugs(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+    ) -> None:
+        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(error))
+        found = da_score("records")
+        assert one_line(found) == f"internal error, please report it: {said} (DA_SCORE_TRACEBACK=1 shows where)"
+        assert found.status == 1
+        monkeypatch.setenv("DA_SCORE_TRACEBACK", "1")
+        with pytest.raises(type(error)):
+            da_score("records")
+
+    def test_of_click_are_one_line_too(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(click.ClickException("no\nway")))
+        assert da_score("records") == Outcome(1, "", "da-score: error: no way\n")
+
+    def test_are_silent_when_nobody_can_hear_them(self, tmp_path: Path) -> None:
+        script = f'"$0" -m scoring records --iter-log-dir "{tmp_path}/missing" 2>&-'
+        done = subprocess.run(["bash", "-c", script, sys.executable], stdout=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stdout) == (1, b"")
+
+    @pytest.mark.usefixtures("scored")
+    def test_of_a_session_name_those_that_are_known(self, da_score: DaScore) -> None:
+        assert da_score("session", "x").err.endswith(f"; known sessions: {CODEX_SESSION}, {CLAUDE_SESSION}\n")
+
+    def test_an_interruption_is_130(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(KeyboardInterrupt()))
+        found = da_score("records")
+        assert (found.status, found.out, found.err.strip()) == (130, "", "da-score: error: interrupted")
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+class TestReaderThatIsGone:
+    """What prints into a pipe that nobody reads has done its work: it says nothing, and that is no error."""
+
+    def gone(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            command = [sys.executable, "-m", "scoring", *arguments]
+            return subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+        finally:
+            os.close(write)
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["signals"],
+            ["--help"],
+        ],
+        ids=" ".join,
+    )
+    def test_is_no_error(self, arguments: list[str]) -> None:
+        done = self.gone(*arguments)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_does_not_keep_a_run_from_writing(self, project: Path) -> None:
+        assert self.gone("run").returncode == 0
+        assert len(list((project / LOG).glob("*.score.yaml"))) == 11
+
+    @pytest.mark.usefixtures("scored")
+    def test_may_have_read_a_line(self) -> None:
+        script = 'set -o pipefail; "$0" -m scoring run --no-write | head -1'
+        done = subprocess.run(["bash", "-c", script, sys.executable], capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "Outcome scoring — rubric 2.1.0\n".encode(), b"")
+
+    def test_may_never_have_been_there(self, project: Path) -> None:
+        script = '"$0" -m scoring run >&-'
+        done = subprocess.run(["bash", "-c", script, sys.executable], stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert len(list((project / LOG).glob("*.score.yaml"))) == 11
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize("command", ["records", "--help"])
+    def test_is_not_a_full_disk_which_is_an_error_and_no_bug(self, command: str) -> None:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "scoring", command], stdout=full, stderr=subprocess.PIPE, check=False
+            )
+        assert done.returncode == 1
+        assert re.fullmatch(b"da-score: error: .*no space left on device.*\n", done.stderr, re.IGNORECASE)
+        assert b"internal error" not in done.stderr

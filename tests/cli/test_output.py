@@ -1,0 +1,316 @@
+"""What commands print: text on a pipe, tables on a terminal, JSON, and in which encoding."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, process_on_a_terminal
+from helpers.projects import CODEX_SESSION, LOG, READING, tree
+
+from scoring.cli import main
+from scoring.text import spans
+
+
+@pytest.mark.usefixtures("scored")
+class TestText:
+    """Tables that no golden case holds."""
+
+    def test_of_integrity(self, da_score: DaScore) -> None:
+        assert da_score("integrity").out == (
+            "Claimed against observed — .agents/active/iteration-log\n\n"
+            "ROLE        SIGNAL                  PAIRS   OVER    MEAN      WORST     OVER-CLAIMED IN\n"
+            "impl        landed                  8       1       -0.125    -1.000    5\n"
+            "impl        verifier                1       0       +0.000    +0.000    -\n"
+            "impl        tests                   8       3       -0.188    -1.000    4-5, 7\n"
+            "impl        scope                   6       2       -0.125    -0.500    5, 8\n"
+            "verifier    verifier                7       2       +0.143    -1.000    4, 7\n\n"
+            "Deltas are observed minus claimed: below 0 the agent claimed more than was seen.\n"
+        )
+
+    def test_of_the_rubrics(self, da_score: DaScore) -> None:
+        listed = da_score("rubric", "list").out.splitlines()
+        assert [line.split()[0] for line in listed][:2] == ["2.0.2", "2.1.0"]
+        assert "2.1.0     7 signals  (default)" in listed
+        assert "2.2.0     8 signals" in listed
+
+    def test_of_a_rubric(self, da_score: DaScore) -> None:
+        shown = da_score("rubric", "show").out
+        assert shown == da_score("rubric", "show", "2.1.0").out
+        assert shown.startswith(
+            "Rubric 2.1.0   weighted_mean_renormalized\n\nSIGNAL                WEIGHT   TWO-WAY  LABEL\n"
+        )
+        assert "\nhook_outcomes         0.1      no       Hook-gate outcomes\n" in shown
+        assert shown.endswith("\nBANDS  excellent from 0.85   good from 0.7   fair from 0.5   poor from 0\n")
+        assert da_score("rubric", "show", "2.0.2").out.startswith("Rubric 2.0.2 ")
+        shown = da_score("rubric", "show", "2.2.0").out
+        assert "\nverifier              0.1656   yes      Verifier results\n" in shown
+        assert "\ndiminishing_returns   0.08     no       Diminishing returns\n" in shown
+
+    def test_of_a_rubric_file(self, da_score: DaScore, tmp_path: Path) -> None:
+        own = yaml.safe_dump(da_score("rubric", "show", "--json").json | {"version": "9.0.0-\x1b"}, allow_unicode=True)
+        (tmp_path / "own.yaml").write_text(own)
+        found = da_score("rubric", "validate", tmp_path / "own.yaml")
+        assert found == Outcome(0, f"{tmp_path}/own.yaml: valid rubric 9.0.0-\\x1b, 7 signals\n", "")
+
+    def test_of_runs_of_numbers(self) -> None:
+        assert [spans(numbers) for numbers in ([], [4], [1, 2], [1, 3], [1, 2, 3, 7, 9, 10])] == [
+            "",
+            "4",
+            "1-2",
+            "1, 3",
+            "1-3, 7, 9-10",
+        ]
+
+
+class TestJson:
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize("arguments", READING.values(), ids=READING)
+    def test_may_be_asked_for_before_or_after_the_command(
+        self, da_score: DaScore, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        after = da_score(*arguments, "--json")
+        assert after.json
+        assert da_score("--json", *arguments) == da_score("--json", *arguments, "--json") == after
+        assert (da_score(*arguments) == after) is (arguments[0] in ("records", "signals"))
+        monkeypatch.setenv("DA_SCORE_JSON", "1")
+        assert da_score(*arguments) == after
+
+    def test_changes_nothing_that_is_written(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run").status == 0
+        text = tree(project)
+        assert da_score("run", "--json").status == 0
+        assert tree(project) == text
+
+    def test_of_a_run_holds_the_sidecars_and_coverage(self, da_score: DaScore, scored: Path) -> None:
+        found = da_score("run", "--no-write", "--json").json
+        assert list(found) == ["rubric_version", "iterations", "sessions", "presence"]
+        for iteration in found["iterations"]:
+            sidecar = yaml.safe_load((scored / LOG / f"iter-{iteration['iteration']}.score.yaml").read_bytes())
+            assert {k: v for k, v in iteration.items() if k != "coverage"} == sidecar
+        for session in found["sessions"]:
+            sidecar = yaml.safe_load((scored / LOG / f"session-{session['session_id']}.score.yaml").read_bytes())
+            assert {k: v for k, v in session.items() if k != "coverage"} == sidecar
+        assert found["iterations"][1]["coverage"] == {"present": 2, "total": 7, "weight": pytest.approx(0.26)}
+        assert found["sessions"][0]["coverage"] == {"scored": 3, "total": 3, "weight": pytest.approx(0.86, abs=0.01)}
+        assert found["presence"]["hook_outcomes"] == 5 / 9
+
+    def test_of_an_iteration_has_its_claims_only_when_it_was_scored_now(self, da_score: DaScore, project: Path) -> None:
+        first = da_score("iteration", "3", "--json").json
+        assert (project / LOG / "iter-3.score.yaml").exists()
+        read = da_score("iteration", "3", "--json").json
+        again = da_score("iteration", "3", "--recompute", "--json").json
+        assert first == again
+        assert {key: again[key] for key in read} == read
+        assert again.keys() - read.keys() == {"objective", "integrity"}
+        assert again["objective"]["ran_cli_command"] == {
+            "present": True,
+            "sub_score": 1.0,
+            "detail": "Bash tool invoked",
+        }
+        assert {row["signal"] for row in again["integrity"]} == {"landed", "scope", "tests", "verifier"}
+
+    @pytest.mark.usefixtures("scored")
+    def test_of_a_session_knows_the_coverage_of_members_whose_sidecars_are_there(
+        self, da_score: DaScore, project: Path
+    ) -> None:
+        assert da_score("run", "--json").status == 0
+        whole = da_score("session", CODEX_SESSION, "--json").json
+        assert whole["coverage"]["weight"] == pytest.approx(0.86, abs=0.01)
+        for n in (7, 8, 9):
+            (project / LOG / f"iter-{n}.score.yaml").unlink()
+        alone = da_score("session", CODEX_SESSION, "--json").json
+        assert alone == whole | {"coverage": {"scored": 3, "total": 3, "weight": None}}
+
+    @pytest.mark.usefixtures("scored")
+    def test_of_rubrics(self, da_score: DaScore, tmp_path: Path) -> None:
+        listed = da_score("rubric", "list", "--json").json
+        assert {"version": "2.1.0", "signals": 7, "default": True} in listed
+        assert {"version": "2.0.2", "signals": 6, "default": False} in listed
+        (tmp_path / "own.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
+        assert da_score("rubric", "validate", tmp_path / "own.yaml", "--json").json == {
+            "valid": True,
+            "version": "2.1.0",
+            "signals": 7,
+        }
+
+    def test_has_no_bytes_that_are_not_text(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntask_id: !!binary /2E=\nwave: ü\n")
+        (entry,) = da_score("records", "--iter-log-dir", tmp_path).json
+        assert (entry["task_id"], entry["wave"]) == ("\ufffda", "ü")
+
+
+class TestTerminal:
+    @pytest.mark.usefixtures("project")
+    def test_shows_the_coverage_of_each_iteration_and_session_and_where_the_log_is_blind(self) -> None:
+        status, shown = process_on_a_terminal("run")
+        lines = lines_of(shown)
+        assert status == 0
+        assert b"\x1b[1;32mexcellent" in b"".join(shown)
+        assert "   2  choose-alphabet  0.500  fair       2 of 7 signals, 26 % of the weight   2026-03-02" in lines
+        assert "   3  redirect         0.933  excellent  7 of 7 signals, 100 % of the weight  2026-03-03" in lines
+        assert f"{CODEX_SESSION}  0.804      3  good  3 of 3 iterations, 86 % of the weight on average" in lines
+        assert "hook_outcomes              56 %  ███████████·········" in lines
+        assert f"Wrote 9 iteration and 2 session sidecars to {LOG}" in lines
+
+    @pytest.mark.usefixtures("scored")
+    def test_says_when_nothing_was_written(self, on_a_terminal: OnTerminal) -> None:
+        assert lines_of(on_a_terminal("run", "--no-write")[1])[-1] == "Wrote nothing (--no-write)"
+
+    @pytest.mark.usefixtures("scored")
+    def test_shows_the_coverage_of_an_iteration(self, on_a_terminal: OnTerminal) -> None:
+        status, shown = on_a_terminal("iteration", "5")
+        lines = lines_of(shown)
+        assert (status, lines[:2]) == (
+            0,
+            ["Iteration 5   rubric 2.1.0   score 0.288   band poor", "7 of 7 signals, 100 % of the weight"],
+        )
+        assert any(re.fullmatch(r"scope +yes +0\.500 +0\.130 +0\.065 +2/4 changed files within .*", x) for x in lines)
+        assert "Hook outcome sources" in lines
+        assert lines[-1] == f"Source: {LOG}/iter-5.score.yaml"
+        assert "Observed, not scored" not in lines
+
+    @pytest.mark.usefixtures("project")
+    def test_shows_the_checks_of_an_iteration_that_was_scored_now(self, on_a_terminal: OnTerminal) -> None:
+        status, shown = on_a_terminal("iteration", "5", "--recompute")
+        lines = lines_of(shown)
+        assert status == 0
+        assert lines[lines.index("Observed, not scored") + 2].split() == [
+            "ran_cli_command",
+            "yes",
+            "Bash",
+            "tool",
+            "invoked",
+        ]
+
+    @pytest.mark.usefixtures("scored")
+    def test_shows_the_coverage_of_a_session(self, on_a_terminal: OnTerminal) -> None:
+        status, shown = on_a_terminal("session", CODEX_SESSION)
+        lines = lines_of(shown)
+        assert status == 0
+        assert lines[0].split() == ["Session", CODEX_SESSION, "rubric", "2.1.0", "score", "0.804", "good"]
+        assert lines[1] == "3 of 3 iterations, 86 % of the weight on average"
+        assert "   8  0.845  good       7 of 7 signals, 100 % of the weight" in lines
+
+    @pytest.mark.usefixtures("scored")
+    def test_shows_integrity(self, on_a_terminal: OnTerminal) -> None:
+        status, shown = on_a_terminal("integrity")
+        assert status == 0
+        assert "impl      tests         8     3  -0.188  -1.000  4-5, 7" in lines_of(shown)
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize("arguments", [["run", "--no-write"], ["iteration", "5"], ["session", CODEX_SESSION]])
+    def test_a_pipe_has_none_of_it(self, da_score: DaScore, arguments: list[str]) -> None:
+        found = da_score(*arguments)
+        assert (found.status, found.err) == (0, "")
+        assert not re.search("of the weight|PRESENT IN|COVERAGE|\x1b|█", found.out)
+
+    @pytest.mark.usefixtures("scored")
+    def test_json_is_that_of_a_pipe(self, da_score: DaScore, on_a_terminal: OnTerminal) -> None:
+        status, shown = on_a_terminal("session", CODEX_SESSION, "--json")
+        assert (status, lines_of(shown)) == (0, da_score("session", CODEX_SESSION, "--json").out.splitlines())
+
+    @pytest.mark.usefixtures("scored")
+    def test_that_is_narrow_loses_no_word(self) -> None:
+        status, shown = process_on_a_terminal("iteration", "5", columns=30)
+        lines = lines_of(shown)
+        assert status == 0
+        assert max(map(len, lines)) <= 30
+        assert "Source:.agents/active/iteration-log/iter-5.score.yaml" in re.sub(r"\s+", "", "".join(lines))
+
+    @pytest.mark.usefixtures("scored")
+    def test_that_knows_only_ascii_is_no_error(self) -> None:
+        status, shown = process_on_a_terminal("run", "--no-write", PYTHONIOENCODING="ascii")
+        assert (status, b"error" in b"".join(shown)) == (0, False)
+        assert any(line.startswith("   3  redirect") for line in lines_of(shown))
+
+    @pytest.mark.usefixtures("project")
+    def test_shows_a_log_without_sessions_and_hooks(self, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
+        (tmp_path / "log").mkdir()
+        (tmp_path / "log" / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntask_id: only\n")
+        status, shown = on_a_terminal("run", "--iter-log-dir", tmp_path / "log")
+        lines = lines_of(shown)
+        assert (status, any(line.startswith("SESSION") for line in lines)) == (0, False)
+        assert "   1  only  1.000  excellent  1 of 7 signals, 13 % of the weight" in lines
+        status, shown = on_a_terminal("iteration", "1", "--iter-log-dir", tmp_path / "log")
+        assert (status, "Hook outcome sources" in lines_of(shown)) == (0, False)
+
+    def test_a_log_cannot_write_to_it(self, project: Path, on_a_terminal: OnTerminal) -> None:
+        entry = project / LOG / "iter-2.yaml"
+        hostile = 'task_id: "\\e[31mred\\e]0;title\\a [bold]x[/]"'
+        entry.write_text(re.sub("task_id: .*", lambda _: hostile, entry.read_text()))
+        status, shown = on_a_terminal("run")
+        assert (status, b"\x1b[31mred" in b"".join(shown)) == (0, False)
+        (line,) = (line for line in lines_of(shown) if line.startswith("   2 "))
+        assert line.startswith(r"   2  \x1b[31mred\x1b]0;title\a [bold]x[/]  0.500  fair ")
+        assert "\x1b" not in "".join(lines_of(shown))
+
+    @pytest.mark.parametrize("name", ["log", "log[old]", "log[bold]", "a[/b]", "log:bug:", "a log [red]x"])
+    def test_shows_the_path_of_a_log_as_it_is(self, project: Path, on_a_terminal: OnTerminal, name: str) -> None:
+        shutil.copytree(project / LOG, project / name)
+        status, shown = on_a_terminal("run", "--iter-log-dir", name)
+        assert (status, lines_of(shown)[0]) == (0, f"Outcome scoring — rubric 2.1.0 · {name}")
+        status, shown = on_a_terminal("iteration", "3", "--iter-log-dir", name)
+        assert (status, lines_of(shown)[-1]) == (0, f"Source: {name}/iter-3.score.yaml")
+
+
+class TestEncoding:
+    @pytest.mark.usefixtures("scored")
+    def test_of_a_pipe_is_utf_8_whatever_the_locale(self, da_score: DaScore) -> None:
+        expected = da_score("run", "--no-write")
+        assert "—" in expected.out
+        environments: tuple[dict[str, Any], ...] = (
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+            {"PYTHONIOENCODING": "ascii"},
+        )
+        for variables in environments:
+            assert process("run", "--no-write", **variables) == expected
+
+    def test_of_an_error_is_readable_too(self, tmp_path: Path) -> None:
+        found = process(
+            "records", "--iter-log-dir", tmp_path / "ü", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C"
+        )
+        assert (found.status, found.err.count("\n"), "Traceback" in found.err) == (1, 1, False)
+        assert "no such file or directory" in found.err
+
+    def test_of_a_path_that_is_not_text(self, da_score: DaScore, tmp_path: Path) -> None:
+        found = da_score("records", "--iter-log-dir", tmp_path / os.fsdecode(b"\xff\n"))
+        assert (found.status, found.out, found.err.count("\n")) == (1, "", 1)
+        assert "\\xff" in found.err
+
+
+class TestOutput:
+    def test_may_be_text_without_bytes_below(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            assert main(["rubric", "show", "2.0.2"]) == 0
+        assert shown.getvalue().startswith("Rubric 2.0.2 ")
+
+
+class TestEmptyLog:
+    @pytest.mark.parametrize("name", ["log", "a log"])
+    def test_is_said_to_be_empty(self, da_score: DaScore, tmp_path: Path, name: str) -> None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text("nothing")
+        found = da_score("run", "--iter-log-dir", tmp_path / name, "--repo-dir", tmp_path)
+        assert found == Outcome(0, f"score: no iterations found in {tmp_path / name}\n", "")
+        assert os.listdir(tmp_path / name) == ["README.md"]
+
+    def test_is_empty_in_json(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "log").mkdir()
+        where = ("--iter-log-dir", tmp_path / "log", "--repo-dir", tmp_path)
+        found = da_score("run", "--json", *where).json
+        assert (found["iterations"], found["sessions"], set(found["presence"].values())) == ([], [], {0.0})
+        assert da_score("records", "--iter-log-dir", tmp_path / "log").json == []
+        assert da_score("signals", *where).json == []
+        assert da_score("integrity", "--json", *where).json == {"pairs": []}
+
+    def test_is_empty_on_a_terminal(self, tmp_path: Path, on_a_terminal: OnTerminal) -> None:
+        (tmp_path / "log").mkdir()
+        status, shown = on_a_terminal("run", "--iter-log-dir", tmp_path / "log", "--repo-dir", tmp_path)
+        assert (status, lines_of(shown)) == (0, [f"score: no iterations found in {tmp_path / 'log'}"])

@@ -1,0 +1,81 @@
+"""The recipe "a command": one file, and one line in the table of commands."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, Outcome, one_line, process
+
+from scoring.cli.app import COMMANDS
+from scoring.demo import Demo
+
+TOY = '''"""``da-score toy``: how many iterations a log has."""
+
+import click
+
+from scoring.cli.app import LOG_OPTIONS, settings_options
+from scoring.cli.output import show, write_json
+from scoring.log.load import load_iteration_log
+from scoring.log.settings import Settings
+from scoring.views.table import Column, Table
+
+
+@click.command(epilog="Example:  da-score toy --json")
+@settings_options(*LOG_OPTIONS)
+def command(settings: Settings) -> None:
+    """Count the iterations of a log."""
+    found = Table((Column("ITERATIONS", "iterations"),), [(len(load_iteration_log(settings.iter_log_dir)),)])
+    if settings.json:
+        write_json(found.as_json())
+    else:
+        show([found])
+'''
+
+MODULE = "toy_command"
+
+
+@pytest.fixture(autouse=True)
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file and the line."""
+    (tmp_path / f"{MODULE}.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(COMMANDS, "toy", MODULE)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_command_runs(da_score: DaScore) -> None:
+    assert da_score("toy") == Outcome(0, "ITERATIONS\n9\n", "")
+
+
+def test_its_json_may_be_asked_for_anywhere_and_its_options_hold(da_score: DaScore, demo: Demo) -> None:
+    where = ("--iter-log-dir", demo.iter_log_dir)
+    assert da_score("toy", "--json", *where).json == da_score("--json", "toy", *where).json == [{"iterations": 9}]
+
+
+def test_its_errors_are_one_line(da_score: DaScore, tmp_path: Path) -> None:
+    found = da_score("toy", "--iter-log-dir", tmp_path / "nope")
+    assert (found.status, str(tmp_path / "nope") in one_line(found)) == (1, True)
+
+
+def test_it_is_in_the_help(da_score: DaScore) -> None:
+    assert re.search(r"^  toy +Count the iterations of a log\.$", da_score("--help").out, re.MULTILINE)
+    assert "\n  Example:  da-score toy --json\n" in da_score("toy", "--help").out
+
+
+def test_a_slip_of_the_finger_is_told_its_name(da_score: DaScore) -> None:
+    assert "Did you mean 'toy'?" in da_score("toi").err
+
+
+def test_it_is_completed(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"_DA_SCORE_COMPLETE": "bash_complete", "COMP_WORDS": "da-score t", "COMP_CWORD": "1"}.items():
+        monkeypatch.setenv(name, value)
+    assert da_score().out == "plain,toy\n"
+    monkeypatch.setenv("COMP_WORDS", "da-score toy --j")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert da_score().out == "plain,--json\n"
+
+
+def test_without_its_line_there_is_no_such_command(tmp_path: Path) -> None:
+    found = process("toy", PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    assert (found.status, "No such command 'toy'" in found.err) == (2, True)
