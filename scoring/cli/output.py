@@ -1,11 +1,14 @@
 """What leaves the program: text and JSON on standard output, warnings and errors on standard error, a line each."""
 
 import contextlib
+import io
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, printable
+from scoring.views.table import Block, draw, pipe_text
 
 
 def write(text: str) -> None:
@@ -38,18 +41,30 @@ def write_json(value: Any, indent: int | None = 1) -> None:
     write(as_utf8(text) + "\n")
 
 
+def show(page: Iterable[Block]) -> None:
+    """Show lines and tables: drawn on a terminal, as text on a pipe."""
+    if not on_terminal():
+        write(pipe_text(page))
+        return
+    from rich.console import Console
+
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character gets another one
+        sys.stdout.reconfigure(errors="replace")
+    draw(page, Console(highlight=False, markup=False, emoji=False))
+
+
 def on_terminal() -> bool:
-    """Tell whether standard output is a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def warn(text: str) -> None:
-    """Say on standard error what was left out, in one line."""
+    """Print on standard error what was left out, in one line."""
     _say("warning", text)
 
 
 def complain(text: str) -> None:
-    """Say on standard error what went wrong, in one line."""
+    """Print on standard error what went wrong, in one line."""
     _say("error", text)
 
 

@@ -2,23 +2,23 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_UNSCORED, Rubric, SignalContribution
 from scoring.evidence.hooks import HookFileError, scored_hook_outcomes
-from scoring.signals.values import CORRECTION_PRESSURE, Deliberation, IntegrityObservation, SignalSet
+from scoring.signals.values import CORRECTION_PRESSURE, Deliberation, IntegrityObservation
 from scoring.text import as_utf8, cut
+from scoring.views.columns import SessionRows
 from scoring.views.examined import Examined
+from scoring.views.gates.gate import weakest
 from scoring.views.integrity import IntegritySummary, summarize_integrity
-from scoring.views.tables import SessionRows
-from scoring.views.weakest import weakest
 
 _CORRECTIONS = re.compile(r"(-?\d{1,9}) retries, (-?\d{1,9}) user corrections(?:, (\d{1,3})% tool-error rate)?")
 RESULTS = ("remediate", "advise", "allow", "other")
-"""The results of hook gates, the gravest first; what the contract does not name is other."""
+"""The results of hook gates, the gravest first; any other result is "other"."""
 _BEFORE = 5
 """With how many iterations before it an iteration is compared to see whether it improved."""
 _NAME, _DETAIL = 200, 1000
@@ -37,7 +37,7 @@ class Vote(NamedTuple):
     detail: str
 
 
-class Claim(NamedTuple):
+class ReportedClaim(NamedTuple):
     """What a role claimed about a signal, and what was observed; each in [0, 1], None where there is nothing."""
 
     role: str
@@ -69,7 +69,7 @@ class Deliberated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReportedIteration:
     """One iteration in a report. ``value`` is None when it has no score; sub-scores are None where absent."""
 
     iteration: int
@@ -84,7 +84,7 @@ class Line:
     weakest: str
     sub_scores: dict[str, float | None]
     rows: tuple[Vote, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[ReportedClaim, ...]
     retries: int | None = None
     corrections: int | None = None
     tool_errors: float | None = None
@@ -97,7 +97,7 @@ class Digest:
 
     log: str
     rubric: Rubric
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ReportedIteration] = field(default_factory=list)
     sessions: list[dict[str, Any]] = field(default_factory=list)
     hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each rule of a hook gate had each result."""
@@ -105,12 +105,12 @@ class Digest:
 
     @property
     def values(self) -> list[float]:
-        """The scores there are."""
+        """The scores of the iterations that have one."""
         return [line.value for line in self.lines if line.value is not None]
 
     @property
     def mean(self) -> float | None:
-        """Their mean."""
+        """The mean of those scores; None when there is none."""
         return sum(self.values) / len(self.values) if self.values else None
 
     @property
@@ -132,12 +132,12 @@ class Digest:
         return sum(line.sub_scores.get(signal) is not None for line in self.lines) / (len(self.lines) or 1)
 
     @property
-    def deliberated(self) -> list[tuple[Line, Deliberated]]:
+    def deliberated(self) -> list[tuple[ReportedIteration, Deliberated]]:
         """The iterations that have a DR transcript, with what the meter says of it."""
         return [(line, line.deliberation) for line in self.lines if line.deliberation]
 
     @property
-    def over_claims(self) -> list[tuple[Line, Claim]]:
+    def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
         """Every claim of more than was observed, the largest difference first."""
         found = [(line, claim) for line in self.lines for claim in line.claims if claim.delta < 0]
         return sorted(found, key=lambda pair: (pair[1].delta, -pair[0].iteration))
@@ -159,13 +159,13 @@ class Digest:
                 found.append((n, line.rubric_version))
         return found
 
-    def lowest(self, count: int = 5) -> list[Line]:
+    def lowest(self, count: int = 5) -> list[ReportedIteration]:
         """Return the iterations with the lowest scores."""
         return sorted((line for line in self.lines if line.value is not None), key=lambda line: line.value or 0)[:count]
 
-    def most_improved(self, count: int = 5) -> list[tuple[Line, float]]:
+    def most_improved(self, count: int = 5) -> list[tuple[ReportedIteration, float]]:
         """Return the iterations that rose most over the mean of the five scores before them, and by how much."""
-        found: list[tuple[Line, float]] = []
+        found: list[tuple[ReportedIteration, float]] = []
         before: list[float] = []
         version = ""
         for line in self.lines:
@@ -192,35 +192,21 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
         examined: the iterations, in order.
     """
     found = Digest(as_utf8(str(log)), rubric)
-    sessions, claims = SessionRows(log, rubric), _Claims()
+    sessions, observed = SessionRows(log, rubric), []
     for one in examined:
         sessions.add(one)
         found.lines.append(_line(one))
         found.hooks.update(_hooks(log, one.record.iteration))
-        claims.add(one.signals)
+        observed.append(replace(one.signals, signals={}, deliberation=None))  # of a long log no more than is needed
     found.sessions = list(sessions.rows())
-    found.integrity = claims.summary()
+    found.integrity = summarize_integrity(observed)
     return found
 
 
-class _Claims:
-    """Keeps of every iteration the observations alone, until they are summed up."""
-
-    def __init__(self) -> None:
-        self._sets: list[SignalSet] = []
-
-    def add(self, signals: SignalSet) -> None:
-        self._sets.append(SignalSet(signals.iteration, {}, signals.objective, signals.integrity))
-
-    def summary(self) -> list[IntegritySummary]:
-        return summarize_integrity(self._sets)
-
-
-def _line(one: Examined) -> Line:
+def _line(one: Examined) -> ReportedIteration:
     score, record = one.score, one.record
-    pressure = next((row.detail for row in score.breakdown if row.present and row.signal == CORRECTION_PRESSURE), "")
-    counts = _CORRECTIONS.match(pressure)
-    return Line(
+    retries, corrections, tool_errors = _pressure(one)
+    return ReportedIteration(
         iteration=score.iteration,
         task_id=_short(record.task_id),
         date=_short(record.date),
@@ -234,11 +220,23 @@ def _line(one: Examined) -> Line:
         sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
         rows=tuple(map(_vote, score.breakdown)),
         claims=tuple(map(_claim, one.signals.integrity)),
-        retries=int(counts[1]) if counts else None,
-        corrections=int(counts[2]) if counts else None,
-        tool_errors=int(counts[3]) / 100 if counts and counts[3] else None,
+        retries=retries,
+        corrections=corrections,
+        tool_errors=tool_errors,
         deliberation=_deliberated(one.signals.deliberation),
     )
+
+
+def _pressure(one: Examined) -> tuple[int | None, int | None, float | None]:
+    """Return how often the agent tried again, how often the user corrected it, and the share of tool calls that failed.
+
+    Each is None where it is not known; the share is in [0, 1].
+    """
+    rows = one.score.breakdown
+    said = next((row.detail for row in rows if row.present and row.signal == CORRECTION_PRESSURE), "")
+    if not (found := _CORRECTIONS.match(said)):
+        return None, None, None
+    return int(found[1]), int(found[2]), int(found[3]) / 100 if found[3] else None
 
 
 def _vote(row: SignalContribution) -> Vote:
@@ -247,9 +245,9 @@ def _vote(row: SignalContribution) -> Vote:
     return Vote(row.signal, _short(row.label), row.present, row.sub_score, weight, row.contribution, detail)
 
 
-def _claim(found: IntegrityObservation) -> Claim:
+def _claim(found: IntegrityObservation) -> ReportedClaim:
     claimed, observed = found.claimed, found.observed
-    return Claim(
+    return ReportedClaim(
         str(found.role),
         str(found.signal),
         claimed.sub_score if claimed.present else None,
@@ -286,27 +284,3 @@ def _hooks(log: Path, iteration: int) -> Iterable[tuple[str, str]]:
     except HookFileError:
         return []
     return [(_short(o.rule_id), o.result if o.result in RESULTS else "other") for o in outcomes]
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What is different since the last report: iteration, and its score before and now (None: there was none)."""
-
-    new: list[Line]
-    moved: list[tuple[Line, float | None]]
-    gone: list[int]
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.moved or self.gone)
-
-
-def changes(now: Sequence[Line], before: dict[str, list[Any]]) -> Changed:
-    """Compare a report's iterations with the snapshot of an earlier one."""
-    new = [line for line in now if str(line.iteration) not in before]
-    moved = [
-        (line, before[str(line.iteration)][1])
-        for line in now
-        if str(line.iteration) in before and before[str(line.iteration)][:2] != [line.rubric_version, line.value]
-    ]
-    known = {str(line.iteration) for line in now}
-    return Changed(new, moved, sorted(int(n) for n in before if n not in known))

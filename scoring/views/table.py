@@ -1,0 +1,231 @@
+"""What a command shows, as a value: lines and tables, rendered as text for a pipe, drawn on a terminal, or as JSON.
+
+One value serves all three, so that a number is written once. A view builds its lines and tables; :func:`pipe_text`
+gives the text, byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a
+pipe"); :func:`draw` draws the same with rich, which is imported only there; :meth:`Table.as_json` gives the rows as
+data. Every text is shown with its control characters escaped.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from scoring.text import cut, printable
+
+if TYPE_CHECKING:
+    import rich.console
+    import rich.table
+    import rich.text
+
+Place: TypeAlias = Literal["pipe", "terminal"]
+
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value and how it is shown.
+
+    Attributes:
+        value: plain data, for JSON.
+        text: what is shown; ``str(value)`` when None.
+        style: a style of rich, such as ``bold green``, for the terminal.
+    """
+
+    value: Any
+    text: str | None = None
+    style: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The text, safe to print: control characters are escaped."""
+        return printable(str(self.value) if self.text is None else self.text)
+
+
+AnyCell: TypeAlias = Cell | str | int
+"""A cell; a plain string or integer is shown as it is."""
+
+
+def _cell(cell: AnyCell) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(cell)
+
+
+def number(value: float, present: bool = True) -> str:
+    """Return a score as tables show it: three decimals, ``-`` when there is none."""
+    return f"{value:.3f}" if present else "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        head: the heading.
+        key: the key in JSON; empty leaves the column out of JSON.
+        width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
+        cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal shows it whole.
+        right: whether the terminal aligns it to the right, as numbers are. A pipe aligns everything to the left.
+        only: the one place that shows the column; None for both, ``json`` for neither.
+    """
+
+    head: str
+    key: str = ""
+    width: int | None = None
+    cut: bool = False
+    right: bool = False
+    only: Place | Literal["json"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: a cell for each column, notes that belong to it, and a style for all of it."""
+
+    cells: Sequence[AnyCell]
+    notes: Sequence[str] = ()
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        columns: the columns.
+        rows: the rows; a bare sequence of cells is a row without notes.
+        heads: whether the headings are shown.
+        indent: by how many spaces everything is moved to the right.
+        notes: the heading of the column in which a terminal shows the notes of rows.
+        notes_indent: by how many spaces the notes are moved to the right on a pipe, where they follow their row.
+        only: the one place that shows the table; None for both.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row | Sequence[AnyCell]]
+    heads: bool = True
+    indent: int = 0
+    notes: str = ""
+    notes_indent: int = 4
+    only: Place | None = None
+
+    def pipe(self) -> str:
+        """Return the table as text: two spaces between columns, the last one not padded.
+
+        A table with a column that fits its content has no spaces at line ends.
+        """
+        shown = [n for n, column in enumerate(self.columns) if column.only in (None, "pipe")]
+        columns = [self.columns[n] for n in shown]
+        lines: list[tuple[list[str], Sequence[str]]] = []
+        if self.heads:
+            lines.append(([column.head for column in columns], ()))
+        for row in self._rows():
+            cells = [_cell(row.cells[n]).shown for n in shown]
+            lines.append(([self._fitted(*pair) for pair in zip(cells, columns, strict=True)], row.notes))
+        widths = [
+            max((len(cells[n]) for cells, _ in lines), default=0) if column.width is None else column.width
+            for n, column in enumerate(columns)
+        ]
+        fits = any(column.width is None for column in columns)
+        text = []
+        for cells, notes in lines:
+            padded = [f"{cell:<{width}}" for cell, width in zip(cells[:-1], widths, strict=False)]
+            line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
+            text.append(line.rstrip(" ") if fits else line)
+            text += [" " * (self.indent + self.notes_indent) + printable(note) for note in notes]
+        return "".join(f"{line}\n" for line in text)
+
+    @staticmethod
+    def _fitted(text: str, column: Column) -> str:
+        return cut(text, column.width) if column.cut and column.width is not None else text
+
+    def drawn(self) -> "rich.table.Table":
+        """Return the table as one of rich: nothing cut off, long texts folded."""
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        shown = [n for n, column in enumerate(self.columns) if column.only in (None, "terminal")]
+        table = RichTable(box=None, header_style="bold", padding=(0, 2, 0, 0), show_header=self.heads)
+        for n in shown:
+            column = self.columns[n]
+            table.add_column(printable(column.head), justify="right" if column.right else "left", overflow="fold")
+        rows = self._rows()
+        with_notes = any(row.notes for row in rows)
+        if with_notes:
+            table.add_column(self.notes, overflow="fold")
+        for row in rows:
+            cells = [_drawn(row.cells[n]) for n in shown]
+            if with_notes:
+                cells.append(Text("\n".join(map(printable, row.notes))))
+            table.add_row(*cells, style=row.style)
+        return table
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return the rows as data: the values of the columns that have a key."""
+        return [
+            {column.key: _cell(cell).value for column, cell in zip(self.columns, row.cells, strict=True) if column.key}
+            for row in self._rows()
+        ]
+
+    def _rows(self) -> list[Row]:
+        return [row if isinstance(row, Row) else Row(row) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text, in parts where a part has a style of its own.
+
+    Attributes:
+        parts: the text; a :class:`Cell` has a style.
+        style: the style of all of it.
+        only: the one place that shows the line; None for both.
+    """
+
+    parts: Sequence[AnyCell] | str = ""
+    style: str = ""
+    only: Place | None = None
+
+    @property
+    def cells(self) -> Sequence[AnyCell]:
+        """The parts, also where there is but one."""
+        return [self.parts] if isinstance(self.parts, str) else self.parts
+
+    def pipe(self) -> str:
+        """Return the line as text."""
+        return "".join(_cell(part).shown for part in self.cells) + "\n"
+
+    def drawn(self) -> "rich.text.Text":
+        """Return the line as a text of rich."""
+        from rich.text import Text
+
+        return Text(style=self.style).join(map(_drawn, self.cells))
+
+
+Block: TypeAlias = Line | Table
+
+
+def _drawn(cell: AnyCell) -> "rich.text.Text":
+    from rich.text import Text
+
+    found = _cell(cell)
+    return Text(found.shown, found.style)
+
+
+def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
+    """Return names and texts as a table without headings, a pair a line."""
+    return Table(
+        (Column("", width=width), Column("")), [(name, text) for name, text in rows], heads=False, indent=indent
+    )
+
+
+def pipe_text(blocks: Iterable[Block]) -> str:
+    """Return lines and tables as text for a pipe."""
+    return "".join(block.pipe() for block in blocks if block.only in (None, "pipe"))
+
+
+def draw(blocks: Iterable[Block], console: "rich.console.Console") -> None:
+    """Draw lines and tables on a terminal."""
+    from rich.padding import Padding
+
+    for block in blocks:
+        if block.only in (None, "terminal"):
+            indent = block.indent if isinstance(block, Table) else 0
+            console.print(Padding(block.drawn(), (0, 0, 0, indent)) if indent else block.drawn())
