@@ -15,12 +15,10 @@ from scoring.files import write_atomically
 from scoring.log.settings import Settings
 from scoring.text import printable, spans
 from scoring.views.gates import GATES, check, demands
-from scoring.views.gates.gate import CheckedLog
 from scoring.views.gates.verdict import Verdict, junit, markdown
 
 FAILED = 3
 """The exit status of a check that found something."""
-_READABLE = 0o644
 
 
 def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +57,7 @@ def command(
 
     summary = _summary_file() if github_summary else None
     view = log_view(settings, recompute, last)
-    gates = demands(given, CheckedLog(view.rubric, view.iter_log_dir, view.repo_dir, last))
+    gates = demands(given, view)
     if not gates:
         raise SettingsError(
             "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
@@ -67,7 +65,7 @@ def command(
     verdict = check(view.examine(), gates, last)
     log = str(settings.iter_log_dir)
     if junit_file is not None:
-        write_atomically(junit_file, junit(verdict, log), mode=_READABLE)
+        write_atomically(junit_file, junit(verdict, log), mode=0o644)
     if summary is not None:
         _append(summary, markdown(verdict, log))
     if not verdict.iterations:

@@ -11,7 +11,7 @@ from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import SettingsError
 from scoring.views.columns import TABLES, DataRow
-from scoring.views.formats import FORMATS, require, write_directory, write_file, write_stream
+from scoring.views.formats import FORMATS, require, write_directory, write_file, write_streams
 
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
@@ -79,7 +79,7 @@ def _to_standard_output(rows: Iterator[tuple[str, DataRow]], names: list[str], f
         raise SettingsError(f"{binary} is not for a terminal: give --out FILE")
     if sys.stdout is not None:
         sys.stdout.flush()
-        write_stream(rows, names[0], form, sys.stdout.buffer)
+        write_streams(rows, form, {names[0]: sys.stdout.buffer})
         sys.stdout.buffer.flush()
 
 

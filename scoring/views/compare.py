@@ -1,10 +1,10 @@
 """Two rubrics side by side, and what the step from one to the other does to the scores of a log. Pure.
 
-A score is a weighted mean, so only the proportions of its weights matter. The change of a value is therefore laid to
-signals in two exact steps. First the sub-scores of the signals that vote on both sides change, each worth its effective
-weight times its change. Then the weights change: those of the second rubric are scaled so that the signals that vote on
-both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards its sub-score.
-The effects of all signals add up to the change, and a signal whose proportion stays has none.
+A score is a weighted mean, so only the proportions of its weights matter. The change of a value is therefore attributed
+to signals in two exact steps. First the sub-scores of the signals that vote on both sides change, each worth its
+effective weight times its change. Then the weights change: those of the second rubric are scaled so that the signals
+that vote on both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards
+its sub-score. The effects of all signals add up to the change, and a signal whose proportion stays has none.
 """
 
 import math
@@ -21,6 +21,7 @@ EQUAL_WITHIN = 1e-9
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
+_Rows: TypeAlias = Mapping[str, SignalContribution]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class RubricDiff:
 
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
-    """Lay two rubrics side by side."""
+    """Put two rubrics side by side."""
     names = dict.fromkeys(spec.id for rubric in (after, before) for spec in rubric.signals)
     return RubricDiff(before, after, tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names))
 
@@ -193,7 +194,7 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
-    """Compare the scores of one iteration under two rubrics, and lay the change to signals.
+    """Compare the scores of one iteration under two rubrics, and attribute the change to signals.
 
     Raises:
         ValueError: the two are not of the same iteration.
@@ -201,20 +202,25 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
     if before.iteration != after.iteration:
         raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
     first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
-    effects = _effects(first, second) if before.scored and after.scored else {}
-    scale = _scale(first, second)
-    names = dict.fromkeys((*second, *first))
-    moves = tuple(_move(name, first, second, scale, effects.get(name, 0.0)) for name in names)
+    both = [name for name, row in first.items() if row.present and _votes(second.get(name))]
+    weighed = sum(_weight(second[name]) for name in both)
+    scale = sum(_weight(first[name]) for name in both) / weighed if weighed else 1.0
+    effects = _effects(first, second, both, scale) if before.scored and after.scored else {}
+    moves = tuple(
+        SignalMove(name, a, b, effects.get(name, 0.0), _causes(a, b, scale))
+        for name in dict.fromkeys((*second, *first))
+        for a, b in [(first.get(name), second.get(name))]
+    )
     return IterationDiff(before, after, moves)
 
 
-def _effects(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> dict[str, float]:
-    """Return what each signal adds to the change of the value, as the head of this module says."""
-    both = _voting_in_both(first, second)
-    value = sum(row.contribution for row in first.values())
+def _effects(first: _Rows, second: _Rows, both: Sequence[str], scale: float) -> dict[str, float]:
+    """Return what each signal adds to the change of the value, as the head of this module says.
+
+    ``both`` vote on both sides; ``scale`` is how much they weigh together before, for each that they weigh after.
+    """
     shifts = {name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score) for name in both}
-    value += sum(shifts.values())
-    scale = _scale(first, second)
+    value = sum(row.contribution for row in first.values()) + sum(shifts.values())
     effects = {}
     for name in first.keys() | second.keys():
         before, after = _weight(first.get(name)), _weight(second.get(name))
@@ -223,39 +229,21 @@ def _effects(first: Mapping[str, SignalContribution], second: Mapping[str, Signa
     return effects
 
 
-def _voting_in_both(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> list[str]:
-    return [name for name, row in first.items() if row.present and name in second and second[name].present]
-
-
-def _weight(row: SignalContribution | None) -> float:
-    return row.effective_weight if row is not None and row.present else 0.0
-
-
-def _scale(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> float:
-    """Return how much the signals that vote on both sides weigh together before, for each that they weigh after."""
-    both = _voting_in_both(first, second)
-    after = sum(_weight(second[name]) for name in both)
-    return sum(_weight(first[name]) for name in both) / after if after else 1.0
-
-
-def _move(
-    name: str,
-    first: Mapping[str, SignalContribution],
-    second: Mapping[str, SignalContribution],
-    scale: float,
-    effect: float,
-) -> SignalMove:
-    before, after = first.get(name), second.get(name)
-    causes: list[Cause] = []
+def _causes(before: SignalContribution | None, after: SignalContribution | None, scale: float) -> tuple[Cause, ...]:
     if _votes(before) != _votes(after):
-        causes.append("presence")
-    elif before is not None and after is not None and before.present:
+        return ("presence",)
+    causes: list[Cause] = []
+    if before is not None and after is not None and before.present:
         if abs(after.sub_score - before.sub_score) > EQUAL_WITHIN:
             causes.append("sub-score")
         if abs(after.effective_weight * scale - before.effective_weight) > EQUAL_WITHIN:
             causes.append("weight")
-    return SignalMove(name, before, after, effect, tuple(causes))
+    return tuple(causes)
 
 
 def _votes(row: SignalContribution | None) -> bool:
     return row is not None and row.present
+
+
+def _weight(row: SignalContribution | None) -> float:
+    return row.effective_weight if row is not None and row.present else 0.0

@@ -9,7 +9,7 @@ import csv
 import importlib.util
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -148,13 +148,14 @@ def require(extra: str, *modules: str) -> None:
         raise InputError(f"this needs {' and '.join(missing)}; install it with: pip install 'da-score[{extra}]'")
 
 
-def write_stream(rows: Iterable[tuple[str, DataRow]], table: str, form: str, out: BinaryIO) -> None:
-    """Write one table to a stream that is open already."""
-    writer = FORMATS[form].writer(TABLES[table], out)
+def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]) -> None:
+    """Write tables to streams that are open already, by the names of the tables; rows of other tables are left out."""
+    writers = {table: FORMATS[form].writer(TABLES[table], out) for table, out in streams.items()}
     for name, row in rows:
-        if name == table:
+        if writer := writers.get(name):
             writer.add(row)
-    writer.close()
+    for writer in writers.values():
+        writer.close()
 
 
 def write_file(rows: Iterable[tuple[str, DataRow]], table: str, form: str, path: Path) -> None:
@@ -164,7 +165,7 @@ def write_file(rows: Iterable[tuple[str, DataRow]], table: str, form: str, path:
         WriteError: it could not be written; the old file is untouched.
     """
     with atomic_stream(path, _READABLE) as out:
-        write_stream(rows, table, form, out)
+        write_streams(rows, form, {table: out})
 
 
 def write_directory(
@@ -181,13 +182,6 @@ def write_directory(
         raise WriteError(f"{directory}: cannot make this directory: {(e.strerror or str(e)).lower()}") from e
     paths = {table: directory / f"{table}.{form}" for table in tables}
     with contextlib.ExitStack() as files:
-        writers = {
-            table: FORMATS[form].writer(TABLES[table], files.enter_context(atomic_stream(path, _READABLE)))
-            for table, path in paths.items()
-        }
-        for name, row in rows:
-            if writer := writers.get(name):
-                writer.add(row)
-        for writer in writers.values():
-            writer.close()
+        streams = {table: files.enter_context(atomic_stream(path, _READABLE)) for table, path in paths.items()}
+        write_streams(rows, form, streams)
     return list(paths.values())

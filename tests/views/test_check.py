@@ -25,10 +25,10 @@ from scoring.signals.values import (
     absent_signal,
     present_signal,
 )
-from scoring.views.examined import Examined
+from scoring.views.examined import Examined, LogView
 from scoring.views.gates import check, demands
 from scoring.views.gates.drops import Baseline, BaselineScore, MaxDrop
-from scoring.views.gates.gate import CheckedLog, Gate
+from scoring.views.gates.gate import Gate
 from scoring.views.gates.verdict import Verdict
 
 NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
@@ -47,7 +47,7 @@ def examined(number: int, value: float | None, claimed: float | None = None, rub
 
 def checked(iterations: list[Examined], last: int | None = None, **given: Any) -> Verdict:
     """Check iterations with the options of gates; a baseline may be given as it is."""
-    log = CheckedLog(default_rubric(), last=last)
+    log = LogView(Path(), Path(), rubric=default_rubric(), last=last)
     before = given.pop("baseline", None)
     drop: list[Gate] = [MaxDrop(given.pop("max_drop"), log, before)] if before else []
     return check(iterations, demands(given, log) + drop, last)

@@ -147,7 +147,7 @@ class TestWriters:
     def row(self, **values: Any) -> dict[str, Any]:
         return {"log": "l", "iteration": 1, **values}
 
-    def test_csv_tells_nothing_from_an_empty_text_by_its_column(self) -> None:
+    def test_csv_has_an_empty_field_for_an_empty_text_and_for_nothing(self) -> None:
         out = io.BytesIO()
         columns = TABLES["signals"][:5]
         writer = CsvWriter(columns, out)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from scoring.views.gates.drops import MaxDrop
 from scoring.views.gates.flags import NoOverClaims, NoUnscored
 from scoring.views.gates.floors import MinBand, MinMean, MinScore
-from scoring.views.gates.gate import CheckedLog, Gate
+from scoring.views.gates.gate import Gate
 from scoring.views.gates.verdict import Checked, Failure, Verdict
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
-    from scoring.views.examined import Examined
+    from scoring.views.examined import Examined, LogView
 
 GATES: list[type[Gate]] = [
     MinScore,
@@ -27,7 +27,7 @@ GATES: list[type[Gate]] = [
 """Every gate, in the order of the help."""
 
 
-def demands(given: Mapping[str, Any], log: CheckedLog) -> list[Gate]:
+def demands(given: Mapping[str, Any], log: "LogView") -> list[Gate]:
     """Return the demands that some options make, by the keys of the options.
 
     Raises:
@@ -38,12 +38,7 @@ def demands(given: Mapping[str, Any], log: CheckedLog) -> list[Gate]:
 
 
 def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | None = None) -> Verdict:
-    """Check iterations, in order, against what is demanded.
-
-    Args:
-        examined: the iterations.
-        gates: the demands.
-        last: how many of the newest iterations these are, to be reported; None when they are all.
+    """Check iterations, in order; ``last`` is how many of the newest they are, for the verdict to say.
 
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.views.gates.gate import TOLERANCE, CheckedLog, Gate, GateOption, weakest
+from scoring.views.gates.gate import TOLERANCE, Gate, GateOption, weakest
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
     from scoring.sidecars.scores import PersistedScore
-    from scoring.views.examined import Examined
+    from scoring.views.examined import Examined, LogView
 
 _SIZE_LIMIT = 256 << 20
 
@@ -43,13 +43,13 @@ class MaxDrop(Gate):
         ),
     )
 
-    def __init__(self, value: float, log: CheckedLog, baseline: Baseline) -> None:
+    def __init__(self, value: float, log: "LogView", baseline: Baseline) -> None:
         """Compare with ``baseline``; as many of its newest iterations as are checked make the mean."""
         super().__init__(value, log)
         self.baseline = baseline
 
     @classmethod
-    def demanded(cls, given: Mapping[str, Any], log: CheckedLog) -> "MaxDrop | None":
+    def demanded(cls, given: Mapping[str, Any], log: "LogView") -> "MaxDrop | None":
         """Return the demand with its baseline.
 
         Raises:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import SettingsError
-from scoring.views.gates.gate import TOLERANCE, CheckedLog, Gate, GateOption, mean_score, weakest
+from scoring.views.gates.gate import TOLERANCE, Gate, GateOption, mean_score, weakest
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
     from scoring.sidecars.scores import PersistedScore
-    from scoring.views.examined import Examined
+    from scoring.views.examined import Examined, LogView
 
 
 class MinScore(Gate):
@@ -28,7 +28,7 @@ class MinBand(Gate):
 
     options = (GateOption("min-band", "Every score has at least this band.", "BAND", "text"),)
 
-    def __init__(self, value: Any, log: CheckedLog) -> None:
+    def __init__(self, value: Any, log: "LogView") -> None:
         """Find where the band begins under the rubric.
 
         Raises:

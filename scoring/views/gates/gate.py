@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:  # the options of gates are for --help too, which checks nothing
-    from rubric import Rubric
     from scoring.sidecars.scores import PersistedScore
-    from scoring.views.examined import Examined
+    from scoring.views.examined import Examined, LogView
 
 TOLERANCE = 1e-9
 """Values no further apart are equal: a score on the limit holds."""
@@ -36,26 +34,15 @@ class GateOption:
         return self.name.replace("-", "_")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedLog:
-    """The log that is checked: the rubric it is scored under, its places, and how many of the newest are looked at."""
-
-    rubric: "Rubric"
-    iter_log_dir: Path = Path()
-    repo_dir: Path = Path()
-    last: int | None = None
-
-
 class Gate:
-    """One demand on a log. A gate has a name, options, and says in words what does not hold.
+    """A demand that can be made of a log; an instance is one that was made, with what the first option was given.
 
-    An instance is a demand that was made: ``value`` is what its first option was given. A gate that can do with one
-    option defines ``options`` and what fails, and nothing more.
+    A gate that has one option defines ``options`` and what fails, and nothing more. Reasons are sentences.
     """
 
     options: ClassVar[tuple[GateOption, ...]]
 
-    def __init__(self, value: Any, log: CheckedLog) -> None:
+    def __init__(self, value: Any, log: "LogView") -> None:
         """Take what the option was given, never None.
 
         Raises:
@@ -65,7 +52,7 @@ class Gate:
         self.log = log
 
     @classmethod
-    def demanded(cls, given: Mapping[str, Any], log: CheckedLog) -> "Gate | None":
+    def demanded(cls, given: Mapping[str, Any], log: "LogView") -> "Gate | None":
         """Return the demand that some options make, by their keys; None when they make none."""
         value = given.get(cls.options[0].key)
         return None if value is None or value is False else cls(value, log)

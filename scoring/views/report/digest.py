@@ -118,9 +118,9 @@ class Digest:
         """How many iterations each band has, best first; bands of other rubrics and the unscored at the end."""
         counts = Counter(line.band for line in self.lines)
         known = [band.name for band in self.rubric.bands]
-        return {name: counts[name] for name in [*known, *sorted(counts.keys() - {*known, BAND_UNSCORED})]} | (
-            {BAND_UNSCORED: counts[BAND_UNSCORED]} if counts[BAND_UNSCORED] else {}
-        )
+        others = sorted(counts.keys() - {*known, BAND_UNSCORED})
+        unscored = [BAND_UNSCORED] if counts[BAND_UNSCORED] else []
+        return {name: counts[name] for name in [*known, *others, *unscored]}
 
     @property
     def signals(self) -> dict[str, str]:
@@ -153,11 +153,8 @@ class Digest:
     @property
     def rubric_changes(self) -> list[tuple[int, str]]:
         """Where, counted from 0, the rubric is another one than before, and which."""
-        found: list[tuple[int, str]] = []
-        for n, line in enumerate(self.lines):
-            if n == 0 or line.rubric_version != self.lines[n - 1].rubric_version:
-                found.append((n, line.rubric_version))
-        return found
+        versions = [line.rubric_version for line in self.lines]
+        return [(n, version) for n, version in enumerate(versions) if n == 0 or version != versions[n - 1]]
 
     def lowest(self, count: int = 5) -> list[ReportedIteration]:
         """Return the iterations with the lowest scores."""
@@ -264,14 +261,8 @@ def _deliberated(found: Deliberation | None) -> Deliberated | None:
     if meter is None:
         return Deliberated("unreadable", None, None, None, 0, detail)
     of_last = meter["components"]
-    return Deliberated(
-        meter["stop_recommendation"]["signal"],
-        meter["score"],
-        of_last["novelty_rate"],
-        of_last["action_readiness"],
-        len(meter["novelty_by_round"]),
-        detail,
-    )
+    verdict, rounds = meter["stop_recommendation"]["signal"], len(meter["novelty_by_round"])
+    return Deliberated(verdict, meter["score"], of_last["novelty_rate"], of_last["action_readiness"], rounds, detail)
 
 
 def _short(text: str, width: int = _NAME) -> str:
