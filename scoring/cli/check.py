@@ -1,6 +1,7 @@
 """``da-score check``: an exit status for a build."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,71 +10,62 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, SHARE, settings_options
 from scoring.cli.output import warn, write, write_json
 from scoring.errors import SettingsError, WriteError
+from scoring.files import write_atomically
 from scoring.log.settings import Settings
-from scoring.text import printable
+from scoring.text import printable, spans
+from scoring.views.gates import GATES, check, demands
+from scoring.views.gates.verdict import Verdict, junit, markdown
 
 FAILED = 3
 """The exit status of a check that found something."""
 
 
+def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of every gate."""
+    for option in reversed([option for gate in GATES for option in gate.options]):
+        if option.kind == "flag":
+            add = click.option(f"--{option.name}", is_flag=True, help=option.help)
+        else:
+            kind = SHARE if option.kind == "share" else click.STRING
+            add = click.option(f"--{option.name}", type=kind, metavar=option.metavar, help=option.help)
+        command = add(command)
+    return command
+
+
 @click.command(epilog="Example:  da-score check --min-score 0.5 --max-drop 0.1 --baseline origin/main")
 @settings_options(*SCORING_OPTIONS)
-@click.option("--min-score", type=SHARE, metavar="X", help="Every score is at least X.")
-@click.option("--min-band", metavar="BAND", help="Every score has at least this band.")
-@click.option("--min-mean", type=SHARE, metavar="X", help="The mean of the scores is at least X.")
-@click.option(
-    "--max-drop",
-    type=SHARE,
-    metavar="D",
-    help="No score, nor their mean, is more than D below the baseline.",
-)
-@click.option(
-    "--baseline", metavar="FILE|REV", help="What 'run --json' printed earlier, or a revision that has the sidecars."
-)
+@_gate_options
 @click.option("--last", type=click.IntRange(1), metavar="K", help="Check the K newest iterations only.")
-@click.option("--no-over-claims", is_flag=True, help="Nobody claims more than was observed.")
-@click.option("--no-unscored", is_flag=True, help="Every iteration has a score.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML too.")
 @click.option("--github-summary", is_flag=True, help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
     settings: Settings,
-    baseline: str | None,
     last: int | None,
     recompute: bool,
     junit_file: Path | None,
     github_summary: bool,
-    **demands: Any,
+    **given: Any,
 ) -> None:
-    """Hold the scores of a log against gates: exit 0 when all hold, 3 when one does not, and say which and why.
+    """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 
     Scores are those of the sidecars; an iteration that has none is scored in memory. Every gate looks at every
     iteration; --min-mean and --max-drop look at the mean too.
     """
     from scoring.cli.views import log_view
-    from scoring.views.baseline import find_baseline
-    from scoring.views.gates import Gates, check
 
     summary = _summary_file() if github_summary else None
-    if (demands["max_drop"] is None) != (baseline is None):
-        raise SettingsError("--max-drop and --baseline go together: give both or none")
     view = log_view(settings, recompute, last)
-    found = find_baseline(baseline, settings.iter_log_dir, settings.repo_dir) if baseline else None
-    gates = Gates(baseline=found, last=last, **demands)
+    gates = demands(given, view)
     if not gates:
         raise SettingsError(
             "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
         )
-    verdict = check(view.examine(), gates, view.rubric)
+    verdict = check(view.examine(), gates, last)
     log = str(settings.iter_log_dir)
     if junit_file is not None:
-        from scoring.files import write_atomically
-        from scoring.views.gate_reports import junit
-
         write_atomically(junit_file, junit(verdict, log), mode=0o644)
     if summary is not None:
-        from scoring.views.gate_reports import markdown
-
         _append(summary, markdown(verdict, log))
     if not verdict.iterations:
         warn(f"{log}: holds no iterations, so there was nothing to check")
@@ -85,7 +77,7 @@ def command(
         click.get_current_context().exit(FAILED)
 
 
-def _text(verdict: Any, log: str) -> str:
+def _text(verdict: Verdict, log: str) -> str:
     lines = []
     for failure in verdict.failures:
         where = "all iterations" if failure.iteration is None else f"iteration {failure.iteration}"
@@ -94,8 +86,6 @@ def _text(verdict: Any, log: str) -> str:
     for one in verdict.iterations:
         for note in one.notes:
             notes.setdefault(note, []).append(one.iteration)
-    from scoring.text import spans
-
     lines += [f"note  iteration {spans(iterations)}: {printable(note)}\n" for note, iterations in notes.items()]
     count, mean = len(verdict.iterations), "no score" if verdict.mean is None else f"mean score {verdict.mean:.3f}"
     failed = sum(bool(one.failures) for one in verdict.iterations)

@@ -10,15 +10,16 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import SettingsError
-from scoring.views.columns import TABLES, Row
-
-_FORMATS = ("csv", "jsonl", "parquet")
+from scoring.views.columns import TABLES, DataRow
+from scoring.views.formats import FORMATS, require, write_directory, write_file, write_streams
 
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
 @click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS)
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", show_default=True, help="The format.")
+@click.option(
+    "--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="The format."
+)
 @click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: {','.join(TABLES)}]")
 @click.option(
     "--out",
@@ -45,10 +46,8 @@ def command(
     if describe:
         _describe(names, options["json"])
         return
-    from scoring.views.writers import require, write_directory, write_file
-
-    if form == "parquet":
-        require("frames", "pyarrow")
+    if needs := FORMATS[form].needs:
+        require(*needs)
     if out is None:
         _to_standard_output(_rows(roots, options, recompute), names, form)
     elif len(names) == 1 and not out.is_dir():
@@ -67,30 +66,26 @@ def _tables(text: str | None) -> list[str]:
     return names
 
 
-def _rows(roots: tuple[Path, ...], options: dict[str, Any], recompute: bool) -> Iterator[tuple[str, Row]]:
+def _rows(roots: tuple[Path, ...], options: dict[str, Any], recompute: bool) -> Iterator[tuple[str, DataRow]]:
     from scoring.cli.views import log_views, rows_of
 
     return rows_of(log_views(roots, options, recompute))
 
 
-def _to_standard_output(rows: Iterator[tuple[str, Row]], names: list[str], form: str) -> None:
-    from scoring.views.writers import write_stream
-
+def _to_standard_output(rows: Iterator[tuple[str, DataRow]], names: list[str], form: str) -> None:
     if len(names) > 1:
         raise SettingsError("several tables need a directory: give --out DIR, or one table with --tables")
-    if form == "parquet" and on_terminal():
-        raise SettingsError("Parquet is not for a terminal: give --out FILE")
+    if (binary := FORMATS[form].binary) and on_terminal():
+        raise SettingsError(f"{binary} is not for a terminal: give --out FILE")
     if sys.stdout is not None:
         sys.stdout.flush()
-        write_stream(rows, names[0], form, sys.stdout.buffer)
+        write_streams(rows, form, {names[0]: sys.stdout.buffer})
         sys.stdout.buffer.flush()
 
 
 def _describe(names: list[str], as_json: bool | None) -> None:
     if as_json:
-        from dataclasses import asdict
-
-        write_json({name: [asdict(column) for column in TABLES[name]] for name in names})
+        write_json({name: [column.as_dict() for column in TABLES[name]] for name in names})
         return
     for name in names:
         write(f"{name}\n")

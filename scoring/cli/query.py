@@ -1,19 +1,25 @@
 """``da-score query``: SQL over one log or many."""
 
+import csv
+import io
 import json
 import math
 import sys
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, shared_options
-from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.output import show, write, write_json
 from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.text import printable
+from scoring.views.table import Block, Column, Table
+
+if TYPE_CHECKING:
+    from scoring.views.sql import Answer
 
 
 @click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band" ~/src')
@@ -40,7 +46,7 @@ def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recomput
         elif as_csv:
             _write_csv(answer)
         else:
-            _write_table(answer)
+            show(_page(answer))
 
 
 def _statement(given: str) -> str:
@@ -97,10 +103,7 @@ def _field(value: Any) -> Any:
     return json.dumps(plain, ensure_ascii=False) if isinstance(plain, list | dict) else plain
 
 
-def _write_csv(answer: Any) -> None:
-    import csv
-    import io
-
+def _write_csv(answer: "Answer") -> None:
     text = io.StringIO(newline="")
     out = csv.writer(text, lineterminator="\n")
     out.writerow(answer.columns)
@@ -112,18 +115,7 @@ def _write_csv(answer: Any) -> None:
     write(text.getvalue())
 
 
-def _write_table(answer: Any) -> None:
-    rows = [["-" if v is None else _shown(v) for v in row] for row in answer.rows]
-    heads = [printable(name) for name in answer.columns]
-    if on_terminal():
-        from scoring.cli.screen import show_table
-
-        show_table(heads, rows)
-        return
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    for row in (heads, *rows):
-        write("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() + "\n")
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
+def _page(answer: "Answer") -> list[Block]:
+    """Return an answer as a table in which every column is as wide as it must be."""
+    rows = [["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in answer.rows]
+    return [Table([Column(printable(name)) for name in answer.columns], rows)]

@@ -1,12 +1,13 @@
 """``da-score report``: a log to look at."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.output import on_terminal, show, write, write_json
 from scoring.errors import InputError
 from scoring.log.settings import Settings
 
@@ -30,37 +31,29 @@ _WIDE = 100
 def command(
     settings: Settings, out: Path, since: Path | None, terminal: bool, last: int | None, recompute: bool
 ) -> None:
-    """Draw a log: one page of HTML that can be mailed, put on a shelf, or opened from disk.
+    """Draw a log: one page of HTML that can be mailed, published, or opened from disk.
 
-    Says too what changed since the page that lay at the same place before. Needs the extra 'report':
+    Also says what changed since the page that was at the same place before. Needs the extra 'report':
     pip install 'da-score[report]'; --terminal needs nothing.
     """
-    from dataclasses import replace
-
     from scoring.cli.views import log_view
-    from scoring.views.report.digest import changes, digest
-    from scoring.views.writers import require
+    from scoring.files import write_atomically
+    from scoring.views.formats import require
+    from scoring.views.report import changes, page, read_snapshot
+    from scoring.views.report.digest import digest
+    from scoring.views.report.terminal import report_lines
 
-    if not terminal:
-        require("report", "matplotlib", "jinja2")
     before = None
     if not terminal:
-        from scoring.views.report.html import read_snapshot
-
+        require("report", "matplotlib", "jinja2")
         before = read_snapshot(since or out)
         if since and before is None:
             raise InputError(f"--since {since}: no such file")
     view = replace(log_view(settings, recompute, last), observe=not terminal)
     found = digest(view.iter_log_dir, view.rubric, view.examine())
     if terminal:
-        from scoring.views.report.terminal import terminal_text
-
-        width = shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE
-        write(terminal_text(found, width, on_terminal()))
+        show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
-    from scoring.files import write_atomically
-    from scoring.views.report.html import page
-
     changed = None if before is None else changes(found.lines, before)
     write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
     if settings.json:

@@ -10,9 +10,8 @@ from scoring.cli.reading import options as evidence_options
 from scoring.cli.reading import settings_of
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.settings import Settings, resolve_settings
-from scoring.views.columns import Row
+from scoring.views.columns import DataRow, table_rows
 from scoring.views.examined import LogView
-from scoring.views.tables import table_rows
 
 
 def log_view(settings: Settings, recompute: bool = False, last: int | None = None) -> LogView:
@@ -48,7 +47,7 @@ def _view_of(found: FoundLog, options: Mapping[str, Any], recompute: bool) -> Lo
     return replace(log_view(settings_of(found, options), recompute), iter_log_dir=found.iter_log_dir)
 
 
-def rows_of(views: Iterable[LogView]) -> Iterator[tuple[str, Row]]:
+def rows_of(views: Iterable[LogView]) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of every table of some logs, each with the name of its table."""
     for view in views:
         yield from table_rows(view.iter_log_dir, view.rubric, view.examine())

@@ -85,7 +85,7 @@ def _show(found: list[Any], settings: Settings, writes: bool) -> None:
 
 
 def _line(seen: Any) -> str:
-    from scoring.views.weakest import weakest
+    from scoring.views.gates.gate import weakest
 
     if seen.change == "broken":
         return f"broken   {printable(seen.reason)}\n"

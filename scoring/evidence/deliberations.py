@@ -47,7 +47,9 @@ def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFI
     from scoring.meters.dr import Profile, read_transcript, score_transcript
 
     try:
-        measured = score_transcript(read_transcript(path), profile=Profile.from_data(released_profile(profile), profile))
+        measured = score_transcript(
+            read_transcript(path), profile=Profile.from_data(released_profile(profile), profile)
+        )
         return DeliberationFacts(path, measured)
     except TranscriptError as e:
         return DeliberationFacts(path, None, str(e).replace(str(path), path.name))

@@ -1,112 +1,244 @@
-"""The tables that a log becomes, and what each of their columns holds."""
+"""The tables that a log becomes: what each column means, and how its value is taken from what was examined.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+A new column is one line here; ``export``, ``query`` and :mod:`scoring.views.frames` take all columns from this place,
+and docs/TABLES.md lists them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from scoring.sessions import SessionIterRef, SessionScore, session_score
+
+if TYPE_CHECKING:  # the list of tables is for --help too, which examines nothing
+    from rubric import Rubric, SignalContribution
+    from scoring.signals.values import IntegrityObservation, SignalValue
+    from scoring.views.examined import Examined
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
-Row: TypeAlias = dict[str, Any]
+DataRow: TypeAlias = dict[str, Any]
 """One row: a value or None for every column, in their order."""
+T = TypeVar("T")
+
+
+class Of(NamedTuple, Generic[T]):
+    """What a row is taken from: the log as it was named, the number of the iteration, and what the row is about."""
+
+    log: str
+    iteration: int
+    it: T
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its name, what kind of value it holds, in which unit, and what it means.
+class DataColumn(Generic[T]):
+    """A column of a table.
 
-    A column that ``may_miss`` holds None where there is nothing to say; that is never 0 and never an empty text.
+    Attributes:
+        name: its name, the same everywhere.
+        kind: what kind of value it holds.
+        unit: in which unit, or which values there are; empty where there is nothing to say.
+        meaning: what it means, in words.
+        take: takes the value from what a row is of.
+        may_miss: whether it holds None where nothing is known; that is never 0 and never an empty text.
     """
 
     name: str
     kind: Kind
     unit: str
     meaning: str
+    take: Callable[[Of[T]], Any]
     may_miss: bool = False
 
-
-def _key(*more: Column) -> tuple[Column, ...]:
-    return (
-        Column("log", "text", "", "the log directory, as it was named"),
-        Column("iteration", "integer", "", "the number of the iteration"),
-        *more,
-    )
+    def as_dict(self) -> dict[str, str | bool]:
+        """Return what is said of the column as plain data."""
+        return {name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")}
 
 
-_SHARE = "0 to 1"
+def _text(
+    name: str, meaning: str, take: Callable[[Of[T]], Any], unit: str = "", missing: bool = False
+) -> DataColumn[T]:
+    return DataColumn(name, "text", unit, meaning, take, missing)
 
-ITERATIONS = _key(
-    Column("date", "text", "as in the entry", "when the agent says it was"),
-    Column("task_id", "text", "", "the task that was worked on"),
-    Column("wave", "text", "", "the wave of work it belongs to"),
-    Column("commit", "text", "as in the entry", "the commit it led to"),
-    Column("session_id", "text", "", "the agent's session", may_miss=True),
-    Column("harness", "text", "", "what ran the agent", may_miss=True),
-    Column("model", "text", "", "the model it ran", may_miss=True),
-    Column("schema_version", "integer", "", "the schema of the entry"),
-    Column("rubric_version", "text", "", "the rubric of the score"),
-    Column("origin", "text", "sidecar, computed", "where the score comes from"),
-    Column("scored", "yes/no", "", "whether there was anything to score"),
-    Column("score", "number", _SHARE, "the score", may_miss=True),
-    Column("band", "text", "", "the name of the score"),
-    Column(
-        "computed", "number", _SHARE, "what the evidence gives now, under the rubric that was asked for", may_miss=True
+
+def _count(name: str, unit: str, meaning: str, take: Callable[[Of[T]], Any], missing: bool = False) -> DataColumn[T]:
+    return DataColumn(name, "integer", unit, meaning, take, missing)
+
+
+def _share(name: str, meaning: str, take: Callable[[Of[T]], Any], missing: bool = False) -> DataColumn[T]:
+    return DataColumn(name, "number", "0 to 1", meaning, take, missing)
+
+
+def _flag(name: str, meaning: str, take: Callable[[Of[T]], Any], missing: bool = False) -> DataColumn[T]:
+    return DataColumn(name, "yes/no", "", meaning, take, missing)
+
+
+def _tokens(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
+    """Return a column of tokens that the entry counted, if it did."""
+    return _count(name, "tokens", meaning, lambda of: getattr(of.it.record.session_tokens, name, None), True)
+
+
+def _objective(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
+    """Return a column of an objective check, which has no part in the score."""
+    return _flag(name, meaning, lambda of: _seen(getattr(of.it.signals.objective, name)), True)
+
+
+def _seen(value: "SignalValue") -> bool | None:
+    return bool(value.sub_score) if value.present else None
+
+
+def _sub_score(value: "SignalValue | SignalContribution") -> float | None:
+    return float(value.sub_score) if value.present else None
+
+
+_LOG: DataColumn[Any] = _text("log", "the log directory, as it was named", lambda of: of.log)
+_ITERATION: DataColumn[Any] = _count("iteration", "", "the number of the iteration", lambda of: of.iteration)
+
+_ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
+    _LOG,
+    _ITERATION,
+    _text("date", "when the agent says it was", lambda of: of.it.record.date, "as in the entry"),
+    _text("task_id", "the task that was worked on", lambda of: of.it.record.task_id),
+    _text("wave", "the wave of work it belongs to", lambda of: of.it.record.wave),
+    _text("commit", "the commit it led to", lambda of: of.it.record.commit, "as in the entry"),
+    _text("session_id", "the agent's session", lambda of: of.it.record.agent.session_id or None, missing=True),
+    _text("harness", "what ran the agent", lambda of: of.it.record.agent.harness or None, missing=True),
+    _text("model", "the model it ran", lambda of: of.it.record.agent.model or None, missing=True),
+    _count("schema_version", "", "the schema of the entry", lambda of: of.it.record.schema_version),
+    _text("rubric_version", "the rubric of the score", lambda of: of.it.score.rubric_version),
+    _text("origin", "where the score comes from", lambda of: of.it.origin, "sidecar, computed"),
+    _flag("scored", "whether there was anything to score", lambda of: of.it.score.scored),
+    _share("score", "the score", lambda of: of.it.score.value if of.it.score.scored else None, True),
+    _text("band", "the name of the score", lambda of: of.it.score.band),
+    _share(
+        "computed",
+        "what the evidence gives now, under the rubric that was asked for",
+        lambda of: of.it.computed.value if of.it.computed.scored else None,
+        True,
     ),
-    Column("signals_present", "integer", "signals", "how many signals voted"),
-    Column("signals_total", "integer", "signals", "how many the rubric has"),
-    Column("weight_present", "number", _SHARE, "the share of the rubric's weight that voted"),
-    Column("retries", "integer", "times", "what the agent says it had to try again"),
-    Column("files_changed", "integer", "files", "as in the entry"),
-    Column("lines_added", "integer", "lines", "as in the entry"),
-    Column("lines_removed", "integer", "lines", "as in the entry"),
-    Column("input_tokens", "integer", "tokens", "as the log itself counted them", may_miss=True),
-    Column("output_tokens", "integer", "tokens", "likewise", may_miss=True),
-    Column("cache_read_tokens", "integer", "tokens", "likewise", may_miss=True),
-    Column("cache_creation_tokens", "integer", "tokens", "likewise", may_miss=True),
-    Column("ran_cli_command", "yes/no", "", "seen in the transcripts, where they cover the iteration", may_miss=True),
-    Column("committed_after_tests", "yes/no", "", "likewise", may_miss=True),
-    Column("read_loop_state", "yes/no", "", "likewise", may_miss=True),
-    Column("linked_traces_to_outcomes", "yes/no", "", "whether a verifier named a trace and its outcome"),
+    _count("signals_present", "signals", "how many signals voted", lambda of: of.it.score.coverage.present),
+    _count("signals_total", "signals", "how many the rubric has", lambda of: of.it.score.coverage.total),
+    _share("weight_present", "the share of the rubric's weight that voted", lambda of: of.it.score.coverage.weight),
+    _count("retries", "times", "what the agent says it had to try again", lambda of: of.it.record.impl.retries),
+    _count("files_changed", "files", "as in the entry", lambda of: of.it.record.files_changed),
+    _count("lines_added", "lines", "as in the entry", lambda of: of.it.record.lines_added),
+    _count("lines_removed", "lines", "as in the entry", lambda of: of.it.record.lines_removed),
+    _tokens("input_tokens", "as the log itself counted them"),
+    _tokens("output_tokens"),
+    _tokens("cache_read_tokens"),
+    _tokens("cache_creation_tokens"),
+    _objective("ran_cli_command", "seen in the transcripts, where they cover the iteration"),
+    _objective("committed_after_tests"),
+    _objective("read_loop_state"),
+    _flag(
+        "linked_traces_to_outcomes",
+        "whether a verifier named a trace and its outcome",
+        lambda of: of.it.score.linked_traces_to_outcomes,
+    ),
 )
 
-SIGNALS = _key(
-    Column("rubric_version", "text", "", "the rubric of the score"),
-    Column("signal", "text", "", "the signal"),
-    Column("label", "text", "", "its name for people"),
-    Column("present", "yes/no", "", "whether it voted"),
-    Column("sub_score", "number", _SHARE, "its vote", may_miss=True),
-    Column("nominal_weight", "number", _SHARE, "its weight in the rubric"),
-    Column("effective_weight", "number", _SHARE, "its weight among the signals that voted"),
-    Column("contribution", "number", _SHARE, "what it added to the score"),
-    Column("detail", "text", "", "what produced the vote, or why there is none"),
+_SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (
+    _LOG,
+    _ITERATION,
+    _text("rubric_version", "the rubric of the score", lambda of: of.it[0]),
+    _text("signal", "the signal", lambda of: of.it[1].signal),
+    _text("label", "its name for people", lambda of: of.it[1].label),
+    _flag("present", "whether it voted", lambda of: of.it[1].present),
+    _share("sub_score", "its vote", lambda of: _sub_score(of.it[1]), True),
+    _share("nominal_weight", "its weight in the rubric", lambda of: of.it[1].nominal_weight),
+    _share("effective_weight", "its weight among the signals that voted", lambda of: of.it[1].effective_weight),
+    _share("contribution", "what it added to the score", lambda of: float(of.it[1].contribution)),
+    _text("detail", "what produced the vote, or why there is none", lambda of: of.it[1].detail),
 )
 
-INTEGRITY = _key(
-    Column("signal", "text", "", "the signal that was claimed"),
-    Column("role", "text", "impl, verifier, review", "who claimed it"),
-    Column("claimed", "number", _SHARE, "the claim", may_miss=True),
-    Column("observed", "number", _SHARE, "what was seen", may_miss=True),
-    Column("delta", "number", "-1 to 1", "observed minus claimed; below 0 is an over-claim", may_miss=True),
-    Column("over_claim", "yes/no", "", "whether more was claimed than was seen"),
-    Column("claimed_detail", "text", "", "where the claim comes from"),
-    Column("observed_detail", "text", "", "where the observation comes from"),
+_INTEGRITY: "tuple[DataColumn[IntegrityObservation], ...]" = (
+    _LOG,
+    _ITERATION,
+    _text("signal", "the signal that was claimed", lambda of: str(of.it.signal)),
+    _text("role", "who claimed it", lambda of: str(of.it.role), "impl, verifier, review"),
+    _share("claimed", "the claim", lambda of: _sub_score(of.it.claimed), True),
+    _share("observed", "what was seen", lambda of: _sub_score(of.it.observed), True),
+    DataColumn(
+        "delta",
+        "number",
+        "-1 to 1",
+        "observed minus claimed; below 0 is an over-claim",
+        lambda of: float(of.it.delta) if of.it.comparable else None,
+        True,
+    ),
+    _flag("over_claim", "whether more was claimed than was seen", lambda of: of.it.delta < 0),
+    _text("claimed_detail", "where the claim comes from", lambda of: of.it.claimed.detail),
+    _text("observed_detail", "where the observation comes from", lambda of: of.it.observed.detail),
 )
 
-SESSIONS = (
-    Column("log", "text", "", "the log directory, as it was named"),
-    Column("session_id", "text", "", "the agent's session"),
-    Column("rubric_version", "text", "", "the rubric of its scores; a session scored under two has two rows"),
-    Column("iterations", "integer", "iterations", "how many belong to it"),
-    Column("scored_iterations", "integer", "iterations", "how many of them have a score"),
-    Column("first_iteration", "integer", "", "the first of them"),
-    Column("last_iteration", "integer", "", "the last of them"),
-    Column("scored", "yes/no", "", "whether any of them has a score"),
-    Column("score", "number", _SHARE, "the mean of their scores", may_miss=True),
-    Column("band", "text", "", "the name of that mean"),
+_SESSIONS: tuple[DataColumn[SessionScore], ...] = (
+    _LOG,
+    _text("session_id", "the agent's session", lambda of: of.it.session_id),
+    _text(
+        "rubric_version",
+        "the rubric of its scores; a session scored under two has two rows",
+        lambda of: of.it.rubric_version,
+    ),
+    _count("iterations", "iterations", "how many belong to it", lambda of: len(of.it.iterations)),
+    _count(
+        "scored_iterations",
+        "iterations",
+        "how many of them have a score",
+        lambda of: sum(ref.scored for ref in of.it.per_iteration),
+    ),
+    _count("first_iteration", "", "the first of them", lambda of: of.iteration),
+    _count("last_iteration", "", "the last of them", lambda of: of.it.iterations[-1]),
+    _flag("scored", "whether any of them has a score", lambda of: of.it.scored),
+    _share("score", "the mean of their scores", lambda of: of.it.value if of.it.scored else None, True),
+    _text("band", "the name of that mean", lambda of: of.it.band),
 )
 
-TABLES: Mapping[str, tuple[Column, ...]] = {
-    "iterations": ITERATIONS,
-    "signals": SIGNALS,
-    "integrity": INTEGRITY,
-    "sessions": SESSIONS,
+TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
+    "iterations": _ITERATIONS,
+    "signals": _SIGNALS,
+    "integrity": _INTEGRITY,
+    "sessions": _SESSIONS,
 }
 """Every table, with its columns in order."""
+
+
+def _row(table: str, log: Path, iteration: int, it: object) -> DataRow:
+    of = Of(str(log), iteration, it)
+    return {column.name: column.take(of) for column in TABLES[table]}
+
+
+class SessionRows:
+    """Collects the members of sessions during a pass over a log, and makes the rows of ``sessions`` of them."""
+
+    def __init__(self, log: Path, rubric: "Rubric") -> None:
+        """Begin; ``rubric`` names the bands."""
+        self._log = log
+        self._rubric = rubric
+        self._members: dict[tuple[str, str], list[SessionIterRef]] = {}
+
+    def add(self, examined: "Examined") -> None:
+        """Note one iteration."""
+        score = examined.score
+        if session := examined.record.agent.session_id:
+            ref = SessionIterRef(score.iteration, score.scored, score.value, score.band)
+            self._members.setdefault((session, score.rubric_version), []).append(ref)
+
+    def rows(self) -> Iterator[DataRow]:
+        """Yield the rows, by session and rubric version."""
+        for session_id, version in sorted(self._members):
+            session = session_score(self._rubric, session_id, self._members[session_id, version])
+            yield _row("sessions", self._log, session.iterations[0], replace(session, rubric_version=version))
+
+
+def table_rows(log: Path, rubric: "Rubric", examined: "Iterable[Examined]") -> Iterator[tuple[str, DataRow]]:
+    """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
+    sessions = SessionRows(log, rubric)
+    for one in examined:
+        sessions.add(one)
+        number = one.record.iteration
+        yield "iterations", _row("iterations", log, number, one)
+        for row in one.score.breakdown:
+            yield "signals", _row("signals", log, number, (one.score.rubric_version, row))
+        for pair in one.signals.integrity:
+            yield "integrity", _row("integrity", log, number, pair)
+    yield from (("sessions", row) for row in sessions.rows())

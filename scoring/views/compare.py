@@ -21,6 +21,7 @@ EQUAL_WITHIN = 1e-9
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
+_Rows: TypeAlias = Mapping[str, SignalContribution]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,20 +202,25 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
     if before.iteration != after.iteration:
         raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
     first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
-    effects = _effects(first, second) if before.scored and after.scored else {}
-    scale = _scale(first, second)
-    names = dict.fromkeys((*second, *first))
-    moves = tuple(_move(name, first, second, scale, effects.get(name, 0.0)) for name in names)
+    both = [name for name, row in first.items() if row.present and _votes(second.get(name))]
+    weighed = sum(_weight(second[name]) for name in both)
+    scale = sum(_weight(first[name]) for name in both) / weighed if weighed else 1.0
+    effects = _effects(first, second, both, scale) if before.scored and after.scored else {}
+    moves = tuple(
+        SignalMove(name, a, b, effects.get(name, 0.0), _causes(a, b, scale))
+        for name in dict.fromkeys((*second, *first))
+        for a, b in [(first.get(name), second.get(name))]
+    )
     return IterationDiff(before, after, moves)
 
 
-def _effects(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> dict[str, float]:
-    """Return what each signal adds to the change of the value, as the head of this module says."""
-    both = _voting_in_both(first, second)
-    value = sum(row.contribution for row in first.values())
+def _effects(first: _Rows, second: _Rows, both: Sequence[str], scale: float) -> dict[str, float]:
+    """Return what each signal adds to the change of the value, as the head of this module says.
+
+    ``both`` vote on both sides; ``scale`` is how much they weigh together before, for each that they weigh after.
+    """
     shifts = {name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score) for name in both}
-    value += sum(shifts.values())
-    scale = _scale(first, second)
+    value = sum(row.contribution for row in first.values()) + sum(shifts.values())
     effects = {}
     for name in first.keys() | second.keys():
         before, after = _weight(first.get(name)), _weight(second.get(name))
@@ -223,39 +229,21 @@ def _effects(first: Mapping[str, SignalContribution], second: Mapping[str, Signa
     return effects
 
 
-def _voting_in_both(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> list[str]:
-    return [name for name, row in first.items() if row.present and name in second and second[name].present]
-
-
-def _weight(row: SignalContribution | None) -> float:
-    return row.effective_weight if row is not None and row.present else 0.0
-
-
-def _scale(first: Mapping[str, SignalContribution], second: Mapping[str, SignalContribution]) -> float:
-    """Return how much the signals that vote on both sides weigh together before, for each that they weigh after."""
-    both = _voting_in_both(first, second)
-    after = sum(_weight(second[name]) for name in both)
-    return sum(_weight(first[name]) for name in both) / after if after else 1.0
-
-
-def _move(
-    name: str,
-    first: Mapping[str, SignalContribution],
-    second: Mapping[str, SignalContribution],
-    scale: float,
-    effect: float,
-) -> SignalMove:
-    before, after = first.get(name), second.get(name)
-    causes: list[Cause] = []
+def _causes(before: SignalContribution | None, after: SignalContribution | None, scale: float) -> tuple[Cause, ...]:
     if _votes(before) != _votes(after):
-        causes.append("presence")
-    elif before is not None and after is not None and before.present:
+        return ("presence",)
+    causes: list[Cause] = []
+    if before is not None and after is not None and before.present:
         if abs(after.sub_score - before.sub_score) > EQUAL_WITHIN:
             causes.append("sub-score")
         if abs(after.effective_weight * scale - before.effective_weight) > EQUAL_WITHIN:
             causes.append("weight")
-    return SignalMove(name, before, after, effect, tuple(causes))
+    return tuple(causes)
 
 
 def _votes(row: SignalContribution | None) -> bool:
     return row is not None and row.present
+
+
+def _weight(row: SignalContribution | None) -> float:
+    return row.effective_weight if row is not None and row.present else 0.0

@@ -1,4 +1,4 @@
-"""The tables of a log as data frames, for notebooks: what ``da-score export`` writes, without a file between.
+"""The tables of a log as data frames, for notebooks: what ``da-score export`` writes, without a file in between.
 
 >>> from scoring import frames                                      # doctest: +SKIP
 >>> frames.pandas("signals", ".agents/active/iteration-log", ".")   # doctest: +SKIP
@@ -13,10 +13,9 @@ from typing import Any, Unpack
 from rubric import Rubric, default_rubric
 from scoring.errors import InputError
 from scoring.evidence.rules import Options
-from scoring.views.columns import TABLES, Row
+from scoring.views.columns import TABLES, DataRow, table_rows
 from scoring.views.examined import LogView
-from scoring.views.tables import table_rows
-from scoring.views.writers import arrow_schema, clean, require
+from scoring.views.formats import arrow_schema, clean, require
 
 _PANDAS = {"text": "string", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}
 
@@ -29,7 +28,7 @@ def rows(
     rubric: Rubric | None = None,
     recompute: bool = False,
     **options: Unpack[Options],
-) -> Iterator[Row]:
+) -> Iterator[DataRow]:
     """Yield the rows of one table of one log, as dictionaries of plain values.
 
     Args:
@@ -44,7 +43,7 @@ def rows(
     Raises:
         InputError: there is no such table.
         LogError: the log cannot be loaded.
-        NotARepositoryError: ``repo_dir`` lies in no git work tree.
+        NotARepositoryError: ``repo_dir`` is in no git work tree.
     """
     if table not in TABLES:
         raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")

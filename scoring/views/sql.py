@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
-from scoring.views.columns import TABLES, Row
-from scoring.views.writers import require, write_directory
+from scoring.views.columns import TABLES, DataRow
+from scoring.views.formats import require, write_directory
 
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "yes/no": "BOOLEAN"}
 _AT_ONCE = 1024
@@ -26,7 +26,7 @@ class Answer:
 
 
 @contextlib.contextmanager
-def ask(sql: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Answer]:
+def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
     """Run one SQL statement over the tables ``iterations``, ``signals``, ``integrity`` and ``sessions``.
 
     Args:
@@ -58,7 +58,7 @@ def _load(db: Any, path: Path) -> None:
     """Make a table of a file of JSON lines, which is named as the table is."""
     columns = ", ".join(f"'{c.name}': '{_TYPES[c.kind]}'" for c in TABLES[path.stem])
     db.execute(
-        f"CREATE TABLE {path.stem} AS SELECT * FROM "  # noqa: S608 - names of our own tables and columns
+        f"CREATE TABLE {path.stem} AS SELECT * FROM "  # noqa: S608 - the names are those of TABLES
         f"read_json(?, format='newline_delimited', columns={{{columns}}}, maximum_object_size=33554432)",
         [str(path)],
     )

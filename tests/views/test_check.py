@@ -1,4 +1,4 @@
-"""Gates: what holds, what does not, and how a build is told."""
+"""Gates: what holds, what does not, and what a build gets to know of it."""
 
 import json
 import re
@@ -25,9 +25,11 @@ from scoring.signals.values import (
     absent_signal,
     present_signal,
 )
-from scoring.views.baseline import Baseline, BaselineScore
-from scoring.views.examined import Examined
-from scoring.views.gates import Gates, Verdict, check
+from scoring.views.examined import Examined, LogView
+from scoring.views.gates import check, demands
+from scoring.views.gates.drops import Baseline, BaselineScore, MaxDrop
+from scoring.views.gates.gate import Gate
+from scoring.views.gates.verdict import Verdict
 
 NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
 
@@ -43,8 +45,16 @@ def examined(number: int, value: float | None, claimed: float | None = None, rub
     return Examined(record, signals, score, score, "computed", None, None)
 
 
-def verdict(*values: float | None, **gates: Any) -> Verdict:
-    return check([examined(n, value) for n, value in enumerate(values, 1)], Gates(**gates), default_rubric())
+def checked(iterations: list[Examined], last: int | None = None, **given: Any) -> Verdict:
+    """Check iterations with the options of gates; a baseline may be given as it is."""
+    log = LogView(Path(), Path(), rubric=default_rubric(), last=last)
+    before = given.pop("baseline", None)
+    drop: list[Gate] = [MaxDrop(given.pop("max_drop"), log, before)] if before else []
+    return check(iterations, demands(given, log) + drop, last)
+
+
+def verdict(*values: float | None, **given: Any) -> Verdict:
+    return checked([examined(n, value) for n, value in enumerate(values, 1)], **given)
 
 
 def baseline(*values: float | None, version: str = "2.1.0") -> Baseline:
@@ -107,7 +117,7 @@ class TestGates:
 
     def test_of_claims(self) -> None:
         claims = [examined(1, 0.5, 1.0), examined(2, 0.5, 0.5), examined(3, 0.5, None), examined(4, None, 1.0)]
-        found = check(claims, Gates(no_over_claims=True), default_rubric())
+        found = checked(claims, no_over_claims=True)
         assert failed(found) == [("no-over-claims", 1)]
         assert found.failures[0].reason == ("impl over-claimed landed: claimed 1.00 (said so), observed 0.50 (told)")
 
@@ -138,7 +148,7 @@ class TestCommand:
     def test_looks_at_the_newest_only(self, da_score: DaScore, last: str, status: int) -> None:
         assert da_score("check", "--min-score", "0.6", "--last", last).status == status
 
-    def test_judges_the_sidecar_unless_told_otherwise(self, demo: Demo, da_score: DaScore) -> None:
+    def test_judges_the_sidecar_unless_asked_to_score_anew(self, demo: Demo, da_score: DaScore) -> None:
         da_score("run")
         path = demo.iter_log_dir / "iter-3.score.yaml"
         path.write_text(path.read_text().replace("value: 0.93", "value: 0.13"))
@@ -174,7 +184,16 @@ class TestCommand:
         assert found.status == 3
         data = json.loads(found.out)
         assert data["passed"] is False
-        assert data["gates"]["min_score"] == 0.3
+        assert data["gates"] == {
+            "min_score": 0.3,
+            "min_band": None,
+            "min_mean": None,
+            "max_drop": None,
+            "baseline": None,
+            "no_over_claims": False,
+            "no_unscored": False,
+            "last": None,
+        }
         assert [i["iteration"] for i in data["iterations"] if not i["passed"]] == [5]
 
     def test_as_junit(self, da_score: DaScore, tmp_path: Path) -> None:
@@ -222,7 +241,7 @@ class TestCommand:
             (["--min-score", "0.1", "--junit", "/nowhere/x.xml"], "/nowhere/x.xml: cannot write"),
         ],
     )
-    def test_mistakes_are_told_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+    def test_mistakes_are_said_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
         found = da_score("check", *arguments)
         assert found.status == 1
         assert said in found.err
@@ -273,9 +292,9 @@ class TestBaseline:
 
     def test_means_of_the_newest_are_compared_with_the_newest(self) -> None:
         before = baseline(1.0, 1.0, 0.4, 0.4)
-        checked = [examined(n, 0.4) for n in (3, 4)]
-        assert check(checked, Gates(max_drop=0.1, baseline=before, last=2), default_rubric()).passed
-        assert failed(check(checked, Gates(max_drop=0.1, baseline=before), default_rubric())) == [("max-drop", None)]
+        newest = [examined(n, 0.4) for n in (3, 4)]
+        assert checked(newest, 2, max_drop=0.1, baseline=before).passed
+        assert failed(checked(newest, max_drop=0.1, baseline=before)) == [("max-drop", None)]
 
     @pytest.mark.parametrize("text", ["", "nonsense", "{}", "[]", '{"iterations": [1]}', '{"iterations": {}}', "null"])
     def test_that_holds_no_scores(self, da_score: DaScore, tmp_path: Path, text: str) -> None:

@@ -1,5 +1,6 @@
-"""The report: what it says, that it stands alone, and that it works in a real browser."""
+"""The report: what it says, that it needs nothing beside itself, and that it works in a real browser."""
 
+import io
 import json
 import math
 import os
@@ -17,16 +18,20 @@ import pytest
 from helpers.commands import DaScore
 from helpers.deliberations import OWNED, document, outputs
 from playwright.sync_api import Browser, Page, sync_playwright
+from rich.console import Console
 
 from rubric import default_rubric
 from scoring.demo import Demo
+from scoring.errors import InputError
 from scoring.views.examined import LogView
+from scoring.views.report import ReportChanges, changes, page, read_snapshot
 from scoring.views.report.charts import smooth
-from scoring.views.report.digest import Changed, Claim, Digest, Line, Vote, changes, digest
-from scoring.views.report.html import page, read_snapshot
-from scoring.views.report.terminal import sparkline, terminal_text
+from scoring.views.report.digest import Digest, ReportedClaim, ReportedIteration, Vote, digest
+from scoring.views.report.terminal import report_lines, sparkline
+from scoring.views.table import draw, pipe_text
 
 SIGNALS = 7
+DATA = '<script type="application/json" id="da-score-data">'
 
 
 def digest_of(demo: Demo, **how: Any) -> Digest:
@@ -34,13 +39,13 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
     return digest(demo.iter_log_dir, default_rubric(), view.examine())
 
 
-def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> Line:
+def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> ReportedIteration:
     rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
     subs = {"landed": value}
-    return Line(number, "t", "", "", rubric, value, band, "computed", 1.0, "", subs, rows, ())
+    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, "", subs, rows, ())
 
 
-def made(*lines: Line) -> Digest:
+def made(*lines: ReportedIteration) -> Digest:
     return Digest("log", default_rubric(), list(lines))
 
 
@@ -81,7 +86,7 @@ class TestDigest:
     def test_changes_since_a_snapshot(self) -> None:
         before = made(line(1, 0.5), line(2, 0.5), line(3, 0.5)).snapshot()
         now = [line(1, 0.5), line(2, 0.6), line(4, 0.7)]
-        assert changes(now, before) == Changed([now[2]], [(now[1], 0.5)], [3])
+        assert changes(now, before) == ReportChanges([now[2]], [(now[1], 0.5)], [3])
         assert not changes(now[:1], {"1": ["2.1.0", 0.5, "good"]})
 
 
@@ -119,7 +124,7 @@ def html(_built_demo: Path) -> str:
 
 
 class TestPage:
-    def test_stands_alone(self, html: str) -> None:
+    def test_needs_nothing_beside_itself(self, html: str) -> None:
         found = structure(html)
         assert found.external == []
         assert "default-src 'none'" in html
@@ -135,7 +140,7 @@ class TestPage:
 
     def test_says_for_every_picture_what_it_shows(self, html: str) -> None:
         pictures = re.findall(r"<svg [^>]*>", html)
-        assert len(pictures) == SIGNALS + 6
+        assert len(pictures) == SIGNALS + 5
         assert all('role="img"' in picture and "aria-labelledby=" in picture for picture in pictures)
         assert html.count("<desc id=") == len(pictures)
 
@@ -208,18 +213,34 @@ class TestPage:
         assert read_snapshot(tmp_path / "r.html") == found.snapshot()
         assert read_snapshot(tmp_path / "none.html") is None
 
+    @pytest.mark.parametrize(
+        "data",
+        [
+            pytest.param("", id="nothing"),
+            pytest.param('<script type="application/json" id="da-score-data">', id="data that never ends"),
+            pytest.param(
+                '<script type="application/json" id="da-score-data">{}</script>', id="data without iterations"
+            ),
+            pytest.param('<script type="application/json" id="da-score-data">[' * 9000, id="many beginnings"),
+        ],
+    )
+    def test_what_is_no_report_is_not_compared_with(self, tmp_path: Path, data: str) -> None:
+        (tmp_path / "r.html").write_text(data)
+        with pytest.raises(InputError, match="is no report of da-score"):
+            read_snapshot(tmp_path / "r.html")
+
     def test_of_a_thousand_iterations_is_below_3_mb(self) -> None:
         names = [f"signal_{n}" for n in range(8)]
-        lines: list[Line] = []
+        lines: list[ReportedIteration] = []
         for n in range(1000):
             value, told = (n * 37 % 101) / 100, f"a detail that is about sixty characters long, number {n}"
             rows = tuple(Vote(name, name.title(), True, value, 0.125, value / 8, told + name) for name in names)
             claims = tuple(
-                Claim("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4]
+                ReportedClaim("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4]
             )
             subs: dict[str, float | None] = dict.fromkeys(names, value)
             head = (n, f"task-{n}", "2026-01-01", f"session-{n // 9}", "2.1.0", value, "good", "sidecar", 1.0, told)
-            lines.append(Line(*head, subs, rows, claims, n % 3, n % 2, 0.1))
+            lines.append(ReportedIteration(*head, subs, rows, claims, n % 3, n % 2, 0.1))
         html = page(made(*lines), None)
         assert len(html.encode()) < 3_000_000
 
@@ -248,12 +269,21 @@ class TestTerminal:
 
     @pytest.mark.parametrize("width", [30, 60, 80, 200])
     def test_fits_its_width(self, demo: Demo, width: int) -> None:
-        text = terminal_text(digest_of(demo), width, False)
+        text = pipe_text(report_lines(digest_of(demo), width))
         assert max(map(len, text.splitlines())) <= max(width, 40)
         assert "\x1b" not in text
 
     def test_of_an_empty_log(self) -> None:
-        assert terminal_text(made(), 80, True).startswith("\x1b[1m0 iterations, no score")
+        assert pipe_text(report_lines(made(), 80)).startswith("0 iterations, no score\n")
+
+    def test_is_drawn_in_the_colours_of_bands(self, demo: Demo) -> None:
+        drawn = io.StringIO()
+        lines = list(report_lines(digest_of(demo), 80))
+        draw(lines, Console(file=drawn, force_terminal=True, color_system="standard", width=80))
+        text = drawn.getvalue()
+        assert text.startswith("\x1b[1m9 iterations, mean 0.749\x1b[0m")
+        assert re.search(r"^poor +\x1b\[31m█+\x1b\[0m 1$", text, re.M)
+        assert re.sub(r"\x1b\[[\d;]*m", "", text) == pipe_text(lines)
 
     @pytest.mark.usefixtures("here")
     def test_command(self, da_score: DaScore) -> None:
@@ -269,7 +299,7 @@ class TestCommand:
     @pytest.fixture(autouse=True)
     def _without_pictures(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Draw nothing: what the pictures show is tested above."""
-        monkeypatch.setattr("scoring.views.report.html._charts", lambda _: {"signals": defaultdict(str)})
+        monkeypatch.setattr("scoring.views.report._charts", lambda _: {"signals": defaultdict(str)})
 
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
         assert da_score("report").out == "Wrote report.html: 9 iterations\n"
@@ -407,6 +437,15 @@ class TestInABrowser:
         wait_for(opened, "Iteration 1: 1.000, excellent")
         assert opened.is_disabled("#b-before")
         assert opened.is_enabled("#b-after")
+
+    def test_a_chart_of_a_signal_that_is_selected_is_as_wide_as_the_page(self, opened: Page) -> None:
+        chart = opened.locator(".grid figure").nth(2)
+        before = chart.bounding_box()
+        chart.focus()
+        after, page = chart.bounding_box(), opened.locator(".grid").bounding_box()
+        assert before and after and page
+        assert before["width"] < page["width"] / 2
+        assert math.isclose(after["width"], page["width"])
 
     def test_filters_the_table(self, opened: Page) -> None:
         opened.fill("#filter", "POOR")

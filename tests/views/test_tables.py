@@ -23,10 +23,9 @@ from scoring.demo import Demo
 from scoring.errors import InputError, WriteError
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
-from scoring.views.columns import TABLES
+from scoring.views.columns import TABLES, table_rows
 from scoring.views.examined import LogView
-from scoring.views.tables import table_rows
-from scoring.views.writers import CsvWriter, JsonlWriter
+from scoring.views.formats import CsvWriter, JsonlWriter
 
 COUNTS = {"iterations": 9, "signals": 63, "sessions": 2}
 
@@ -148,7 +147,7 @@ class TestWriters:
     def row(self, **values: Any) -> dict[str, Any]:
         return {"log": "l", "iteration": 1, **values}
 
-    def test_csv_tells_nothing_from_an_empty_text_by_its_column(self) -> None:
+    def test_csv_has_an_empty_field_for_an_empty_text_and_for_nothing(self) -> None:
         out = io.BytesIO()
         columns = TABLES["signals"][:5]
         writer = CsvWriter(columns, out)
@@ -216,7 +215,7 @@ class TestExport:
             (["/nowhere"], "/nowhere: no such directory"),
         ],
     )
-    def test_mistakes_are_told_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+    def test_mistakes_are_said_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
         Path("report.txt").write_text("")
         found = da_score("export", *arguments)
         assert found.status == 1
@@ -241,7 +240,15 @@ class TestExport:
             for column in columns:
                 assert column.name in found
                 assert column.meaning in found
-        assert list(da_score("export", "--describe", "--json").json) == list(TABLES)
+        described = da_score("export", "--describe", "--json").json
+        assert list(described) == list(TABLES)
+        assert described["iterations"][0] == {
+            "name": "log",
+            "kind": "text",
+            "unit": "",
+            "meaning": "the log directory, as it was named",
+            "may_miss": False,
+        }
 
 
 @pytest.mark.usefixtures("here")
@@ -292,7 +299,7 @@ class TestQuery:
             ("@missing.sql", "missing.sql: no such file"),
         ],
     )
-    def test_mistakes_are_told_in_a_line(self, da_score: DaScore, sql: str, said: str) -> None:
+    def test_mistakes_are_said_in_a_line(self, da_score: DaScore, sql: str, said: str) -> None:
         found = da_score("query", sql)
         assert found.status == 1
         assert said in found.err
@@ -353,7 +360,7 @@ class TestFrames:
 
 
 def test_a_table_cannot_be_written_where_nothing_can(demo: Demo) -> None:
-    from scoring.views.writers import write_file
+    from scoring.views.formats import write_file
 
     with pytest.raises(WriteError, match="cannot write"):
         write_file(iter([]), "iterations", "csv", demo.root / "nowhere" / "x.csv")

@@ -9,10 +9,9 @@ import pytest
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.log.load import load_iteration_log
-from scoring.views.columns import TABLES
+from scoring.views.columns import TABLES, table_rows
 from scoring.views.examined import Examined, LogView
-from scoring.views.tables import table_rows
-from scoring.views.writers import write_directory
+from scoring.views.formats import write_directory
 
 FEW, MANY = 40, 240
 

@@ -1,1 +1,161 @@
-"""A picture of a log: one page of HTML that needs nothing beside itself, or a few lines on a terminal."""
+"""The report of a log: a page of HTML in one file, which asks no network for anything, and what changed since the last.
+
+:mod:`~scoring.views.report.digest` gathers what a report shows, :mod:`~scoring.views.report.charts` draws it, and
+:mod:`~scoring.views.report.terminal` shows the essentials in lines.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from scoring.errors import InputError
+from scoring.files import read_file
+from scoring.text import spans
+from scoring.views.report import charts
+from scoring.views.report.digest import Digest, ReportedIteration
+
+_SIZE_LIMIT = 64 << 20
+_MOST_ROWS = 100
+_DATA = b'<script type="application/json" id="da-score-data">'
+"""What the data of a page begins with, which the page's script shows and the next report compares with."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChanges:
+    """What is different since the last report: iteration, and its score before and now (None: there was none)."""
+
+    new: list[ReportedIteration]
+    moved: list[tuple[ReportedIteration, float | None]]
+    gone: list[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.moved or self.gone)
+
+
+def changes(now: Sequence[ReportedIteration], before: dict[str, list[Any]]) -> ReportChanges:
+    """Compare a report's iterations with the snapshot of an earlier one."""
+    new = [line for line in now if str(line.iteration) not in before]
+    moved = [
+        (line, before[str(line.iteration)][1])
+        for line in now
+        if str(line.iteration) in before and before[str(line.iteration)][:2] != [line.rubric_version, line.value]
+    ]
+    known = {str(line.iteration) for line in now}
+    return ReportChanges(new, moved, sorted(int(n) for n in before if n not in known))
+
+
+def page(digest: Digest, since: ReportChanges | None) -> str:
+    """Return a report as HTML; ``since`` is what changed since the last one, None when there is none."""
+    import jinja2
+
+    folder = files(__name__) / "page"
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
+    return template.render(
+        d=digest,
+        since=since,
+        most=_MOST_ROWS,
+        over=sum(row.over_claims for row in digest.integrity),
+        charts=_charts(digest) if digest.lines else {},
+        style=environment.filters["safe"]((folder / "report.css").read_text("utf-8")),
+        script=(folder / "report.js").read_text("utf-8"),
+        data=_json(_data(digest)),
+        number=_number,
+        percent=lambda share: f"{share * 100:.0f} %",
+        spans=spans,
+        iteration=_link,
+        version=version("da-score"),
+    )
+
+
+def _charts(digest: Digest) -> dict[str, Any]:
+    return {
+        "scores": charts.scores(digest),
+        "signals": {
+            name: charts.signal(digest, name, label, n) for n, (name, label) in enumerate(digest.signals.items())
+        },
+        "presence": charts.presence(digest),
+        "integrity": charts.integrity(digest),
+        "hooks": charts.hooks(digest) if digest.hooks else "",
+        "deliberations": charts.deliberations(digest) if digest.deliberated else "",
+        "corrections": charts.corrections(digest),
+    }
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _link(line: ReportedIteration) -> Any:
+    from markupsafe import Markup
+
+    task = f" ({line.task_id})" if line.task_id else ""
+    return Markup('<a href="#iter-{}">Iteration {}</a>{}').format(line.iteration, line.iteration, task)
+
+
+def _data(digest: Digest) -> dict[str, Any]:
+    """Return what the page's script shows: texts are kept once each, since details repeat themselves."""
+    texts: dict[str, int] = {}
+    signals = list(digest.signals.items())
+    places = {name: n for n, (name, _) in enumerate(signals)}
+
+    def text(words: str) -> int:
+        return texts.setdefault(words, len(texts))
+
+    breakdowns = [
+        [
+            line.iteration,
+            line.task_id,
+            line.date,
+            line.session_id,
+            line.rubric_version,
+            _short(line.value),
+            line.band,
+            line.origin,
+            [
+                [places[name], int(there), _short(sub), _short(weight), _short(added), text(detail)]
+                for name, _, there, sub, weight, added, detail in line.rows
+            ],
+            [
+                [text(role), text(signal), _short(claimed), _short(seen), text(said), text(observed)]
+                for role, signal, claimed, seen, said, observed in line.claims
+            ],
+        ]
+        for line in digest.lines
+    ]
+    return {"snapshot": digest.snapshot(), "signals": signals, "breakdowns": breakdowns, "texts": list(texts)}
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _json(value: Any) -> str:
+    """Return JSON that can be inside a script element: nothing in it ends the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
+    """Return what an earlier report says of its iterations, as :meth:`Digest.snapshot` has it; None without a file.
+
+    Raises:
+        InputError: the file is no report.
+    """
+    try:
+        data = read_file(path, _SIZE_LIMIT)
+    except FileNotFoundError:
+        return None
+    try:
+        snapshot = json.loads(data.partition(_DATA)[2].partition(b"</script>")[0])["snapshot"]
+        return {str(int(n)): [str(version), _score(value), str(band)] for n, (version, value, band) in snapshot.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        raise InputError(f"{path}: is no report of da-score; give another file with --out") from e
+
+
+def _score(value: Any) -> float | None:
+    return None if value is None else float(value)

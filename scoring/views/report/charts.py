@@ -1,31 +1,25 @@
 """The pictures of a report, drawn by matplotlib as SVG.
 
-Colours are places for the page's own: what is drawn in ``INK`` becomes ``var(--ink)``, so that one picture serves light
-and dark. Many points are drawn as one path of dots, which keeps a picture of thousands of them small.
+A colour here is a placeholder for one of the page: what is drawn in ``INK`` becomes ``var(--ink)``, so that one
+picture serves light and dark. Many points are drawn as one path of dots, which keeps a picture of thousands small.
 """
 
+import html
 import io
 import math
 import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from statistics import fmean
 from typing import Any
 
-from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 from scoring.text import cell, printable
-from scoring.views.report.digest import RESULTS, Digest, Line
+from scoring.views.report.digest import RESULTS, Digest, ReportedIteration
 
-INK, FAINT, ACCENT, GOOD, FAIR, POOR, SECOND = (f"#0{n}0{n}0{n}" for n in range(1, 8))
-_VARIABLES = {
-    INK: "--ink",
-    FAINT: "--faint",
-    ACCENT: "--accent",
-    GOOD: "--good",
-    FAIR: "--fair",
-    POOR: "--poor",
-    SECOND: "--second",
-}
+_COLOURS = tuple(f"#0{n}0{n}0{n}" for n in range(1, 8))
+INK, FAINT, ACCENT, GOOD, FAIR, POOR, SECOND = _COLOURS
+_VARIABLES = ("ink", "faint", "accent", "good", "fair", "poor", "second")
 _BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
 _MOST_LINKS = 1500
 _MOST_CHANGES = 20
@@ -61,40 +55,32 @@ def _figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 
 
 def _svg(figure: Any, name: str, title: str, description: str) -> str:
-    """Return a figure as SVG to stand in a page: its colours those of the page, its ids its own, its meaning said."""
-    import html
-
+    """Return a figure as SVG for a page: in the colours of the page, with ids of its own, its meaning said in words."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = text.replace(' target="_blank"', ' tabindex="-1"')  # the table has the same links, for the keyboard
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    for colour, variable in _VARIABLES.items():
-        text = text.replace(colour, f"var({variable})")
+    for colour, variable in zip(_COLOURS, _VARIABLES, strict=True):
+        text = text.replace(colour, f"var(--{variable})")
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'(url\(|xlink:href=")#(?!iter-)', rf"\1#{name}-", text)
-    text = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", text, count=1)
-    text = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", text, count=1)
-    label = f'role="img" aria-labelledby="{name}-title {name}-desc"'
-    description = printable(description)
-    said = (
-        f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">{html.escape(description)}</desc>'
-    )
-    text = text.replace("<svg ", f"<svg {label} ", 1)
-    end = text.index(">", 0) + 1
-    return text[:end] + said + text[end:]
+    for size in ("width", "height"):
+        text = re.sub(rf'<svg ([^>]*?){size}="[^"]*"', r"<svg \1", text, count=1)
+    text = text.replace("<svg ", f'<svg role="img" aria-labelledby="{name}-title {name}-desc" ', 1)
+    head, _, drawing = text.partition(">")
+    description = html.escape(printable(description))
+    said = f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">{description}</desc>'
+    return f"{head}>{said}{drawing}"
 
 
 def _dots(axes: Any, xs: Sequence[float], ys: Sequence[float | None], colour: str, size: float) -> None:
     """Draw dots as one path: lines of no length with round ends."""
-    x: list[float] = []
-    y: list[float] = []
-    for a, b in zip(xs, ys, strict=True):
-        if b is not None:
-            x += [a, a, math.nan]
-            y += [b, b + 1e-9, math.nan]
-    axes.plot(x, y, color=colour, linewidth=size, solid_capstyle="round", clip_on=False)
+    there = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
+    across = [place for x, _ in there for place in (x, x, math.nan)]
+    up = [place for _, y in there for place in (y, y + 1e-9, math.nan)]
+    axes.plot(across, up, color=colour, linewidth=size, solid_capstyle="round", clip_on=False)
 
 
 def _size(values: Sequence[float | None]) -> float:
@@ -102,12 +88,23 @@ def _size(values: Sequence[float | None]) -> float:
     return 4 if len(values) < 60 else 3 if len(values) < _FEW else 1.5
 
 
-def _ticks(axes: Any, lines: Sequence[Line], most: int) -> None:
+def _ticks(axes: Any, lines: Sequence[ReportedIteration], most: int) -> None:
     """Write iteration numbers below an axis whose places count from 0."""
     step = max(1, math.ceil(len(lines) / most))
     places = list(range(0, len(lines), step))
     axes.set_xticks(places, [str(lines[n].iteration) for n in places])
     axes.set_xlim(-0.6, max(len(lines) - 0.4, 0.6))
+
+
+def _legend(axes: Any) -> None:
+    """Name what is drawn, in one line above the axes."""
+    axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+
+
+def _rows(axes: Any, names: Sequence[str]) -> None:
+    """Name the rows of a picture, the first at the top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def smooth(values: Sequence[float | None], width: int) -> list[float]:
@@ -141,13 +138,9 @@ def scores(digest: Digest) -> str:
         _ticks(axes, lines, 16)
         mean = "no scores" if digest.mean is None else f"mean {digest.mean:.3f}"
         changes = ", ".join(f"{version} from {lines[n].iteration}" for n, version in digest.rubric_changes)
-        return _svg(
-            figure,
-            "scores",
-            "Score of every iteration",
-            f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last eight scores. "
-            "The table of iterations has the same numbers.",
-        )
+        said = f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last eight scores."
+        said += " The table of iterations has the same numbers."
+        return _svg(figure, "scores", "Score of every iteration", said)
 
 
 def _bands(axes: Any, digest: Digest) -> None:
@@ -159,18 +152,13 @@ def _bands(axes: Any, digest: Digest) -> None:
         upper = band.min
 
 
-def _linked_dots(axes: Any, lines: Sequence[Line]) -> None:
+def _linked_dots(axes: Any, lines: Sequence[ReportedIteration]) -> None:
     """Draw a dot for every score, in the colour of its band, that leads to its breakdown."""
     known = [(n, line) for n, line in enumerate(lines) if line.value is not None]
-    points = axes.scatter(
-        [n for n, _ in known],
-        [line.value for _, line in known],
-        s=50 if len(lines) < _FEW else 12,
-        color=[_BAND_COLOURS.get(line.band, INK) for _, line in known],
-        edgecolors="none",
-        zorder=3,
-        clip_on=False,
-    )
+    places, values = [n for n, _ in known], [line.value for _, line in known]
+    colours = [_BAND_COLOURS.get(line.band, INK) for _, line in known]
+    size = 50 if len(lines) < _FEW else 12
+    points = axes.scatter(places, values, s=size, color=colours, edgecolors="none", zorder=3, clip_on=False)
     points.set_urls([f"#iter-{line.iteration}" for _, line in known])
 
 
@@ -185,13 +173,9 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
         axes.set_yticks([0, 0.5, 1])
         _ticks(axes, digest.lines, 6)
         there = [v for v in values if v is not None]
-        mean = f"mean {sum(there) / len(there):.2f}" if there else "never present"
-        return _svg(
-            figure,
-            f"signal{number}",
-            f"{label}: sub-score over the iterations",
-            f"Present in {len(there)} of {len(values)} iterations, {mean}.",
-        )
+        mean = f"mean {fmean(there):.2f}" if there else "never present"
+        said = f"Present in {len(there)} of {len(values)} iterations, {mean}."
+        return _svg(figure, f"signal{number}", f"{label}: sub-score over the iterations", said)
 
 
 def presence(digest: Digest) -> str:
@@ -199,14 +183,9 @@ def presence(digest: Digest) -> str:
     signals = list(digest.signals)
     with _figure(11, 0.5 + 0.32 * len(signals)) as (figure, axes):
         for row, name in enumerate(signals):
-            axes.broken_barh(
-                list(_runs([line.sub_scores.get(name) is not None for line in digest.lines])),
-                (row - 0.35, 0.7),
-                color=ACCENT,
-                linewidth=0,
-            )
-        axes.set_yticks(range(len(signals)), [cell(name, 30) for name in signals])
-        axes.set_ylim(len(signals) - 0.4, -0.6)
+            there = [line.sub_scores.get(name) is not None for line in digest.lines]
+            axes.broken_barh(list(_runs(there)), (row - 0.35, 0.7), color=ACCENT, linewidth=0)
+        _rows(axes, [cell(name, 30) for name in signals])
         _ticks(axes, digest.lines, 16)
         shares = ", ".join(f"{name} {digest.presence(name):.0%}" for name in signals)
         return _svg(figure, "presence", "Where each signal is present", f"Gaps are where the log is blind. {shares}.")
@@ -225,32 +204,24 @@ def _runs(flags: Sequence[bool]) -> Iterator[tuple[float, float]]:
 
 def integrity(digest: Digest) -> str:
     """Draw claimed beside observed, on average, per role and signal."""
-    means = []
-    for summary in digest.integrity:
-        pairs = [
-            (claim.claimed, claim.observed)
-            for line in digest.lines
-            for claim in line.claims
-            if (claim.role, claim.signal) == (summary.role, summary.signal)
-            and claim.claimed is not None
-            and claim.observed is not None
-        ]
-        if pairs:
-            claimed = sum(claimed for claimed, _ in pairs) / len(pairs)
-            observed = sum(observed for _, observed in pairs) / len(pairs)
-            means.append((f"{summary.role}: {summary.signal}", claimed, observed))
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for claim in (claim for line in digest.lines for claim in line.claims):
+        if claim.claimed is not None and claim.observed is not None:
+            pairs.setdefault(f"{claim.role}: {claim.signal}", []).append((claim.claimed, claim.observed))
+    names = [f"{summary.role}: {summary.signal}" for summary in digest.integrity]
+    means = [
+        (name, fmean(a for a, _ in pairs[name]), fmean(b for _, b in pairs[name])) for name in names if name in pairs
+    ]
     with _figure(7, 0.7 + 0.4 * max(len(means), 1)) as (figure, axes):
         for row, (_, claimed, observed) in enumerate(means):
-            axes.plot(
-                [claimed, observed], [row, row], color=POOR if observed < claimed else GOOD, linewidth=2, zorder=1
-            )
+            colour = POOR if observed < claimed else GOOD
+            axes.plot([claimed, observed], [row, row], color=colour, linewidth=2, zorder=1)
         axes.scatter([m[1] for m in means], range(len(means)), color=SECOND, marker="D", s=40, label="claimed")
         axes.scatter([m[2] for m in means], range(len(means)), color=ACCENT, s=46, label="observed")
-        axes.set_yticks(range(len(means)), [m[0] for m in means])
-        axes.set_ylim(len(means) - 0.4, -0.6)
+        _rows(axes, [m[0] for m in means])
         axes.set_xlim(-0.03, 1.03)
         if means:
-            axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+            _legend(axes)
         said = "; ".join(f"{name} claimed {a:.2f}, observed {b:.2f}" for name, a, b in means)
         return _svg(figure, "integrity", "Claimed against observed, mean", said or "Nothing compares.")
 
@@ -265,11 +236,10 @@ def hooks(digest: Digest) -> str:
             if any(counts):
                 axes.barh(range(len(rules)), counts, left=left, color=colour, label=result, height=0.7)
             left = [a + b for a, b in zip(left, counts, strict=True)]
-        axes.set_yticks(range(len(rules)), [cell(rule, 40) for rule, _ in rules])
-        axes.set_ylim(len(rules) - 0.4, -0.6)
+        _rows(axes, [cell(rule, 40) for rule, _ in rules])
         axes.set_xlabel("records")
         axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+        _legend(axes)
         return _svg(figure, "hooks", "Hook outcomes by rule", "The table below has the same numbers.")
 
 
@@ -277,27 +247,21 @@ def deliberations(digest: Digest) -> str:
     """Draw the meter's score, the novelty of the last round and the readiness of every deliberation."""
     found = digest.deliberated
     with _figure(11, 2.4) as (figure, axes):
-        places = range(len(found))
         for label, colour, marker, values in (
             ("score", ACCENT, "o", [d.score for _, d in found]),
             ("novelty of the last round", SECOND, "D", [d.novelty for _, d in found]),
             ("readiness", GOOD, "s", [d.readiness for _, d in found]),
         ):
-            there = [(n, value) for n, value in zip(places, values, strict=True) if value is not None]
-            axes.plot(*zip(*there, strict=True) if there else ((), ()), color=colour, linewidth=0.8, alpha=0.5)
-            axes.scatter(
-                [n for n, _ in there], [v for _, v in there], color=colour, marker=marker, s=26, label=label, zorder=3
-            )
+            places = [n for n, value in enumerate(values) if value is not None]
+            there = [value for value in values if value is not None]
+            axes.plot(places, there, color=colour, linewidth=0.8, alpha=0.5)
+            axes.scatter(places, there, color=colour, marker=marker, s=26, label=label, zorder=3)
         axes.set_ylim(-0.05, 1.05)
         _ticks(axes, [line for line, _ in found], 16)
         axes.set_xlabel("iteration that has a deliberation")
-        axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
-        return _svg(
-            figure,
-            "deliberations",
-            "Deliberations: score, novelty and readiness",
-            f"{len(found)} of {len(digest.lines)} iterations have a deliberation, listed in the table below.",
-        )
+        _legend(axes)
+        said = f"{len(found)} of {len(digest.lines)} iterations have a deliberation, listed in the table below."
+        return _svg(figure, "deliberations", "Deliberations: score, novelty and readiness", said)
 
 
 def corrections(digest: Digest) -> str:
@@ -315,47 +279,20 @@ def corrections(digest: Digest) -> str:
         axes.set_ylabel("times")
         axes.yaxis.get_major_locator().set_params(integer=True)
         _ticks(axes, lines, 16)
-        _failed_calls(axes, rates)
-        axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
         known = [rate for rate in rates if rate is not None]
-        failed = f"; {sum(known) / len(known):.0%} of tool calls failed on average" if known else ""
-        return _svg(
-            figure,
-            "corrections",
-            "Correction pressure",
-            f"{sum(retries)} retries and {sum(users)} corrections by the user in {len(lines)} iterations{failed}.",
-        )
+        if known:
+            _failed_calls(axes, rates, max(known))
+        _legend(axes)
+        failed = f"; {fmean(known):.0%} of tool calls failed on average" if known else ""
+        said = f"{sum(retries)} retries and {sum(users)} corrections by the user in {len(lines)} iterations{failed}."
+        return _svg(figure, "corrections", "Correction pressure", said)
 
 
-def _failed_calls(axes: Any, rates: Sequence[float | None]) -> None:
-    """Draw shares of tool calls that failed, as dots with an axis of their own; nothing where none is known."""
-    known = [rate for rate in rates if rate is not None]
-    if not known:
-        return
+def _failed_calls(axes: Any, rates: Sequence[float | None], most: float) -> None:
+    """Draw shares of tool calls that failed, as dots with an axis of their own."""
     other = axes.twinx()
     other.spines["right"].set_visible(True)
     other.patch.set_alpha(0)
     _dots(other, range(len(rates)), [None if rate is None else rate * 100 for rate in rates], INK, _size(rates))
-    other.set_ylim(0, max(100 * max(known), 10))
+    other.set_ylim(0, max(100 * most, 10))
     other.set_ylabel("failed tool calls, % (dots)")
-
-
-def tokens(digest: Digest) -> str:
-    """Draw the cache hit rate of every iteration, and its trend."""
-    lines = digest.lines
-    rates = [line.sub_scores.get(TOKEN_EFFICIENCY) for line in lines]
-    there = [rate for rate in rates if rate is not None]
-    with _figure(11, 2.2) as (figure, axes):
-        places = list(range(len(lines)))
-        axes.plot(places, smooth(rates, 8), color=ACCENT, linewidth=1.6)
-        _dots(axes, places, rates, INK, _size(rates))
-        axes.set_ylim(-0.03, 1.03)
-        axes.set_ylabel("cache hit rate")
-        _ticks(axes, lines, 16)
-        mean = f"mean {sum(there) / len(there):.2f}" if there else "never known"
-        return _svg(
-            figure,
-            "tokens",
-            "Token efficiency: share of the cached prompt that was read rather than written",
-            f"Known in {len(there)} of {len(lines)} iterations, {mean}.",
-        )

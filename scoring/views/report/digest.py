@@ -1,22 +1,21 @@
 """What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_UNSCORED, Rubric, SignalContribution
-from scoring.signals.correction_pressure import error_rate_of
-from scoring.signals.values import Deliberation, IntegrityObservation, SignalSet
+from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, cut
+from scoring.views.columns import SessionRows
 from scoring.views.examined import Examined
+from scoring.views.gates.gate import weakest
 from scoring.views.integrity import IntegritySummary, summarize_integrity
-from scoring.views.tables import SessionRows
-from scoring.views.weakest import weakest
 
 RESULTS = ("remediate", "advise", "allow", "other")
-"""The results of hook gates, the gravest first; what the contract does not name is other."""
+"""The results of hook gates, the gravest first; any other result is "other"."""
 _BEFORE = 5
 """With how many iterations before it an iteration is compared to see whether it improved."""
 _NAME, _DETAIL = 200, 1000
@@ -35,7 +34,7 @@ class Vote(NamedTuple):
     detail: str
 
 
-class Claim(NamedTuple):
+class ReportedClaim(NamedTuple):
     """What a role claimed about a signal, and what was observed; each in [0, 1], None where there is nothing."""
 
     role: str
@@ -67,7 +66,7 @@ class Deliberated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReportedIteration:
     """One iteration in a report. ``value`` is None when it has no score; sub-scores are None where absent."""
 
     iteration: int
@@ -82,7 +81,7 @@ class Line:
     weakest: str
     sub_scores: dict[str, float | None]
     rows: tuple[Vote, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[ReportedClaim, ...]
     retries: int | None = None
     corrections: int | None = None
     tool_errors: float | None = None
@@ -95,7 +94,7 @@ class Digest:
 
     log: str
     rubric: Rubric
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ReportedIteration] = field(default_factory=list)
     sessions: list[dict[str, Any]] = field(default_factory=list)
     hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each rule of a hook gate had each result."""
@@ -103,12 +102,12 @@ class Digest:
 
     @property
     def values(self) -> list[float]:
-        """The scores there are."""
+        """The scores of the iterations that have one."""
         return [line.value for line in self.lines if line.value is not None]
 
     @property
     def mean(self) -> float | None:
-        """Their mean."""
+        """The mean of those scores; None when there is none."""
         return sum(self.values) / len(self.values) if self.values else None
 
     @property
@@ -116,9 +115,9 @@ class Digest:
         """How many iterations each band has, best first; bands of other rubrics and the unscored at the end."""
         counts = Counter(line.band for line in self.lines)
         known = [band.name for band in self.rubric.bands]
-        return {name: counts[name] for name in [*known, *sorted(counts.keys() - {*known, BAND_UNSCORED})]} | (
-            {BAND_UNSCORED: counts[BAND_UNSCORED]} if counts[BAND_UNSCORED] else {}
-        )
+        others = sorted(counts.keys() - {*known, BAND_UNSCORED})
+        unscored = [BAND_UNSCORED] if counts[BAND_UNSCORED] else []
+        return {name: counts[name] for name in [*known, *others, *unscored]}
 
     @property
     def signals(self) -> dict[str, str]:
@@ -130,12 +129,12 @@ class Digest:
         return sum(line.sub_scores.get(signal) is not None for line in self.lines) / (len(self.lines) or 1)
 
     @property
-    def deliberated(self) -> list[tuple[Line, Deliberated]]:
+    def deliberated(self) -> list[tuple[ReportedIteration, Deliberated]]:
         """The iterations that have a DR transcript, with what the meter says of it."""
         return [(line, line.deliberation) for line in self.lines if line.deliberation]
 
     @property
-    def over_claims(self) -> list[tuple[Line, Claim]]:
+    def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
         """Every claim of more than was observed, the largest difference first."""
         found = [(line, claim) for line in self.lines for claim in line.claims if claim.delta < 0]
         return sorted(found, key=lambda pair: (pair[1].delta, -pair[0].iteration))
@@ -151,19 +150,16 @@ class Digest:
     @property
     def rubric_changes(self) -> list[tuple[int, str]]:
         """Where, counted from 0, the rubric is another one than before, and which."""
-        found: list[tuple[int, str]] = []
-        for n, line in enumerate(self.lines):
-            if n == 0 or line.rubric_version != self.lines[n - 1].rubric_version:
-                found.append((n, line.rubric_version))
-        return found
+        versions = [line.rubric_version for line in self.lines]
+        return [(n, version) for n, version in enumerate(versions) if n == 0 or version != versions[n - 1]]
 
-    def lowest(self, count: int = 5) -> list[Line]:
+    def lowest(self, count: int = 5) -> list[ReportedIteration]:
         """Return the iterations with the lowest scores."""
         return sorted((line for line in self.lines if line.value is not None), key=lambda line: line.value or 0)[:count]
 
-    def most_improved(self, count: int = 5) -> list[tuple[Line, float]]:
+    def most_improved(self, count: int = 5) -> list[tuple[ReportedIteration, float]]:
         """Return the iterations that rose most over the mean of the five scores before them, and by how much."""
-        found: list[tuple[Line, float]] = []
+        found: list[tuple[ReportedIteration, float]] = []
         before: list[float] = []
         version = ""
         for line in self.lines:
@@ -185,39 +181,26 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through a log and keep what a report needs.
 
     Args:
-        log: the log directory, for its hook outcomes and to be named.
+        log: the log directory, to be named.
         rubric: names the bands.
         examined: the iterations, in order.
     """
     found = Digest(as_utf8(str(log)), rubric)
-    sessions, claims = SessionRows(log, rubric), _Claims()
+    sessions, observed = SessionRows(log, rubric), []
     for one in examined:
         sessions.add(one)
         found.lines.append(_line(one))
         found.hooks.update(_hooks(one))
-        claims.add(one.signals)
+        observed.append(replace(one.signals, signals={}, deliberation=None))  # of a long log no more than is needed
     found.sessions = list(sessions.rows())
-    found.integrity = claims.summary()
+    found.integrity = summarize_integrity(observed)
     return found
 
 
-class _Claims:
-    """Keeps of every iteration the observations alone, until they are summed up."""
-
-    def __init__(self) -> None:
-        self._sets: list[SignalSet] = []
-
-    def add(self, signals: SignalSet) -> None:
-        self._sets.append(SignalSet(signals.iteration, {}, signals.objective, signals.integrity))
-
-    def summary(self) -> list[IntegritySummary]:
-        return summarize_integrity(self._sets)
-
-
-def _line(one: Examined) -> Line:
+def _line(one: Examined) -> ReportedIteration:
     score, record = one.score, one.record
-    corrections = one.facts.corrections
-    return Line(
+    retries, corrections, tool_errors = _pressure(one)
+    return ReportedIteration(
         iteration=score.iteration,
         task_id=_short(record.task_id),
         date=_short(record.date),
@@ -231,11 +214,23 @@ def _line(one: Examined) -> Line:
         sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
         rows=tuple(map(_vote, score.breakdown)),
         claims=tuple(map(_claim, one.signals.integrity)),
-        retries=corrections.retries if corrections.reported else None,
-        corrections=corrections.corrections if corrections.reported else None,
-        tool_errors=error_rate_of(one.facts),
+        retries=retries,
+        corrections=corrections,
+        tool_errors=tool_errors,
         deliberation=_deliberated(one.signals.deliberation),
     )
+
+
+def _pressure(one: Examined) -> tuple[int | None, int | None, float | None]:
+    """Return how often the agent tried again, how often the user corrected it, and the share of tool calls that failed.
+
+    Each is None where it is not known; the share is in [0, 1].
+    """
+    corrections, transcripts = one.facts.corrections, one.facts.transcripts
+    tool_errors = transcripts.tool_error_rate if transcripts else None
+    if not corrections.reported:
+        return None, None, tool_errors
+    return corrections.retries, corrections.corrections, tool_errors
 
 
 def _vote(row: SignalContribution) -> Vote:
@@ -244,9 +239,9 @@ def _vote(row: SignalContribution) -> Vote:
     return Vote(row.signal, _short(row.label), row.present, row.sub_score, weight, row.contribution, detail)
 
 
-def _claim(found: IntegrityObservation) -> Claim:
+def _claim(found: IntegrityObservation) -> ReportedClaim:
     claimed, observed = found.claimed, found.observed
-    return Claim(
+    return ReportedClaim(
         str(found.role),
         str(found.signal),
         claimed.sub_score if claimed.present else None,
@@ -263,14 +258,8 @@ def _deliberated(found: Deliberation | None) -> Deliberated | None:
     if meter is None:
         return Deliberated("unreadable", None, None, None, 0, detail)
     of_last = meter["components"]
-    return Deliberated(
-        meter["stop_recommendation"]["signal"],
-        meter["score"],
-        of_last["novelty_rate"],
-        of_last["action_readiness"],
-        len(meter["novelty_by_round"]),
-        detail,
-    )
+    verdict, rounds = meter["stop_recommendation"]["signal"], len(meter["novelty_by_round"])
+    return Deliberated(verdict, meter["score"], of_last["novelty_rate"], of_last["action_readiness"], rounds, detail)
 
 
 def _short(text: str, width: int = _NAME) -> str:
@@ -280,27 +269,3 @@ def _short(text: str, width: int = _NAME) -> str:
 def _hooks(one: Examined) -> Iterable[tuple[str, str]]:
     outcomes = one.facts.hooks.records or ()
     return [(_short(o.rule_id), o.result if o.result in RESULTS else "other") for o in outcomes]
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What is different since the last report: iteration, and its score before and now (None: there was none)."""
-
-    new: list[Line]
-    moved: list[tuple[Line, float | None]]
-    gone: list[int]
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.moved or self.gone)
-
-
-def changes(now: Sequence[Line], before: dict[str, list[Any]]) -> Changed:
-    """Compare a report's iterations with the snapshot of an earlier one."""
-    new = [line for line in now if str(line.iteration) not in before]
-    moved = [
-        (line, before[str(line.iteration)][1])
-        for line in now
-        if str(line.iteration) in before and before[str(line.iteration)][:2] != [line.rubric_version, line.value]
-    ]
-    known = {str(line.iteration) for line in now}
-    return Changed(new, moved, sorted(int(n) for n in before if n not in known))

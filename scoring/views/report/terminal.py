@@ -1,16 +1,16 @@
-"""The essentials of a report on a terminal: trends in block characters, bands as bars, the lowest and why."""
+"""The essentials of a report in lines: trends in block characters, bands as bars, the lowest and why."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from scoring.text import cell, spans
-from scoring.views.report.digest import Digest, Line
+from scoring.views.report.digest import Digest, ReportedIteration
+from scoring.views.table import Cell, Line
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ABSENT = "·"
-_COLOURS = {"excellent": "1;32", "good": "32", "fair": "33", "poor": "31"}
-
-Paint = Callable[[str, str], str]
+_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
+_NARROWEST = 40
 
 
 def sparkline(values: Sequence[float | None], width: int) -> str:
@@ -26,53 +26,43 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-def terminal_text(digest: Digest, width: int, colour: bool) -> str:
-    """Return a report for ``width`` columns, with or without colour."""
-
-    def paint(text: str, style: str) -> str:
-        return f"\x1b[{style}m{text}\x1b[0m" if colour and style else text
-
-    return "".join(line + "\n" for line in _lines(digest, max(width, 40), paint))
-
-
-def _lines(digest: Digest, width: int, paint: Paint) -> Iterator[str]:
+def report_lines(digest: Digest, width: int) -> Iterator[Line]:
+    """Yield a report as lines of at most ``width`` columns, or 40 where that is less."""
+    width = max(width, _NARROWEST)
     count = len(digest.lines)
     mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
-    yield paint(cell(f"{count} iterations, {mean}", width), "1")
-    yield cell(f"rubric {digest.rubric.version}", width)
-    yield cell(digest.log, width)
+    yield Line(cell(f"{count} iterations, {mean}", width), "bold")
+    yield Line(cell(f"rubric {digest.rubric.version}", width))
+    yield Line(cell(digest.log, width))
     if not digest.lines:
         return
     label = min(max(len("SCORE"), *(len(name) for name in digest.signals)), 20)
     room = width - label - 8
-    yield ""
-    yield f"{'SCORE':<{label}}  {paint(sparkline([line.value for line in digest.lines], room), '36')}"
+    trend = Cell(sparkline([line.value for line in digest.lines], room), style="cyan")
+    yield Line()
+    yield Line((f"{'SCORE':<{label}}  ", trend))
     for name in digest.signals:
-        values = [line.sub_scores.get(name) for line in digest.lines]
-        line = sparkline(values, room)
-        yield f"{cell(name, label):<{label}}  {line:<{min(room, count)}} {digest.presence(name) * 100:3.0f} %"
+        blocks = sparkline([line.sub_scores.get(name) for line in digest.lines], room)
+        share = f"{digest.presence(name) * 100:3.0f} %"
+        yield Line(f"{cell(name, label):<{label}}  {blocks:<{min(room, count)}} {share}")
     first, newest = digest.lines[0].iteration, digest.lines[-1].iteration
-    yield paint(cell(f"{'':<{label}}  iterations {first} to {newest}; % present", width), "2")
-    yield ""
+    yield Line(cell(f"{'':<{label}}  iterations {first} to {newest}; % present", width), "dim")
+    yield Line()
     most = max(digest.bands.values())
     for name, number in digest.bands.items():
-        bar = "█" * round(number / most * min(room, 40))
-        yield f"{cell(name, label):<{label}}  {paint(bar, _COLOURS.get(name, '2'))} {number}"
-    lowest = digest.lowest()
-    if lowest:
-        yield ""
-        yield paint("Lowest", "1")
-        for one in lowest:
-            yield cell(_low(one), width)
-    over = [row for row in digest.integrity if row.over_claims]
-    if over:
-        yield ""
-        yield paint("Claimed more than was seen", "1")
-        for row in over:
-            text = f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}"
-            yield cell(text, width)
+        bar = Cell("█" * round(number / most * min(room, 40)), style=_STYLES.get(name, "dim"))
+        yield Line((f"{cell(name, label):<{label}}  ", bar, f" {number}"))
+    lowest = [cell(_low(line), width) for line in digest.lowest()]
+    over = [
+        cell(f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}", width)
+        for row in digest.integrity
+        if row.over_claims
+    ]
+    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over)):
+        if texts:
+            yield from (Line(), Line(head, "bold"), *map(Line, texts))
 
 
-def _low(line: Line) -> str:
+def _low(line: ReportedIteration) -> str:
     task = f" ({line.task_id})" if line.task_id else ""
     return f"  {line.value or 0:.3f} {line.band:<9} {line.iteration}{task}: {line.weakest}"

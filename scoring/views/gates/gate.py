@@ -1,0 +1,94 @@
+"""What every gate is: its options, what it demands as a value, and what fails it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:  # the options of gates are for --help too, which checks nothing
+    from scoring.sidecars.scores import PersistedScore
+    from scoring.views.examined import Examined, LogView
+
+TOLERANCE = 1e-9
+"""Values no further apart are equal: a score on the limit holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateOption:
+    """One option of a gate, as ``da-score check`` shows it.
+
+    Attributes:
+        name: the long name, without dashes before it.
+        help: what it demands, in a sentence.
+        metavar: what stands for its value; empty for a flag.
+        kind: what it takes: a share, which is a number in [0, 1], a text, or nothing.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    kind: Literal["share", "text", "flag"] = "flag"
+
+    @property
+    def key(self) -> str:
+        """The name as a key of JSON."""
+        return self.name.replace("-", "_")
+
+
+class Gate:
+    """A demand that can be made of a log; an instance is one that was made, with what the first option was given.
+
+    A gate that has one option defines ``options`` and what fails, and nothing more. Reasons are sentences.
+    """
+
+    options: ClassVar[tuple[GateOption, ...]]
+
+    def __init__(self, value: Any, log: "LogView") -> None:
+        """Take what the option was given, never None.
+
+        Raises:
+            SettingsError: this cannot be demanded of this log.
+        """
+        self.value = value
+        self.log = log
+
+    @classmethod
+    def demanded(cls, given: Mapping[str, Any], log: "LogView") -> "Gate | None":
+        """Return the demand that some options make, by their keys; None when they make none."""
+        value = given.get(cls.options[0].key)
+        return None if value is None or value is False else cls(value, log)
+
+    @classmethod
+    def name(cls) -> str:
+        """Return its name, which is that of its first option."""
+        return cls.options[0].name
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what is demanded as plain data, a key an option."""
+        return {self.options[0].key: self.value}
+
+    def fails(self, one: "Examined") -> Iterator[str]:  # noqa: ARG002 - for those that look at iterations
+        """Yield why an iteration does not hold, a reason each; nothing when it does."""
+        yield from ()
+
+    def notes(self, one: "Examined") -> Iterator[str]:  # noqa: ARG002 - for those that cannot judge every iteration
+        """Yield what is worth saying of an iteration that does not fail."""
+        yield from ()
+
+    def fails_whole(self, scores: "Sequence[PersistedScore]") -> Iterator[str]:  # noqa: ARG002 - likewise
+        """Yield why the log as a whole does not hold; ``scores`` are those of all iterations, in order."""
+        yield from ()
+
+
+def mean_score(scores: "Sequence[PersistedScore]") -> float | None:
+    """Return the mean of the scores that there are, in [0, 1]; None when there is none."""
+    values = [score.value for score in scores if score.scored]
+    return sum(values) / len(values) if values else None
+
+
+def weakest(score: "PersistedScore") -> str:
+    """Name the signal that cost a score most, with its detail: the reason why a score is low, in a line."""
+    rows = [row for row in score.breakdown if row.present]
+    worst = max(rows, key=lambda row: row.effective_weight - row.contribution, default=None)
+    if worst is None or worst.effective_weight - worst.contribution <= 0:
+        return "no signal stands out"
+    return f"{worst.signal} cost most: {worst.detail}" if worst.detail else f"{worst.signal} cost most"

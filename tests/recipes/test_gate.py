@@ -1,0 +1,64 @@
+"""Adding a gate is a class in one file and one line in the table; a build then knows it everywhere."""
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from helpers.commands import DaScore
+
+from scoring.cli import check
+from scoring.views.examined import Examined
+from scoring.views.gates import GATES
+from scoring.views.gates.gate import Gate, GateOption
+
+
+class MinSignals(Gate):
+    """The file: so many signals are present."""
+
+    options = (GateOption("min-signals", "So many of the signals are present.", "X", "share"),)
+
+    def fails(self, one: Examined) -> Iterator[str]:
+        """Compare the share of the signals that are present."""
+        coverage = one.score.coverage
+        if coverage.present < self.value * coverage.total:
+            yield f"only {coverage.present} of {coverage.total} signals are present"
+
+
+@pytest.fixture(autouse=True)
+def _with_a_gate() -> Iterator[None]:
+    """The line, and the command as a new process would load it."""
+    GATES.append(MinSignals)
+    importlib.reload(check)
+    yield
+    GATES.remove(MinSignals)
+    importlib.reload(check)
+
+
+def test_is_in_the_help(da_score: DaScore) -> None:
+    lines = da_score("check", "--help").out.splitlines()
+    assert any(line.split()[:2] == ["--min-signals", "X"] for line in lines)
+
+
+@pytest.mark.usefixtures("here")
+def test_holds(da_score: DaScore) -> None:
+    assert da_score("check", "--min-signals", "0.1").status == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_fails_everywhere(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    outputs = ("--junit", tmp_path / "j.xml", "--github-summary")
+    found = da_score("check", "--min-signals", "0.6", *outputs)
+    assert found.status == 3
+    assert "FAIL  iteration 2: min-signals: only 2 of 7 signals are present\n" in found.out
+    failures = ElementTree.parse(tmp_path / "j.xml").findall(".//failure")
+    assert {failure.get("type") for failure in failures} == {"min-signals"}
+    assert "| 2 | min-signals | only 2 of 7 signals are present |" in (tmp_path / "summary").read_text()
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(("given", "value"), [(("--min-signals", "0.1"), 0.1), (("--min-score", "0"), None)])
+def test_is_in_the_json(da_score: DaScore, given: tuple[str, ...], value: float | None) -> None:
+    assert da_score("check", *given, "--json").json["gates"]["min_signals"] == value
