@@ -162,6 +162,26 @@ class TestScriptOfTheChecks:
 
 
 @pytest.mark.parametrize(
+    ("failing", "status", "said"),
+    [
+        pytest.param([], 0, "", id="all is well"),
+        pytest.param(["test"], 1, "FAILED: test\n", id="a test fails, and the rest runs all the same"),
+        pytest.param(["check", "build"], 1, "FAILED: check build\n", id="two things fail"),
+    ],
+)
+def test_the_build_server_runs_everything_and_fails_when_anything_does(
+    checkout: Path, failing: list[str], status: int, said: str
+) -> None:
+    shutil.copytree(ROOT / ".ci", checkout / ".ci")
+    (checkout / ".ci" / "browser").write_text("exit 0\n")
+    for name in ("test", "check", "build"):
+        (checkout / "scripts" / name).write_text(f"echo ran {name} $NEED_BROWSER\nexit {int(name in failing)}\n")
+    done = subprocess.run(["bash", str(checkout / ".ci" / "run")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, said)
+    assert re.findall(r"^ran (.*)$", done.stdout, re.M) == ["test 1", "check 1", "build 1"]
+
+
+@pytest.mark.parametrize(
     ("programs", "status"),
     [
         pytest.param({}, 1, id="nothing to install with"),
