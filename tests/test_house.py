@@ -20,8 +20,9 @@ SHARED_STEMS = {
     "__main__": "what python -m runs",
     "errors": "rubric stands alone, and its errors are the root of the tree",
     "model": "that of a rubric and that of an entry",
-    "meter": "each meter has one, in a folder of its own",
-    "plot": "each meter draws its rounds",
+    "facts": "each kind of evidence states its own, and the one above gathers them",
+    "reference": "the reference's rules, for git and for transcripts",
+    "table": "the table of the signals, and the table that views render",
 }
 """Names that several modules may have, and why."""
 
