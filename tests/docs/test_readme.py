@@ -50,23 +50,117 @@ def quoted(text: str) -> list[str]:
 # The two commands
 
 
+SCRIPTS = sorted([*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").iterdir()])
+
+
 def test_the_scripts_of_the_two_commands_are_there() -> None:
     commands = re.findall(r"^bash (\S+)", "".join(code("sh", section("Try it"))), re.M)
-    assert commands == [".ci/demo", ".ci/test"]
-    for name in (*commands, ".ci/setup", ".ci/run", ".ci/browser", ".ci/lint", ".ci/types"):
-        text = (ROOT / name).read_text("utf-8")
-        assert text.startswith("#!/usr/bin/env bash\n")
-        assert "\nset -euo pipefail\n" in text
-        subprocess.run(["bash", "-n", str(ROOT / name)], check=True)
+    assert commands == ["scripts/demo", "scripts/test"]
+    assert all((ROOT / name).is_file() for name in commands)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_script_stops_at_the_first_fault_and_is_well_formed(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert text.startswith("#!/usr/bin/env bash\n# ")
+    assert "\nset -euo pipefail\n" in text
+    assert os.access(path, os.X_OK)
+    subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", ".github/workflows/ci.yml"])
+def test_a_script_that_is_named_exists(page: str) -> None:
+    named = re.findall(r"(?<![\w/])(?:scripts|\.ci)/[a-z]+", (ROOT / page).read_text("utf-8"))
+    assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
 def test_the_scripts_run_what_they_say() -> None:
-    assert f'{PROGRAM}" demo' in (ROOT / ".ci/demo").read_text("utf-8")
-    assert "-m pytest" in (ROOT / ".ci/test").read_text("utf-8")
-    assert re.search(
-        r"^if bash \.ci/browser; then\n    export NEED_BROWSER=1 ", (ROOT / ".ci/run").read_text("utf-8"), re.M
-    )
-    assert "browser" not in "".join((ROOT / ".ci" / name).read_text("utf-8") for name in ("test", "setup", "demo"))
+    assert f'{PROGRAM}" demo' in (ROOT / "scripts/demo").read_text("utf-8")
+    run = (ROOT / ".ci/run").read_text("utf-8")
+    assert re.search(r"^if bash \.ci/browser; then\n    export NEED_BROWSER=1 ", run, re.M)
+    assert re.findall(r"^run (.+?)(?: #.*)?$", run, re.M) == ["test -m ''", "check", 'build "$packages"']
+    assert "browser" not in "".join((ROOT / "scripts" / name).read_text("utf-8") for name in ("test", "setup", "demo"))
+
+
+SAYS_ITS_ARGUMENTS = "#!/usr/bin/env bash\nprintf '%s|' \"$@\"\n"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The scripts, in a checkout whose set-up does nothing and whose programs say what they were called with."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "scripts" / "setup").write_text("")
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "ruff"):
+        (programs / name).write_text(SAYS_ITS_ARGUMENTS)
+        (programs / name).chmod(0o755)
+    return tmp_path
+
+
+def script(checkout: Path, name: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    environment = {"PATH": os.environ["PATH"], **variables}
+    command = ["bash", str(checkout / "scripts" / name), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "passed_on"),
+    [
+        pytest.param([], {}, "-m|not slow|", id="by itself it leaves slow tests out"),
+        pytest.param(["tests/docs", "-x"], {}, "-m|not slow|tests/docs|-x|", id="arguments go to pytest"),
+        pytest.param(["-m", ""], {}, "-m|not slow|-m||", id="another -m wins, because it is the last"),
+        pytest.param(["tests/a.py::b"], {}, "tests/a.py::b|", id="a test that is named is run"),
+        pytest.param([], {"DA_SCORE_SLOW_TESTS": "1"}, "", id="all of them when asked for"),
+        pytest.param([], {"DA_SCORE_SLOW_TESTS": "0"}, "-m|not slow|", id="not when not"),
+    ],
+)
+def test_the_script_of_the_tests(
+    checkout: Path, arguments: list[str], variables: dict[str, str], passed_on: str
+) -> None:
+    done = script(checkout, "test", *arguments, **variables)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"-m|pytest|-n|2|{passed_on}", "")
+
+
+class TestScriptOfTheChecks:
+    def test_makes_all_of_them(self, checkout: Path) -> None:
+        done = script(checkout, "check")
+        assert done.returncode == 0
+        assert re.findall(r"^== (\w+)$", done.stdout.replace("|==", "|\n=="), re.M) == ["lint", "format", "types"]
+
+    def test_makes_those_that_are_named(self, checkout: Path) -> None:
+        assert script(checkout, "check", "types").stdout == "== types\n-m|mypy|"
+
+    def test_goes_on_after_one_that_fails_and_fails(self, checkout: Path) -> None:
+        (checkout / ".venv" / "bin" / "ruff").write_text("#!/usr/bin/env bash\nexit 1\n")
+        done = script(checkout, "check")
+        assert (done.returncode, done.stderr) == (1, "FAILED: lint format\n")
+        assert done.stdout.endswith("== types\n-m|mypy|")
+
+    def test_refuses_one_that_does_not_exist(self, checkout: Path) -> None:
+        done = script(checkout, "check", "spelling")
+        assert done.returncode == 2
+        assert "no check is called spelling" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("failing", "status", "said"),
+    [
+        pytest.param([], 0, "", id="all is well"),
+        pytest.param(["test"], 1, "FAILED: test\n", id="a test fails, and the rest runs all the same"),
+        pytest.param(["check", "build"], 1, "FAILED: check build\n", id="two things fail"),
+    ],
+)
+def test_the_build_server_runs_everything_and_fails_when_anything_does(
+    checkout: Path, failing: list[str], status: int, said: str
+) -> None:
+    shutil.copytree(ROOT / ".ci", checkout / ".ci")
+    (checkout / ".ci" / "browser").write_text("exit 0\n")
+    for name in ("test", "check", "build"):
+        (checkout / "scripts" / name).write_text(f"echo ran {name} $NEED_BROWSER\nexit {int(name in failing)}\n")
+    done = subprocess.run(["bash", str(checkout / ".ci" / "run")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, said)
+    assert re.findall(r"^ran (.*)$", done.stdout, re.M) == ["test 1", "check 1", "build 1"]
 
 
 @pytest.mark.parametrize(
@@ -194,19 +288,10 @@ def test_the_example_works(tmp_path: Path) -> None:
 # Links
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "CHANGELOG.md",
-        "docs/CI.md",
-        "docs/DELIBERATION.md",
-        "docs/DEPENDENCIES.md",
-        "docs/DIMINISHING_RETURNS.md",
-        "docs/PARITY.md",
-        "docs/TABLES.md",
-    ],
-)
+PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("https://")]
@@ -216,6 +301,12 @@ def test_links_lead_somewhere(page: str) -> None:
         assert target.is_file(), link
         headings = re.findall(r"^#+ (.+)$", target.read_text("utf-8"), re.M)
         assert not anchor or anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}, link
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("CHANGELOG.md", "docs/ARCHITECTURE.md")])
+def test_a_file_of_this_repository_that_a_page_names_exists(page: str) -> None:
+    named = re.findall(r"`((?:scoring|rubric|tests|testdata|benchmarks)/[\w/.*-]+)", (ROOT / page).read_text("utf-8"))
+    assert [name for name in sorted(set(named)) if not list(ROOT.glob(name))] == []
 
 
 def test_every_page_is_linked() -> None:

@@ -1,0 +1,94 @@
+"""The page on the architecture names nothing that is not there, and each of its recipes is complete."""
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
+
+RECIPES = {
+    "A signal",
+    "A weight",
+    "A rubric",
+    "A harness",
+    "An evidence rule",
+    "A gate",
+    "A format",
+    "A column",
+    "A setting",
+    "A command",
+}
+
+
+def section(title: str, level: int = 2) -> str:
+    """Return the text under a heading, up to the next one of its level or above."""
+    found = re.search(rf"^{'#' * level} {re.escape(title)}\n(.*?)(?=^#{{1,{level}}} |\Z)", PAGE, re.M | re.S)
+    assert found, f"the page has no section {title!r}"
+    return found[1]
+
+
+QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
+PATHS = [
+    text for text in QUOTED if re.fullmatch(r"(scoring|rubric|tests|docs|benchmarks|testdata|scripts)/[\w/.*-]*", text)
+]
+NAMES = [text for text in QUOTED if re.fullmatch(r"(scoring|rubric)(\.\w+)+", text)]
+PICTURE = re.findall(r"\b(?:scoring|rubric)/[\w/]+", section("The picture"))
+
+
+def is_there(dotted: str) -> bool:
+    """Whether a dotted name leads somewhere: modules first, then attributes."""
+    parts = dotted.split(".")
+    found: Any = importlib.import_module(parts[0])
+    for n, part in enumerate(parts[1:], start=2):
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join(parts[:n]))
+            except ModuleNotFoundError:
+                return False
+        found = getattr(found, part)
+    return True
+
+
+@pytest.mark.parametrize("path", [*PATHS, *sorted(set(PICTURE))])
+def test_a_path_that_is_named_exists(path: str) -> None:
+    assert list(ROOT.glob(path)), f"there is no {path}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_is_named_exists(name: str) -> None:
+    assert is_there(name)
+
+
+@pytest.mark.parametrize("name", ["scoring.nothing", "rubric.registry.nothing"])
+def test_a_name_that_does_not_exist_would_be_noticed(name: str) -> None:
+    assert not is_there(name)
+
+
+def test_a_constant_that_a_recipe_names_is_in_the_file_that_it_names() -> None:
+    found = re.findall(r"`([A-Z_]{4,})`(?: in| of) `(\w[\w/.]+\.py)`", PAGE)
+    assert found
+    assert [
+        (name, path) for name, path in found if not re.search(rf"^{name}\b", (ROOT / path).read_text("utf-8"), re.M)
+    ] == []
+
+
+def test_the_way_from_the_command_to_the_sidecar_opens_at_most_eight_files() -> None:
+    steps = re.findall(r"^(\d)\. `([^`]+)`", section("The way of the data"), re.M)
+    assert [int(number) for number, _ in steps] == list(range(1, len(steps) + 1))
+    assert steps[0][1] == "scoring/cli/run.py"
+    assert len(steps) <= 8
+
+
+def test_every_recipe_is_there() -> None:
+    assert set(re.findall(r"^### (.+)$", section("Recipes"), re.M)) == RECIPES
+
+
+@pytest.mark.parametrize("title", sorted(RECIPES))
+def test_a_recipe_says_which_file_which_line_what_shows_up_and_which_test(title: str) -> None:
+    leads = re.findall(r"^- \*\*(.+?):\*\*", section(title, 3), re.M)
+    assert leads == ["File", "Line", "Shows up in", "Test"]
+    assert re.search(r"^- \*\*Test:\*\* `tests/[\w/]+\.py`$", section(title, 3), re.M)

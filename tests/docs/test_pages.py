@@ -1,0 +1,173 @@
+"""The pages on logs, sidecars and commands say what is so: their fields, keys, widths and statuses are tried here."""
+
+import re
+from dataclasses import fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from helpers.commands import DaScore
+
+from scoring.demo import Demo
+from scoring.log import model
+from scoring.log.parse import parse_iteration_record
+
+DOCS = Path(__file__).parents[2] / "docs"
+LOG, SIDECARS, COMMANDS = ((DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md"))
+
+
+def section(page: str, title: str) -> str:
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    assert found, f"the page has no section {title!r}"
+    return found[1]
+
+
+def quoted(text: str) -> set[str]:
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+# The log
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        model.IterationRecord,
+        model.AgentInfo,
+        model.TokenUsage,
+        model.ImplBlock,
+        model.VerifierRecord,
+        model.TestAdded,
+        model.LinkedTrace,
+        model.ReviewBlock,
+        model.SelfAssessment,
+    ],
+)
+def test_every_field_of_a_record_is_named(block: type[Any]) -> None:
+    names = {field.name for field in fields(block)} - {"retries_reported"}  # a note of the parser, and no key
+    assert names <= quoted(section(LOG, "One record for both schemas"))
+
+
+def entry(text: str) -> model.IterationRecord:
+    return parse_iteration_record(f"schema_version: 1\niteration: 1\n{text}\n")
+
+
+def test_what_is_said_of_scalars_is_so() -> None:
+    found = entry("date: 2026-04-18\ncommit: 1234567\nretries: 1.5\nsummary: yes")
+    assert (found.date, found.commit, found.impl.retries, found.impl.summary) == ("2026-04-18", "1234567", 1, "yes")
+    assert len(found.date) == 10
+    assert entry("files_changed: 017").files_changed == 15
+
+
+TRUE, FALSE = ["1", "t", "T", "TRUE", "true", "True"], ["0", "f", "F", "FALSE", "false", "False"]
+
+
+@pytest.mark.parametrize("word", [*TRUE, *FALSE])
+def test_a_flag_that_is_text_is_one_of_the_words(word: str) -> None:
+    assert f"`{word}`" in section(LOG, "How YAML scalars are read")
+    assert entry(f"tests_total_pass: '{word}'").impl.tests_total_pass is (
+        word in ["1", "t", "T", "TRUE", "true", "True"]
+    )
+
+
+# Sidecars
+
+
+def test_the_keys_of_sidecars_are_those_that_are_written(here: Demo, da_score: DaScore) -> None:
+    (example,) = re.findall(r"^```yaml\n(.*?)^```$", SIDECARS, re.M | re.S)
+    da_score("run")
+    *rows, last = example.splitlines(keepends=True)
+    written = (here.iter_log_dir / "iter-3.score.yaml").read_text("utf-8")
+    assert written.startswith("".join(rows) + "    - signal: ")
+    assert written.endswith("\n" + last)
+    session = yaml.safe_load(next(here.iter_log_dir.glob("session-*.score.yaml")).read_text())
+    keys = re.findall(r"`(\w+)`", section(SIDECARS, "Sessions").split("\n\n")[0])
+    assert keys[: len(session)] == list(session)
+    assert set(session["per_iteration"][0]) <= set(keys)
+
+
+# Commands
+
+
+def widths_of(head: str) -> list[tuple[str, int | None]]:
+    """Return the columns of a table's head and their widths; the last one has none."""
+    starts = [*(m.start() for m in re.finditer(r"\S+", head)), None]
+    names = head.split()
+    return [
+        (name, None if end is None else end - start - 2)
+        for name, (start, end) in zip(names, pairwise(starts), strict=True)
+        if start is not None
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaScore) -> None:
+    rows = re.findall(r"^\| (`.+?) \| (.+) \|$", section(COMMANDS, "Tables on a pipe"), re.M)
+    stated = {
+        name: [(column, int(width) if width else None) for column, width in re.findall(r"([A-Z_]+)(?: (\d+))?", cells)]
+        for name, cells in rows
+    }
+    run, iteration = da_score("run").out, da_score("iteration", "5").out
+    session = re.search(r"^(\S{36}) ", run, re.M)
+    assert session
+    heads = {
+        "`run`, iterations": re.search(r"^ITER .*$", run, re.M),
+        "`run`, sessions": re.search(r"^SESSION .*$", run, re.M),
+        "`iteration`": re.search(r"^SIGNAL .*$", iteration, re.M),
+        "`iteration`, hook outcomes": re.search(r"^  RULE_ID .*$", iteration, re.M),
+        "`session`": re.search(r"^ITER .*$", da_score("session", session[1]).out, re.M),
+    }
+    assert stated == {name: widths_of(head[0].strip()) for name, head in heads.items() if head}
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        pytest.param(["iteration", "5"], 0, id="done"),
+        pytest.param(["iteration", "99"], 1, id="error"),
+        pytest.param(["iteration", "5", "--nothing"], 2, id="wrong usage"),
+        pytest.param(["check", "--min-score", "0.9"], 3, id="a gate that does not hold"),
+        pytest.param(["close-task", "--nothing"], 0, id="the hook, whatever happens"),
+        pytest.param(["close-task", "--nothing", "--strict"], 1, id="the hook that may fail"),
+    ],
+)
+def test_the_exit_status_is_the_one_that_is_stated(command: list[str], status: int, da_score: DaScore) -> None:
+    assert f"| {status} |" in section(COMMANDS, "Exit status")
+    assert da_score(*command).status == status
+
+
+# What docstrings cite
+
+CITED = {
+    "LOG.md": [
+        "Entries",
+        "One record for both schemas",
+        "How YAML scalars are read",
+        "Files beside the entries",
+        "Where else evidence comes from",
+    ],
+    "EVIDENCE.md": [
+        "What the reference reads",
+        "Transcripts",
+        "Landing",
+        "Reverts",
+        "Scope",
+        "What an entry reports",
+        "Where a score comes from",
+    ],
+    "SIDECARS.md": ["Scores", "Sessions", "Provenance", "How files are written"],
+}
+
+
+@pytest.mark.parametrize("page", CITED)
+def test_the_sections_of_a_page_are_these_and_its_contents_name_them(page: str) -> None:
+    text = (DOCS / page).read_text("utf-8")
+    assert re.findall(r"^## (.+)$", text, re.M) == CITED[page]
+    contents = re.search(r"^Contents: (.*?)\n\n", text, re.M | re.S)
+    assert contents
+    assert [title.lower() for title in CITED[page]] == [
+        title.lower() for title in re.findall(r"\[([^\]]+)\]\(#", contents[1])
+    ]

@@ -1,0 +1,294 @@
+"""The shape of the tree: arrows go one way, names are unique, and what docstrings cite is in this repository."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ARCHITECTURE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
+
+LONG = 300
+"""Above how many lines a module says why it is that long."""
+
+SHARED_STEMS = {
+    "__init__": "a package",
+    "__main__": "what python -m runs",
+    "errors": "rubric stands alone, and its errors are the root of the tree",
+    "model": "that of a rubric and that of an entry",
+    "facts": "each kind of evidence states its own, and the one above gathers them",
+    "reference": "the reference's rules, for git and for transcripts",
+    "table": "the table of the signals, and the table that views render",
+}
+"""Names that several modules may have, and why."""
+
+SHARED_CLASSES: dict[str, str] = {}
+"""Names that several public classes may have, and why."""
+
+NO_INPUT = {"subprocess", "os", "io", "shutil", "tempfile", "glob", "socket", "multiprocessing", "scoring.files"}
+"""What a signal does not import: it judges facts, and neither opens a file nor starts a process."""
+
+OPENS = {"open", "read_text", "read_bytes", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "stat"}
+"""What a signal does not call, for the same reason."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """One module of the two packages."""
+
+    name: str
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def place(self) -> str:
+        return self.path.relative_to(ROOT).as_posix()
+
+    @property
+    def docstring(self) -> str:
+        return ast.get_docstring(self.tree) or ""
+
+
+def read(path: Path) -> Module:
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    text = path.read_text("utf-8")
+    return Module(name, path, text, ast.parse(text))
+
+
+MODULES = {m.name: m for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")]))}
+
+
+def without_type_checking(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what runs: everything but the bodies of ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for other in child.orelse:
+                yield other
+                yield from without_type_checking(other)
+        else:
+            yield child
+            yield from without_type_checking(child)
+
+
+def imported(module: Module) -> Iterator[str]:
+    """Yield what a module imports, at its top or in a function, by full name."""
+    package = module.name if module.path.name == "__init__.py" else module.name.rpartition(".")[0]
+    for node in without_type_checking(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                yield whole if whole in MODULES else base
+
+
+IMPORTS = {name: set(imported(module)) for name, module in MODULES.items()}
+
+
+def listed(faults: Iterable[str]) -> str:
+    """Return faults as the message of an assertion, which is not cut off."""
+    return "\n".join(["", *faults])
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules that import each other (Tarjan's strongly connected components)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for other in sorted(edges[name] & edges.keys() - {name}):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[name] = min(low[name], low[other])
+        if low[name] == index[name]:
+            group = [stack.pop()]
+            while group[-1] != name:
+                group.append(stack.pop())
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for name in edges:
+        if name not in index:
+            visit(name)
+    return found
+
+
+# Arrows
+
+
+def test_a_circle_would_be_noticed() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b", "elsewhere"}, "d": set()}) == [["b", "c"]]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    found = circles(IMPORTS)
+    assert not found, listed(" ".join(group) for group in found)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A row of the table of parts: what belongs to it, and from which parts it imports."""
+
+    paths: tuple[str, ...]
+    may_import: frozenset[str]
+
+
+def parts() -> dict[str, Part]:
+    found = re.search(r"<!-- parts -->\n(.*?)<!-- /parts -->", ARCHITECTURE, re.S)
+    assert found
+    _, _, *lines = found[1].splitlines()
+    rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return {
+        name: Part(tuple(re.findall(r"`([^`]+)`", paths)), frozenset(re.findall(r"\w+", names)))
+        for name, paths, _, names in rows
+    }
+
+
+PARTS = parts()
+
+
+def part_of(name: str) -> str | None:
+    """Return the part that a module belongs to; None when the page forgets it."""
+    place = MODULES[name].place
+    owners = {path: part for part, row in PARTS.items() for path in row.paths}
+    mine = [path for path in owners if place == path or (path[-1] == "/" and place.startswith(path))]
+    return owners[max(mine, key=len)] if mine else None
+
+
+def test_parts_import_only_parts_above_them() -> None:
+    names = list(PARTS)
+    for position, (name, part) in enumerate(PARTS.items()):
+        assert part.may_import <= set(names[:position]), name
+
+
+def test_every_module_belongs_to_a_part() -> None:
+    assert [module.place for module in MODULES.values() if part_of(module.name) is None] == []
+
+
+def test_a_module_imports_what_its_part_may() -> None:
+    faults = [
+        f"{name} ({own}) imports {other} ({theirs})"
+        for name in MODULES
+        if (own := part_of(name)) is not None
+        for other in sorted(IMPORTS[name] & MODULES.keys())
+        if (theirs := part_of(other)) is not None and theirs not in PARTS[own].may_import | {own}
+    ]
+    assert not faults, listed(faults)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("scoring.signals.")])
+def test_a_signal_opens_no_file_and_starts_no_process(name: str) -> None:
+    assert sorted(IMPORTS[name] & NO_INPUT) == []
+    called = {
+        node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        for node in ast.walk(MODULES[name].tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
+    }
+    assert sorted(called & OPENS) == []
+
+
+def test_one_module_starts_processes_of_git() -> None:
+    starters = [name for name in MODULES if name.startswith("scoring.evidence.") and "subprocess" in IMPORTS[name]]
+    assert len(starters) == 1, starters
+
+
+# Names
+
+
+def test_no_two_modules_share_a_name() -> None:
+    by_stem: dict[str, list[str]] = defaultdict(list)
+    for module in MODULES.values():
+        if not module.name.startswith("scoring.cli."):  # a command's file has the command's name
+            by_stem[module.path.stem].append(module.place)
+    shared = {stem: places for stem, places in by_stem.items() if len(places) > 1 and stem not in SHARED_STEMS}
+    assert not shared, listed(f"{stem}: {' '.join(places)}" for stem, places in shared.items())
+
+
+def test_every_name_that_is_listed_as_shared_is_shared() -> None:
+    stems = [module.path.stem for module in MODULES.values()]
+    assert [stem for stem in SHARED_STEMS if stem != "__main__" and stems.count(stem) < 2] == []
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for module in MODULES.values():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in SHARED_CLASSES:
+                by_name[node.name].append(module.place)
+    shared = {name: places for name, places in by_name.items() if len(places) > 1}
+    assert not shared, listed(f"{name}: {' '.join(places)}" for name, places in shared.items())
+
+
+def test_a_long_module_says_why_it_is_long() -> None:
+    faults = [
+        f"{module.place}: {module.text.count(chr(10))} lines"
+        for module in MODULES.values()
+        if module.text.count("\n") > LONG and not re.search(r"\blong\b", module.docstring)
+    ]
+    assert not faults, listed(faults)
+
+
+# What is cited
+
+SOURCES = sorted([*(m.path for m in MODULES.values()), *ROOT.glob("tests/**/*.py"), *ROOT.glob("benchmarks/**/*.py")])
+CITATION = re.compile(r'(docs/\w+\.md)`*,?\s+(?:under\s+)?"([^"]+)"((?:,?\s+(?:and\s+)?"[^"]+")*)')
+SECTION = re.compile(r"contract(?:'s)? section|\((?:contract )?sections? \d[\d. and]*\)")
+
+
+def headings(page: str) -> set[str]:
+    if not (ROOT / page).is_file():
+        return set()
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text("utf-8"), flags=re.M | re.S)
+    return {title.strip("`") for title in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+def flat(path: Path) -> str:
+    """Return the text of a file with its lines joined, so that a citation may go on in the next line."""
+    return re.sub(r"\n\s*(?:# ?)?", " ", path.read_text("utf-8"))
+
+
+def test_nothing_cites_a_document_that_is_not_here() -> None:
+    faults = [
+        f"{path.relative_to(ROOT)}: {cited}"
+        for path in SOURCES
+        if path != Path(__file__)
+        for text in [flat(path)]
+        for cited in [
+            *SECTION.findall(text),
+            *(page for page in re.findall(r"\bdocs/[A-Z_]+\.md", text) if not (ROOT / page).is_file()),
+        ]
+    ]
+    assert not faults, listed(faults)
+
+
+def test_a_heading_that_is_cited_is_on_its_page() -> None:
+    faults = [
+        f'{path.relative_to(ROOT)}: {page}, "{cited}"'
+        for path in SOURCES
+        if path != Path(__file__)
+        for page, title, more in CITATION.findall(flat(path))
+        for cited in [title, *re.findall(r'"([^"]+)"', more)]
+        if cited.strip("`") not in headings(page)
+    ]
+    assert not faults, listed(faults)
+
+
+def test_a_citation_is_recognised() -> None:
+    text = 'see ``docs/EVIDENCE.md``, "Landing" and "Reverts", or docs/LOG.md, "Entries"'
+    assert [(page, title) for page, title, _ in CITATION.findall(text)] == [
+        ("docs/EVIDENCE.md", "Landing"),
+        ("docs/LOG.md", "Entries"),
+    ]
+    assert '"Reverts"' in CITATION.findall(text)[0][2]
