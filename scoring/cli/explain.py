@@ -52,7 +52,7 @@ def _text(explanation: "Explanation") -> str:
 
 
 def _lines(explanation: "Explanation") -> Iterator[str]:
-    from scoring.views.sources import window_text
+    from scoring.signals.windows import window_text
 
     one, score = explanation.one, explanation.one.score
     task = f" ({cut(one.record.task_id, _LONGEST_NAME)})" if one.record.task_id else ""
@@ -67,8 +67,8 @@ def _lines(explanation: "Explanation") -> Iterator[str]:
         yield f"The evidence gives {now} today; 'da-score iteration {score.iteration} --recompute' takes that over."
     if explanation.entry:
         yield f"Entry: {explanation.entry}"
-    if one.window:
-        yield f"Time: {window_text(one.window)}"
+    if one.facts.window:
+        yield f"Time: {window_text(one.facts.window)}"
     voted = [s for s in explanation.signals if s.present]
     if voted:
         yield ""

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.signals.values import DIMINISHING_RETURNS, deliberation_dict
+from scoring.signals.values import deliberation_dict
 from scoring.views.table import Block, Cell, Column, Line, Row, Table, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
@@ -164,7 +164,7 @@ def iteration_page(
         records = [(h.rule_id, h.sentinel_id, h.lifecycle_point, h.result, h.intervention_class) for h in hooks]
         yield from _section("Hook outcome sources", Table(_HOOKS, records))
     if deliberation is not None:
-        votes = any(row.signal == DIMINISHING_RETURNS for row in score.breakdown)
+        votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
         part = "votes" if votes else "observed, does not vote"
         title = f"Diminishing returns ({part} under rubric {score.rubric_version})"
         yield from _section(title, pairs(_deliberation_rows(deliberation), 9))

@@ -34,10 +34,10 @@ class Brevity(Signal):
     def pair(self, facts: IterationFacts) -> IntegrityObservation:
         return IntegrityObservation(self.id, ROLE_IMPL, present_signal(1, "always brief"), self.value(facts))
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         yield f"a toy of iteration {facts.record.iteration}"
 
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:
+    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
         yield log_dir / f"iter-{record.iteration}.brevity"
 
 

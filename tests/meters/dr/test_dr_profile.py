@@ -15,7 +15,7 @@ from scoring import score_log
 from scoring.errors import SettingsError
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
 from scoring.meters.dr.settings import DEFAULT
-from scoring.signals.diminishing_returns import PROFILE
+from scoring.evidence.deliberations import PROFILE
 
 DATA: dict[str, Any] = dict(released_profile("dr-1"))
 DR_1 = Profile.from_data(DATA, "dr-1")
