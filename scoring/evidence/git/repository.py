@@ -244,7 +244,7 @@ def answered(ask: Callable[[Sequence[Q]], Mapping[Q, A] | None], questions: Sequ
     """Return the answers to all questions that have one.
 
     ``ask`` answers a batch, with None when git failed on it: one missing object stops a whole batch. It is then asked
-    again in halves, so that the others are answered; a repository that lacks everything is given up after some failures.
+    again in halves, so that the others are answered; a repository that lacks everything is given up after a few.
     """
     found: dict[Q, A] = {}
     waiting = [questions] if questions else []
