@@ -34,7 +34,7 @@ class GitCache:
     """What is kept of one repository, by section. Sections are lists and dictionaries that their readers fill."""
 
     def __init__(self, cache_dir: Path | None, repository: Path) -> None:
-        """Read what is kept of a repository, by the directory that its work trees share; nothing without ``cache_dir``."""
+        """Read what is kept of a repository, whose directory its work trees share; nothing without ``cache_dir``."""
         self.changed = False
         self._stored: dict[str, bytes] = {}
         self._sections: dict[str, Any] = {}
