@@ -18,15 +18,18 @@ from scoring.meters.dr.recommendation import (
     Flag,
     RoundSignal,
     RoundSimilarity,
-    Signal,
     compose,
     find_flags,
     recommend,
     similarities,
     summary_of,
 )
-from scoring.meters.dr.semantic import open_embedder
-from scoring.meters.dr.settings import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
+from scoring.meters.dr.recommendation import Signal as Signal
+from scoring.meters.dr.semantic import open_embedder as open_embedder
+from scoring.meters.dr.settings import BUILT_IN as BUILT_IN
+from scoring.meters.dr.settings import DEFAULT, DRThresholds
+from scoring.meters.dr.settings import Profile as Profile
+from scoring.meters.dr.settings import Words as Words
 from scoring.meters.levels import Level, rounded
 
 if TYPE_CHECKING:
@@ -38,36 +41,16 @@ if TYPE_CHECKING:
 
 Thresholds = DRThresholds
 
-_OF_TRANSCRIPTS = ("Outputs", "Round", "Transcript", "parse_transcript", "read_transcript")
-
-__all__ = [
-    "BUILT_IN",
-    "DRResult",
-    "Embed",
-    "Outputs",
-    "Profile",
-    "Round",
-    "Signal",
-    "Thresholds",
-    "Transcript",
-    "Words",
-    "open_embedder",
-    "parse_transcript",
-    "read_transcript",
-    "score_transcript",
-]
+Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+"""Turns texts into vectors of one length, one for each text; they need not be of length 1."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _OF_TRANSCRIPTS:
+    if name not in ("Outputs", "Round", "Transcript", "parse_transcript", "read_transcript"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from scoring.meters.dr import transcript
 
     return getattr(transcript, name)
-
-
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""Turns texts into vectors of one length, one for each text; they need not be of length 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Follows a transcript in JSONL while it grows, in a file or on a pipe, and scores it as rounds arrive."""
 
-import json
 import os
 import select
 import time
@@ -14,7 +13,7 @@ from scoring.meters.dr import DRResult
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
 from scoring.meters.dr.recommendation import RoundSignal
-from scoring.meters.dr.transcript import LineReader, Round, Transcript, decoded
+from scoring.meters.dr.transcript import LineReader, Round, Transcript, decoded, is_object
 from scoring.meters.levels import rounded
 
 _PART = 1 << 20
@@ -93,10 +92,7 @@ class TranscriptFollower:
 def whole_lines(data: bytes) -> bytes:
     """Return the lines that are complete; the last one is, without a line feed, when it is an object of JSON."""
     end = data.rfind(b"\n") + 1
-    try:
-        return data if isinstance(json.loads(data[end:]), dict) else data[:end]
-    except (ValueError, RecursionError):
-        return data[:end]
+    return data if is_object(data[end:]) else data[:end]
 
 
 def _common_beginning(one: tuple[Round, ...], other: tuple[Round, ...]) -> int:

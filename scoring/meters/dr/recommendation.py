@@ -82,10 +82,6 @@ class RoundSignal:
         return HINTS[self.signal]
 
 
-def _no_claims(_: SoFar) -> str:
-    return "No round makes a claim, so there is nothing to measure yet."
-
-
 def _more_to_come(s: SoFar) -> str:
     if s.novelty.level == "MEDIUM" and s.readiness.level == "HIGH":
         return "Ready to act, but let what is new settle: one more round."
@@ -96,10 +92,6 @@ def _more_to_come(s: SoFar) -> str:
 
 def _blocked(s: SoFar) -> str:
     return f"Blocked, by {quote(cut(s.readiness.blocker or '', _QUOTED))}: more rounds do not remove that."
-
-
-def _not_ready(_: SoFar) -> str:
-    return "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
 
 
 def _stuck(s: SoFar) -> str:
@@ -117,11 +109,14 @@ def _converged(s: SoFar) -> str:
     return f"Converged, with a caveat that more rounds will hardly mend: {' and '.join(caveats)}."
 
 
+_NO_CLAIMS = "No round makes a claim, so there is nothing to measure yet."
+_NOT_READY = "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
+
 RULES: tuple[SignalRule, ...] = (
-    SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", _no_claims),
+    SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", lambda _: _NO_CLAIMS),
     SignalRule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
     SignalRule("blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
-    SignalRule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", _not_ready),
+    SignalRule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", lambda _: _NOT_READY),
     SignalRule(
         "never_ready", lambda s: s.novelty.low_run >= s.profile.stuck_after and not s.ready_in_run, "ESCALATE", _stuck
     ),
@@ -256,10 +251,12 @@ def find_flags(
     claims_before = 0
     for i, (new, ready) in enumerate(zip(novelty, readiness, strict=True)):
         before = questions[i - 1] if i else 0
+        dropped, premature = before and not questions[i] and new.new_claims, new.level == "HIGH" == ready.level
+        fell = f"open questions fell from {before} to none in a round with {new.new_claims} new claims"
         reasons = {
             "claim_inflation": _inflation(i, claims_before, new),
-            "questions_dropped": _dropped(before, questions[i], new),
-            "premature_readiness": _premature(new, ready),
+            "questions_dropped": fell if dropped else "",
+            "premature_readiness": "ready to act while novelty is still high" if premature else "",
             "no_claims": "the round makes no claim" if not new.claims else "",
         }
         claims_before += new.claims
@@ -278,16 +275,4 @@ def _inflation(rounds_before: int, claims_before: int, new: RoundNovelty) -> str
         return (
             f"{new.claims} claims, at least twice the mean of {claims_before / rounds_before:.4g} before, and few new"
         )
-    return ""
-
-
-def _dropped(before: int, now: int, new: RoundNovelty) -> str:
-    if not (before and not now and new.new_claims):
-        return ""
-    return f"open questions fell from {before} to none in a round with {new.new_claims} new claims"
-
-
-def _premature(new: RoundNovelty, ready: RoundReadiness) -> str:
-    if new.level == "HIGH" == ready.level:
-        return "ready to act while novelty is still high"
     return ""

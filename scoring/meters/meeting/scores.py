@@ -111,15 +111,13 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
     best: Lead | None = None
     for option, given in confidences.items():
         lead = Lead(option, len(given), len(positions), math.fsum(given) / len(given))
-        if best is None or _leads(lead, best):
+        if (
+            best is None
+            or lead.supporters > best.supporters
+            or (lead.supporters == best.supporters and above(lead.confidence, best.confidence))
+        ):
             best = lead
     return best
-
-
-def _leads(lead: Lead, other: Lead) -> bool:
-    if lead.supporters != other.supporters:
-        return lead.supporters > other.supporters
-    return above(lead.confidence, other.confidence)
 
 
 def convergence_score(lead: Lead | None) -> float:
@@ -175,16 +173,24 @@ def stated_differences(
     record: JudgeRecord, scores: Scores, lead: Lead | None, status: Status, config: MeetingConfig
 ) -> tuple[Difference, ...]:
     """List what a record states and what is otherwise: scores, weights, round, limit and status."""
-    return (
-        *(
-            Difference(field, stated, computed)
-            for field, stated, computed in _numbers(record, scores, lead)
-            if stated is not None and above(abs(stated - computed), MARGIN)
-        ),
-        *_weights(record, config),
-        *_limits(record, config),
-        *_status(record, status),
-    )
+    found = [
+        Difference(field, stated, computed)
+        for field, stated, computed in _numbers(record, scores, lead)
+        if stated is not None and above(abs(stated - computed), MARGIN)
+    ]
+    exact: list[tuple[str, float | str | None, float | str]] = []
+    if record.composite is not None:
+        used = record.composite.weights_used
+        for name in type(config.weights).model_fields:  # a weight that is not stated is 0 to the judge
+            stated, weight = used.get(name), getattr(config.weights, name)
+            if stated is None or abs(stated - weight) > TOLERANCE:
+                found.append(Difference(f"composite.weights_used.{name}", stated, weight))
+    if cost := record.cost_time:
+        exact.append(("cost_time.round_index", cost.round_index, record.round_index))
+        exact.append(("cost_time.max_rounds", cost.max_rounds, config.round_limits.max_rounds))
+    if own := record.stop_continue_recommendation:
+        exact.append(("stop_continue_recommendation.status", own.status, status))
+    return (*found, *(Difference(*parts) for parts in exact if parts[1] != parts[2]))
 
 
 def _numbers(record: JudgeRecord, scores: Scores, lead: Lead | None) -> Iterator[tuple[str, float | None, float]]:
@@ -204,29 +210,3 @@ def _numbers(record: JudgeRecord, scores: Scores, lead: Lead | None) -> Iterator
         yield "composite.focus_score", composite.focus_score, scores.focus
         yield "composite.low_novelty_score", composite.low_novelty_score, 1 - scores.novelty_recent
         yield "composite.meeting_completeness_index", composite.meeting_completeness_index, scores.completeness
-
-
-def _weights(record: JudgeRecord, config: MeetingConfig) -> Iterator[Difference]:
-    """Yield the weights that are not the config's; one that is not stated is 0 to the judge."""
-    if record.composite is None:
-        return
-    used = record.composite.weights_used
-    for name in type(config.weights).model_fields:
-        stated, weight = used.get(name), getattr(config.weights, name)
-        if stated is None or abs(stated - weight) > TOLERANCE:
-            yield Difference(f"composite.weights_used.{name}", stated, weight)
-
-
-def _limits(record: JudgeRecord, config: MeetingConfig) -> Iterator[Difference]:
-    if (stated := record.cost_time) is None:
-        return
-    if stated.round_index != record.round_index:
-        yield Difference("cost_time.round_index", stated.round_index, record.round_index)
-    if stated.max_rounds != config.round_limits.max_rounds:
-        yield Difference("cost_time.max_rounds", stated.max_rounds, config.round_limits.max_rounds)
-
-
-def _status(record: JudgeRecord, status: Status) -> Iterator[Difference]:
-    recommended = record.stop_continue_recommendation
-    if recommended is not None and recommended.status != status:
-        yield Difference("stop_continue_recommendation.status", recommended.status, status)
