@@ -2,14 +2,17 @@
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
 
 from scoring.cli.output import write
 from scoring.errors import InputError, LogError
 from scoring.files import list_names
 from scoring.log.settings import resolve_settings
+
+if TYPE_CHECKING:  # a command that takes an iteration completes none
+    from click.shell_completion import CompletionItem
 
 _ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION = re.compile(r"session-(.+)\.score\.yaml")
@@ -19,6 +22,8 @@ _SESSION = re.compile(r"session-(.+)\.score\.yaml")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script of a shell, to be evaluated in its start-up file."""
+    from click.shell_completion import get_completion_class
+
     from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
 
     kind = get_completion_class(shell)
@@ -26,12 +31,12 @@ def command(shell: str) -> None:
     write(kind(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n")
 
 
-def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """Offer the iterations of the log."""
     return _names(ctx, _ITERATION, incomplete)
 
 
-def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """Offer the sessions that have a sidecar."""
     return _names(ctx, _SESSION, incomplete)
 
@@ -49,7 +54,9 @@ def _found(log_dir: Path, pattern: "re.Pattern[str]") -> list[str]:
     return [m[1] for name in names if (m := pattern.fullmatch(name))]
 
 
-def _names(ctx: click.Context, pattern: "re.Pattern[str]", incomplete: str) -> list[CompletionItem]:
+def _names(ctx: click.Context, pattern: "re.Pattern[str]", incomplete: str) -> "list[CompletionItem]":
+    from click.shell_completion import CompletionItem
+
     given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
     try:
         found = _found(resolve_settings(given).iter_log_dir, pattern)
