@@ -51,7 +51,7 @@ def open_transcript(path: Path, warn: Warn) -> int | None:
 
 
 def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
-    """Yield what lies between two offsets of a file, a block at a time.
+    """Yield what is between two offsets of a file, a block at a time.
 
     Raises:
         OSError: the file cannot be read.

@@ -32,7 +32,7 @@ _SIZE_LIMIT = 1 << 30
 
 
 class Stamp(NamedTuple):
-    """What tells one state of a file from another. ``mtime`` is in nanoseconds since 1970."""
+    """What differs between one state of a file and another. ``mtime`` is in nanoseconds since 1970."""
 
     size: int
     mtime: int

@@ -1,4 +1,4 @@
-"""The rules of the reference: every line as it stands, in the files directly inside the named folders.
+"""The rules of the reference: every line as it is written, in the files directly inside the named folders.
 
 Scores under these rules stay comparable with the reference's, so nothing here may ever change. They are a harness that
 claims every line, counts every line where it is, and is reported by no name; the engine is that of all transcripts.
@@ -14,10 +14,10 @@ fields that count. It vouches only for plain lines, and proves that they are pla
 - in a block, every line break is between two objects and there is one object per line, so none is inside of one.
 
 All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`, whose result is the same by
-definition; a property test holds the two together. What is in other fields is only checked to be JSON.
+definition; a property test compares the two. What is in other fields is only checked to be JSON.
 
-This is the one place where every line of every transcript passes, so it is written for speed, and results are plain
-tuples.
+Every line of every transcript passes here, so this is written for speed, and results are plain tuples. The module is
+long because that decoding and its proof belong together, and with them what makes them a harness.
 """
 
 import re

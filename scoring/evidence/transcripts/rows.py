@@ -8,7 +8,7 @@ The text of a conversation is dropped where the line is read.
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 import msgspec
@@ -100,60 +100,46 @@ FileRows: TypeAlias = dict[str, Rows]
 """What a transcript says, by the name of the harness that wrote the lines: in most, there is one."""
 
 _Plain: TypeAlias = tuple[list[Span], list[bytes], dict[int, list[bytes]], dict[str, int]]
-
-
-def plain(rows: FileRows) -> dict[str, Any]:
-    """Return rows as what ``marshal`` and MessagePack can write."""
-    return {
-        name: (
-            list(map(tuple, part.spans)),
-            [times.tobytes() for times in part.covers],
-            {kind: [column.tobytes() for column in columns] for kind, columns in part.tables.items()},
-            dict(part.skipped),
-        )
-        for name, part in rows.items()
-    }
-
-
-def rows_of(kept: dict[str, Any]) -> FileRows:
-    """Return the rows that :func:`plain` was given.
-
-    Raises:
-        ValueError: they are not whole.
-    """
-    return {
-        name: Rows(
-            [Span(*span) for span in spans],
-            [array("q", times) for times in covers],
-            {kind: [array("q", column) for column in columns] for kind, columns in tables.items()},
-            skipped,
-        )
-        for name, (spans, covers, tables, skipped) in kept.items()
-    }
+_decoder = msgspec.msgpack.Decoder(dict[str, _Plain])
 
 
 def pack(rows: FileRows) -> bytes:
-    """Write rows as bytes."""
-    return msgspec.msgpack.encode(plain(rows))
+    """Write rows as bytes, for the index and for another process."""
+    return msgspec.msgpack.encode(
+        {
+            name: (
+                part.spans,
+                [times.tobytes() for times in part.covers],
+                {kind: [column.tobytes() for column in columns] for kind, columns in part.tables.items()},
+                part.skipped,
+            )
+            for name, part in rows.items()
+        }
+    )
 
 
-def unpack(data: memoryview) -> FileRows:
+def unpack(data: memoryview | bytes) -> FileRows:
     """Read what :func:`pack` wrote.
 
     Raises:
         ValueError: it is not whole.
     """
     try:
-        return rows_of(_KEPT.decode(data))
+        return {
+            name: Rows(
+                spans,
+                [array("q", times) for times in covers],
+                {kind: [array("q", column) for column in columns] for kind, columns in tables.items()},
+                skipped,
+            )
+            for name, (spans, covers, tables, skipped) in _decoder.decode(data).items()
+        }
     except msgspec.MsgspecError as e:
         raise ValueError(str(e)) from e
 
 
-_KEPT: msgspec.msgpack.Decoder[dict[str, _Plain]] = msgspec.msgpack.Decoder(dict[str, _Plain])
-
-
 def key_of(name: str) -> int:
-    """Return a number of 64 bits, never 0, that stands for a name: two CRC-32, forwards and backwards.
+    """Return a number of 64 bits, never 0, made of a name: two CRC-32, forwards and backwards.
 
     Together they are a CRC-64, whose polynomial is the product of both: names of one length that differ within eight
     bytes never share a number, and any others by a chance of 2^-64.

@@ -3,6 +3,8 @@
 The work is cut into tasks, ranges of whole lines of about 32 MB, largest first, which a pool of processes shares.
 Reading, kept in the index, knows nothing of the repository, the log or the rubric; which work counts, and which lines
 are copies of others, is decided in :meth:`Scan.facts`, over all files.
+
+The module is long because one reading is one state: what was planned, what the index knew, what the tasks found.
 """
 
 import contextlib
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, Unpack
 
 from scoring.errors import Warn, silent
-from scoring.evidence.transcripts.discovery import Discovery, Transcript, writers
+from scoring.evidence.transcripts.discovery import Discovery, Transcript, WorkTrees, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
     IterationWindow,
@@ -27,10 +29,9 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.files import line_starts, open_transcript, read_lines, read_whole
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.in_repository import WorkTrees
 from scoring.evidence.transcripts.index import Indexed, Stamp, TranscriptIndex
 from scoring.evidence.transcripts.pool import WorkerPool
-from scoring.evidence.transcripts.rows import FileRows, Rows, plain, rows_of
+from scoring.evidence.transcripts.rows import FileRows, Rows, pack, unpack
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.files import reason
 
@@ -317,12 +318,12 @@ class Scan:
 
 def _packed(found: _Found) -> tuple[Any, ...]:
     """Return what a task found as what ``marshal`` can write."""
-    return plain(found.rows), found.behind, plain(found.tail), found.warnings, found.readable
+    return pack(found.rows), found.behind, pack(found.tail), found.warnings, found.readable
 
 
 def _unpacked(packed: tuple[Any, ...]) -> _Found:
     rows, behind, tail, warnings, readable = packed
-    return _Found(rows_of(rows), behind, rows_of(tail), warnings, readable)
+    return _Found(unpack(rows), behind, unpack(tail), warnings, readable)
 
 
 def _file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFound:

@@ -187,7 +187,7 @@ def _united(flags: Iterable[int]) -> int:
 
 
 def _where_several(times: "array[int]", copies: "array[int]") -> tuple[list[int], list[int]]:
-    """Return the times of what stands for several copies, and how many there are beside the one."""
+    """Return the times of rows that are several copies, and how many there are beside the one."""
     if len(copies) == sum(copies):
         return [], []
     found = [(time, count - 1) for time, count in zip(times, copies, strict=True) if count > 1]

@@ -247,7 +247,7 @@ class TestAutomatic:
             read(auto(tmp_path))
 
 
-class TestOurWork:
+class TestWorkTrees:
     @pytest.fixture
     def work(self, home: Path, repo: Repo) -> Any:
         """A function that tells whether work in a folder counts, for the tree that is named."""

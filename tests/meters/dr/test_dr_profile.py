@@ -13,9 +13,9 @@ from helpers.repos import Repo
 from rubric import released_profile, released_rubric
 from scoring import score_log
 from scoring.errors import SettingsError
+from scoring.evidence.deliberations import PROFILE
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
 from scoring.meters.dr.settings import DEFAULT
-from scoring.evidence.deliberations import PROFILE
 
 DATA: dict[str, Any] = dict(released_profile("dr-1"))
 DR_1 = Profile.from_data(DATA, "dr-1")
