@@ -1,6 +1,7 @@
 """The README says what is so: its screen, its example, its commands, settings, weights and links are tried here."""
 
 import importlib
+import os
 import re
 import shutil
 import subprocess

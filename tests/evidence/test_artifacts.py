@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
-from scoring.evidence.artifacts import artifact_corrections, artifact_path, artifact_status
+from scoring.errors import silent
+from scoring.evidence.artifacts import artifact_path, artifact_status, reference_corrections
+from scoring.log.model import IterationRecord, ReviewBlock
 
 
 @pytest.fixture
@@ -26,6 +28,12 @@ def root(tmp_path: Path) -> Path:
 def status_of(root: Path, text: str | bytes) -> str:
     (root / "x.yaml").write_bytes(text.encode() if isinstance(text, str) else text)
     return artifact_status(root, "x.yaml")
+
+
+def artifact_corrections(root: Path | str, path: str) -> int:
+    """Return what the review artifact at a path counts."""
+    record = IterationRecord(review=ReviewBlock(decision_artifact=path))
+    return reference_corrections(record, root, silent).corrections
 
 
 def corrections_of(root: Path, text: str) -> int:

@@ -1,4 +1,4 @@
-"""Hook outcomes: where they lie, which records are kept, and what makes the file unusable (contract 1.3 and 2.6)."""
+"""Hook outcomes: where they are, which records are kept, and what makes the file unusable."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo
 
-from scoring.evidence.hooks import HookFileError, HookOutcome, hook_file, scored_hook_outcomes
+from scoring.evidence.hooks import HookOutcome, hook_facts, hook_file
 
 FULL = """\
 records:
@@ -23,15 +23,21 @@ records:
 """
 
 
+def scored_hook_outcomes(directory: Path | str, iteration: int) -> list[HookOutcome] | None:
+    found = hook_facts(directory, iteration)
+    assert (found.failed, found.problem) == ("", "")
+    return None if found.records is None else list(found.records)
+
+
 def kept(directory: Path, text: str | bytes) -> list[HookOutcome] | None:
     hook_file(directory, 4).write_bytes(text.encode() if isinstance(text, str) else text)
     return scored_hook_outcomes(directory, 4)
 
 
 def failure(directory: Path) -> tuple[str, str]:
-    with pytest.raises(HookFileError) as caught:
-        ends(lambda: scored_hook_outcomes(directory, 4))
-    return caught.value.verb, str(caught.value)
+    found = ends(lambda: hook_facts(directory, 4))
+    assert found.records is None
+    return found.failed, found.problem
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from rubric.errors import RubricError
 from scoring.cli import main
 from scoring.errors import GitError
 from scoring.evidence.artifacts import Corrections
-from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, rules_of
+from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, Way, rules_of
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.log.load import load_iteration_log
 from scoring.log.model import ImplBlock, IterationRecord
@@ -192,8 +192,8 @@ class TestCorrectionPressure:
     def test_of_the_reference_takes_counts_as_they_are(self, place: Place) -> None:
         record = IterationRecord(iteration=1, impl=ImplBlock(retries=-1))
         warnings: list[str] = []
-        assert REFERENCE.pressure(record, place.path, warnings.append) == Corrections(-1, 0, True)
-        assert CORRECTED.pressure(record, place.path, warnings.append) == Corrections(0, 0, True)
+        assert REFERENCE.corrections(record, place.path, warnings.append) == Corrections(-1, 0, True)
+        assert CORRECTED.corrections(record, place.path, warnings.append) == Corrections(0, 0, True)
         assert warnings == ["iteration 1: retries is -1; a count below 0 is read as 0"]
 
     @pytest.mark.parametrize("schema", [1, 2])
@@ -220,7 +220,7 @@ class TestSources:
         ],
     )
     def test_are_looked_for_where_the_settings_and_the_rules_say(
-        self, rules: EvidenceRules, directories: list[str], transcripts: str | None, expected: tuple[Any, bool, Any]
+        self, rules: EvidenceRules, directories: list[str], transcripts: Way | None, expected: tuple[Any, bool, Any]
     ) -> None:
         found = Sources.under(rules, "repo", directories, Options(transcripts=transcripts), [Path("h")]).places
         named, auto, hinted = expected

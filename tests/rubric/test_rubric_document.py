@@ -13,12 +13,24 @@ import pytest
 import yaml
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
+from scoring.evidence.deliberations import deliberation_facts
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.log.parse import parse_iteration_record
-from scoring.parity import GitSignals, assemble_signal_set, extract_iterlog_signals
-from scoring.signals import diminishing_returns, hook_outcomes, landed, objectives, scope, token_efficiency, verifier
+from scoring.parity import (
+    BackfillSignals,
+    GitSignals,
+    assemble_signal_set,
+    extract_hook_outcomes_signal,
+    extract_iterlog_signals,
+)
+from scoring.signals.diminishing_returns import deliberation_value
+from scoring.signals.landed import landed_claim
+from scoring.signals.objectives import objective_checks
+from scoring.signals.scope import scope_claim
+from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import SignalSet, SignalValue, absent_signal, present_signal
+from scoring.signals.verifier import verifier_value
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")
 
@@ -139,20 +151,20 @@ def test_a_signal_section_gives_the_weight_of_every_version_that_has_the_signal(
 
 
 def _review_decision(word: str, _log_dir: Path) -> SignalValue:
-    return landed.claim(IterationRecord(review=ReviewBlock(overall_decision=word)))
+    return landed_claim(IterationRecord(review=ReviewBlock(overall_decision=word)))
 
 
 def _verifier_status(word: str, _log_dir: Path) -> SignalValue:
-    return verifier.observe(IterationRecord(verifiers=(VerifierRecord(status=word),)), "")
+    return verifier_value(IterationRecord(verifiers=(VerifierRecord(status=word),)), ("",))
 
 
 def _scope_note(word: str, _log_dir: Path) -> SignalValue:
-    return scope.claim(IterationRecord(impl=ImplBlock(scope_note=word)))
+    return scope_claim(IterationRecord(impl=ImplBlock(scope_note=word)))
 
 
 def _hook_result(word: str, log_dir: Path) -> SignalValue:
     write_hook_file(log_dir, 1, [word])
-    return hook_outcomes.observe(log_dir, 1)
+    return extract_hook_outcomes_signal(log_dir, 1)
 
 
 def write_hook_file(log_dir: Path, iteration: int, results: list[str]) -> None:
@@ -219,7 +231,7 @@ def test_the_integrity_table_lays_each_claim_to_the_role_the_code_lays_it_to(tmp
 
 def test_every_objective_check_is_listed() -> None:
     listed = [row["check"].strip("`") for row in table(section("Objective checks", 2))]
-    assert listed == list(objectives.observe(None).as_dict())
+    assert listed == list(objective_checks(None).as_dict())
 
 
 # Worked examples
@@ -259,7 +271,7 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
     if "deliberation" in evidence:
         rounds = [{"round": n, "outputs": {"claims": claims}} for n, claims in enumerate(evidence["deliberation"], 1)]
         (log_dir / f"iter-{record.iteration}.dr.json").write_text(json.dumps({"rounds": rounds}), "utf-8")
-        deliberation = diminishing_returns.observe(log_dir, record.iteration)
+        deliberation = deliberation_facts(log_dir, record.iteration)
     if "hook_results" in evidence:
         write_hook_file(log_dir, record.iteration, evidence["hook_results"])
     return assemble_signal_set(
@@ -269,10 +281,10 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
             landed_observed=present_signal(float(evidence["landed"]), ""),
             scope_observed=present_signal(files["in_scope"] / files["all"], "") if files else absent_signal(""),
         ),
-        token_efficiency.observe(record, facts),
-        objectives.observe(facts),
-        hook_outcomes.observe(log_dir, record.iteration),
-        diminishing_returns.vote(record.iteration, deliberation),
+        BackfillSignals(record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate),
+        objective_checks(facts),
+        extract_hook_outcomes_signal(log_dir, record.iteration),
+        deliberation_value(deliberation, record.iteration),
     )
 
 

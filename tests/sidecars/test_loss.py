@@ -4,22 +4,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.facts import facts_of
 
 from rubric import SignalContribution
-from scoring.jobs.loss import loss_on_disk, loss_warning, lost_signals
+from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.log.model import IterationRecord
+from scoring.sidecars.loss import loss_on_disk, loss_warning, lost_signals
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
 
 TOKENS, CORRECTION = "token_efficiency", "correction_pressure"
-BACKFILLED = "backfilled from 7 transcript turn(s): cache_hit_rate 0.804"
-NATIVE = "native session_tokens: cache_hit_rate 0.926"
-UNCOVERED = "no transcript covers the iteration window"
-NO_WINDOW = "commit time unresolvable; cannot window the transcript"
-WITH_ERRORS = "3 retries, 2 user corrections, 40% tool-error rate"
-WITHOUT_ERRORS = "3 retries, 2 user corrections"
+UNCOVERED = facts_of(IterationRecord(2, 3))
+"""Facts without a transcript."""
+COVERED = facts_of(IterationRecord(2, 3), transcripts=TranscriptFacts(turns=1, tool_calls=2))
 
 
-def row(signal: str, detail: str, present: bool = True) -> SignalContribution:
-    return SignalContribution(signal, signal.title(), present, 0.5 if present else 0.0, detail, 0.1, 0.1, 0.05)
+def row(signal: str, vote: float | None = 0.5, detail: str = "") -> SignalContribution:
+    present = vote is not None
+    return SignalContribution(signal, signal.title(), present, vote or 0.0, detail, 0.1, 0.1 if present else 0.0, 0.05)
 
 
 def score(*rows: SignalContribution, iteration: int = 3) -> PersistedScore:
@@ -30,79 +31,76 @@ class TestLostSignals:
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            pytest.param(row(TOKENS, BACKFILLED), row(TOKENS, UNCOVERED, False), id="the transcript is gone"),
-            pytest.param(row(TOKENS, BACKFILLED), row(TOKENS, NO_WINDOW, False), id="the commit is gone"),
-            pytest.param(row(CORRECTION, WITH_ERRORS), row(CORRECTION, WITHOUT_ERRORS), id="the error rate is gone"),
-            pytest.param(row(CORRECTION, WITH_ERRORS), row(CORRECTION, "", False), id="correction pressure is absent"),
+            pytest.param(row(TOKENS), row(TOKENS, None), id="tokens are not known any more"),
+            pytest.param(row(CORRECTION, 1 / 6.8), row(CORRECTION, 1 / 6), id="40 % of errors are not seen any more"),
+            pytest.param(row(CORRECTION, 1 / 3), row(CORRECTION, 1.0), id="nor are 100 %"),
+            pytest.param(row(CORRECTION, 0.9), row(CORRECTION, None), id="correction pressure is absent"),
         ],
     )
     def test_rested_on_a_transcript_and_do_not_any_more(self, old: SignalContribution, new: SignalContribution) -> None:
-        assert lost_signals(score(old), score(new)) == [old.signal]
+        assert lost_signals(score(old), score(new), UNCOVERED) == [old.signal]
+
+    @pytest.mark.parametrize("detail", ["", "no transcript here", "99% tool-error rate", "native session_tokens"])
+    def test_are_known_by_numbers_whatever_the_details_say(self, detail: str) -> None:
+        old = score(row(CORRECTION, 0.5, detail), row(TOKENS, 0.5, detail))
+        assert lost_signals(old, score(row(CORRECTION, 1.0), row(TOKENS, None)), UNCOVERED) == [CORRECTION, TOKENS]
+        assert lost_signals(old, old, UNCOVERED) == []
 
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            pytest.param(row(TOKENS, BACKFILLED), row(TOKENS, BACKFILLED), id="it is all there"),
-            pytest.param(
-                row(TOKENS, BACKFILLED),
-                row(TOKENS, "backfilled from 1 transcript turn(s): cache_hit_rate 0.000"),
-                id="other turns are there",
-            ),
-            pytest.param(row(TOKENS, BACKFILLED), row(TOKENS, NATIVE), id="tokens were captured natively since"),
-            pytest.param(row(TOKENS, NATIVE), row(TOKENS, UNCOVERED, False), id="native tokens were no transcript's"),
-            pytest.param(row(TOKENS, UNCOVERED, False), row(TOKENS, UNCOVERED, False), id="there never was any"),
-            pytest.param(row(TOKENS, BACKFILLED, False), row(TOKENS, UNCOVERED, False), id="the old signal is absent"),
-            pytest.param(row(TOKENS, UNCOVERED, False), row(TOKENS, BACKFILLED), id="a transcript was found"),
-            pytest.param(row(CORRECTION, WITH_ERRORS), row(CORRECTION, WITH_ERRORS), id="the error rate is there"),
-            pytest.param(
-                row(CORRECTION, WITH_ERRORS),
-                row(CORRECTION, "0 retries, 0 user corrections, 0% tool-error rate"),
-                id="the error rate is another",
-            ),
-            pytest.param(row(CORRECTION, WITHOUT_ERRORS), row(CORRECTION, "9 retries, 0 user corrections"), id="none"),
-            pytest.param(
-                row("landed", BACKFILLED), row("landed", "commit 1 not reachable", False), id="another signal"
-            ),
+            pytest.param(row(TOKENS), row(TOKENS), id="it is all there"),
+            pytest.param(row(TOKENS), row(TOKENS, 0.0), id="other turns are there"),
+            pytest.param(row(TOKENS, None), row(TOKENS, None), id="there never was any"),
+            pytest.param(row(TOKENS, None), row(TOKENS), id="a transcript was found"),
+            pytest.param(row(CORRECTION), row(CORRECTION), id="the error rate is there, or never was"),
+            pytest.param(row(CORRECTION, 0.5), row(CORRECTION, 0.1), id="there are more corrections now"),
+            pytest.param(row(CORRECTION, 0.1), row(CORRECTION, 1.0), id="more were taken back than errors can cost"),
+            pytest.param(row(CORRECTION, 1.0), row(CORRECTION, None), id="nothing had lowered it"),
+            pytest.param(row(CORRECTION, None), row(CORRECTION, 1.0), id="it was absent"),
+            pytest.param(row("landed"), row("landed", None), id="another signal"),
         ],
     )
     def test_are_none_when(self, old: SignalContribution, new: SignalContribution) -> None:
-        assert lost_signals(score(old), score(new)) == []
+        assert lost_signals(score(old), score(new), UNCOVERED) == []
+
+    def test_are_none_of_a_vote_that_still_rests_on_tool_calls(self) -> None:
+        assert lost_signals(score(row(CORRECTION, 0.5)), score(row(CORRECTION, 1.0)), COVERED) == []
 
     def test_come_in_the_order_of_the_rubric(self) -> None:
-        old = score(row(TOKENS, BACKFILLED), row(CORRECTION, WITH_ERRORS))
-        new = score(row(TOKENS, UNCOVERED, False), row(CORRECTION, WITHOUT_ERRORS))
-        assert lost_signals(old, new) == ["correction_pressure", "token_efficiency"]
+        old = score(row(TOKENS), row(CORRECTION, 0.5))
+        assert lost_signals(old, score(row(TOKENS, None), row(CORRECTION, 1.0)), UNCOVERED) == [CORRECTION, TOKENS]
 
     def test_of_a_rubric_without_the_signal_are_none(self) -> None:
-        assert lost_signals(score(row(TOKENS, BACKFILLED)), score(row("landed", ""))) == []
+        assert lost_signals(score(row(TOKENS)), score(row("landed")), UNCOVERED) == []
 
     def test_of_an_empty_breakdown_are_none(self) -> None:
-        assert lost_signals(score(), score(row(TOKENS, UNCOVERED, False))) == []
+        assert lost_signals(score(), score(row(TOKENS, None)), UNCOVERED) == []
 
 
 class TestLossOnDisk:
-    OLD = score(row(CORRECTION, WITHOUT_ERRORS), row(TOKENS, BACKFILLED))
-    NEW = score(row(CORRECTION, WITHOUT_ERRORS), row(TOKENS, UNCOVERED, False))
+    OLD = score(row(CORRECTION, 1.0), row(TOKENS))
+    NEW = score(row(CORRECTION, 1.0), row(TOKENS, None))
 
     def test_is_what_the_sidecar_has_and_the_new_score_has_not(self, tmp_path: Path) -> None:
         write_persisted_score(tmp_path, self.OLD)
-        assert loss_on_disk(tmp_path, self.NEW) == ["token_efficiency"]
+        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == ["token_efficiency"]
 
     def test_is_nothing_when_the_new_score_has_it_too(self, tmp_path: Path) -> None:
         write_persisted_score(tmp_path, self.OLD)
-        assert loss_on_disk(tmp_path, self.OLD) == []
+        assert loss_on_disk(tmp_path, self.OLD, UNCOVERED) == []
 
     def test_is_that_of_the_same_iteration(self, tmp_path: Path) -> None:
         write_persisted_score(tmp_path, replace(self.OLD, iteration=4))
-        assert loss_on_disk(tmp_path, self.NEW) == []
+        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
 
     def test_is_found_whatever_rubric_the_sidecar_is_of(self, tmp_path: Path) -> None:
         write_persisted_score(tmp_path, replace(self.OLD, rubric_version="2.0.2"))
-        assert loss_on_disk(tmp_path, self.NEW) == ["token_efficiency"]
+        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == ["token_efficiency"]
 
     def test_is_nothing_without_a_sidecar(self, tmp_path: Path) -> None:
-        assert loss_on_disk(tmp_path, self.NEW) == []
-        assert loss_on_disk(tmp_path / "no such log", self.NEW) == []
+        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
+        assert loss_on_disk(tmp_path / "no such log", self.NEW, UNCOVERED) == []
 
     @pytest.mark.parametrize(
         "content",
@@ -118,16 +116,16 @@ class TestLossOnDisk:
     )
     def test_is_nothing_when_the_sidecar_cannot_be_read(self, tmp_path: Path, content: bytes) -> None:
         iteration_score_path(tmp_path, 3).write_bytes(content)
-        assert loss_on_disk(tmp_path, self.NEW) == []
+        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
 
-    def test_is_nothing_when_a_directory_stands_in_its_place(self, tmp_path: Path) -> None:
+    def test_is_nothing_when_a_directory_is_in_its_place(self, tmp_path: Path) -> None:
         iteration_score_path(tmp_path, 3).mkdir()
-        assert loss_on_disk(tmp_path, self.NEW) == []
+        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
 
     def test_writes_nothing(self, tmp_path: Path) -> None:
         path = write_persisted_score(tmp_path, self.OLD)
         before = path.stat()
-        loss_on_disk(tmp_path, self.NEW)
+        loss_on_disk(tmp_path, self.NEW, UNCOVERED)
         after = path.stat()
         assert list(tmp_path.iterdir()) == [path]
         assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (

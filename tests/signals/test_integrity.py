@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
+from scoring.signals.landed import LANDED
+from scoring.signals.scope import SCOPE
+from scoring.signals.tests import TESTS
 from scoring.signals.values import (
-    LANDED,
     ROLE_IMPL,
     ROLE_REVIEW,
     ROLE_VERIFIER,
-    SCOPE,
-    TESTS,
-    VERIFIER,
     AgentRole,
     IntegrityObservation,
     IterationObjectives,
@@ -19,6 +18,7 @@ from scoring.signals.values import (
     absent_signal,
     present_signal,
 )
+from scoring.signals.verifier import VERIFIER
 from scoring.views.integrity import IntegritySummary, summarize_integrity
 
 NOTHING = absent_signal("not looked at")

@@ -45,7 +45,7 @@ from scoring.signals.correction_pressure import pressure_value
 from scoring.signals.diminishing_returns import deliberation_value
 from scoring.signals.hook_outcomes import hook_value
 from scoring.signals.objectives import objective_checks
-from scoring.signals.scope import scope_value
+from scoring.signals.scope import scope_claim, scope_value
 from scoring.signals.table import SIGNALS
 from scoring.signals.tests import tests_claim
 from scoring.signals.token_efficiency import efficiency_value
@@ -233,12 +233,12 @@ class TestLandedClaim:
         record = IterationRecord(
             impl=ImplBlock(self_assessment=assessment), review=ReviewBlock(overall_decision=decision)
         )
-        assert landed.claim(record) == expected
+        assert landed_claim(record) == expected
 
     @pytest.mark.parametrize("review", [ReviewBlock(phase_1_decision="accept"), ReviewBlock(phase_2_decision="accept")])
     def test_does_not_come_from_a_phase(self, review: ReviewBlock) -> None:
         expected = absent("no persisted-via-workflow note and no review decision")
-        assert landed.claim(IterationRecord(review=review)) == expected
+        assert landed_claim(IterationRecord(review=review)) == expected
 
 
 def within(past: Past, name: str, *entries: str, task: str = "t") -> SignalValue:
@@ -355,7 +355,7 @@ class TestScopeClaim:
         ],
     )
     def test_is_the_scope_note(self, note: str, expected: SignalValue) -> None:
-        assert scope.claim(entry(note=note)) == expected
+        assert scope_claim(entry(note=note)) == expected
 
 
 def verified(*statuses: str, proxy: bool | None = None) -> IterationRecord:
@@ -515,8 +515,9 @@ UNSEEN = IterationObjectives(NOTHING, NOTHING, NOTHING)
 def assembled(record: IterationRecord | None = None, **sides: SignalValue) -> SignalSet:
     """Return a signal set with nothing in it but what is given."""
     git = GitSignals(sides.pop("landed_observed", NOTHING), sides.pop("scope_observed", NOTHING))
-    log = dict.fromkeys(("scope_claimed", "tests_claimed", "verifier", "verifier_claimed", "landed_claimed"), NOTHING)
-    bundle = IterlogSignals(**log | sides, retries=0, user_corrections=0)
+    names = ("scope_claimed", "tests_claimed", "verifier", "verifier_claimed", "landed_claimed")
+    scope, tests, verifier, traces, landed = (sides.get(name, NOTHING) for name in names)
+    bundle = IterlogSignals(scope, tests, verifier, traces, landed, retries=0, user_corrections=0)
     backfill = BackfillSignals(1, NOTHING, None)
     return assemble_signal_set(record or IterationRecord(2, 1), bundle, git, backfill, UNSEEN, NOTHING)
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from helpers.commands import DaScore
+from helpers.facts import facts_of
 
 from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
@@ -16,8 +17,8 @@ from scoring.errors import SettingsError
 from scoring.log.model import IterationRecord
 from scoring.score import score_log
 from scoring.sidecars.scores import build_persisted_score
+from scoring.signals.landed import LANDED
 from scoring.signals.values import (
-    LANDED,
     ROLE_IMPL,
     IntegrityObservation,
     IterationObjectives,
@@ -42,7 +43,7 @@ def examined(number: int, value: float | None, claimed: float | None = None, rub
     signals = SignalSet(number, {LANDED: landed}, NOTHING, integrity)
     record = IterationRecord(iteration=number, task_id=f"task-{number}")
     score = build_persisted_score(released_rubric(rubric).score(signals), record)
-    return Examined(record, signals, score, score, "computed", None, None)
+    return Examined(facts_of(record), signals, score, score, "computed")
 
 
 def checked(iterations: list[Examined], last: int | None = None, **given: Any) -> Verdict:

@@ -81,17 +81,12 @@ class TestExamined:
 
     def test_names_the_commit_and_the_window(self, demo: Demo) -> None:
         found = {one.record.iteration: one for one in view(demo).examine()}
-        assert found[2].sha is None
-        assert found[2].window is None
-        assert found[3].sha is not None
-        assert found[3].sha.startswith("1b0a1589693b")
-        assert found[3].window is not None
-        assert found[3].window.start == found[1].window.end if found[1].window else False
-
-    def test_batches_do_not_show(self, demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
-        whole = list(view(demo).examine())
-        monkeypatch.setattr("scoring.views.examined._AT_ONCE", 2)
-        assert list(view(demo).examine()) == whole
+        commits = {number: one.facts.landing.sha for number, one in found.items()}
+        windows = {number: one.facts.window for number, one in found.items()}
+        assert (commits[2], windows[2]) == (None, None)
+        assert str(commits[3]).startswith("1b0a1589693b")
+        before, after = windows[1], windows[3]
+        assert before and after and after.start == before.end
 
 
 class TestTables:
