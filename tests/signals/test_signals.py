@@ -44,6 +44,7 @@ from scoring.signals import landed, scope
 from scoring.signals.correction_pressure import pressure_value
 from scoring.signals.diminishing_returns import deliberation_value
 from scoring.signals.hook_outcomes import hook_value
+from scoring.signals.landed import landed_claim
 from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import scope_claim, scope_value
 from scoring.signals.table import SIGNALS
