@@ -4,11 +4,13 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, printable
-from scoring.views.table import Block, draw, pipe_text
+
+if TYPE_CHECKING:
+    from scoring.views.table import Block
 
 
 def write(text: str) -> None:
@@ -41,8 +43,10 @@ def write_json(value: Any, indent: int | None = 1) -> None:
     write(as_utf8(text) + "\n")
 
 
-def show(page: Iterable[Block]) -> None:
+def show(page: "Iterable[Block]") -> None:
     """Show lines and tables: drawn on a terminal, as text on a pipe."""
+    from scoring.views.table import draw, pipe_text  # most failures and JSON need neither
+
     if not on_terminal():
         write(pipe_text(page))
         return

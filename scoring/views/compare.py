@@ -77,7 +77,7 @@ class RubricDiff:
 
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
-    """Put two rubrics side by side."""
+    """Compare two rubrics, signal by signal."""
     names = dict.fromkeys(spec.id for rubric in (after, before) for spec in rubric.signals)
     return RubricDiff(before, after, tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names))
 

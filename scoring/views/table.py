@@ -7,8 +7,7 @@ data. Every text is shown with its control characters escaped.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from scoring.text import cut, printable
 
@@ -22,8 +21,7 @@ Place: TypeAlias = Literal["pipe", "terminal"]
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A value and how it is shown.
 
     Attributes:
@@ -55,8 +53,7 @@ def number(value: float, present: bool = True) -> str:
     return f"{value:.3f}" if present else "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column of a table.
 
     Attributes:
@@ -76,8 +73,7 @@ class Column:
     only: Place | Literal["json"] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One row: a cell for each column, notes that belong to it, and a style for all of it."""
 
     cells: Sequence[AnyCell]
@@ -85,8 +81,7 @@ class Row:
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A table.
 
     Attributes:
@@ -169,8 +164,7 @@ class Table:
         return [row if isinstance(row, Row) else Row(row) for row in self.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of text, in parts where a part has a style of its own.
 
     Attributes:
