@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import list_names, read_file
@@ -27,9 +27,6 @@ KEY = "_expected"
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 _LEVELS: tuple[Level, ...] = get_args(Level)
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
-
-CONFIDENCE = 0.95
-"""How sure an interval is to hold the true share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +96,12 @@ class Judged:
     @property
     def other_classes(self) -> tuple[str, ...]:
         """The classes that differ from the label, in words."""
-        pairs = (
-            ("novelty", self.expected.novelty, self.found.novelty),
-            ("readiness", self.expected.readiness, self.found.readiness),
-        )
-        return tuple(f"{name} {wanted}, found {found}" for name, wanted, found in pairs if wanted not in (None, found))
+        wanted, found = asdict(self.expected), asdict(self.found)
+        differ = [name for name in ("novelty", "readiness") if wanted[name] not in (None, found[name])]
+        return tuple(f"{name} {wanted[name]}, found {found[name]}" for name in differ)
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(NamedTuple):
     """How many of some answers are the expected ones."""
 
     agreed: int
@@ -168,27 +162,17 @@ def read_collection(directory: Path) -> Collection:
             others.append(name)
             continue
         try:
-            found = _read(path)
+            text = decoded(read_file(path), str(path))
+            transcript = parse_transcript(text, str(path))
+            if (expected := _expected(text)) is None:
+                unlabelled.append(name)
+            else:
+                labelled.append(Labelled(name, transcript, _label(expected, f"{path}: {KEY}")))
+        except FileNotFoundError:
+            broken.append((name, f"{path}: no such file"))
         except InputError as e:
             broken.append((name, str(e)))
-            continue
-        if found is None:
-            unlabelled.append(name)
-        else:
-            labelled.append(found)
     return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))
-
-
-def _read(path: Path) -> Labelled | None:
-    try:
-        text = decoded(read_file(path), str(path))
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file") from e
-    transcript = parse_transcript(text, str(path))
-    expected = _expected(text)
-    if expected is None:
-        return None
-    return Labelled(path.name, transcript, _label(expected, f"{path}: {KEY}"))
 
 
 def _expected(text: str) -> Any:
@@ -222,10 +206,7 @@ def _one_of(expected: dict[str, Any], key: str, known: tuple[Any, ...], where: s
 
 
 def calibrate(
-    labelled: Sequence[Labelled],
-    settings: Iterable[Setting],
-    embed: Embed | None = None,
-    tuning: Tuning | None = None,
+    labelled: Sequence[Labelled], settings: Iterable[Setting], embed: Embed | None = None, tuning: Tuning | None = None
 ) -> tuple[Calibration, ...]:
     """Score every transcript under every setting, and compare each result with its label.
 
@@ -243,27 +224,19 @@ def calibrate(
 
 
 def _judged(item: Labelled, setting: Setting, embed: Embed | None, tuning: Tuning) -> Judged:
+    embed = embed if setting.semantic else None
     result = score_transcript(
-        item.transcript,
-        k=setting.k,
-        embed=embed if setting.semantic else None,
-        words=tuning.words,
-        thresholds=tuning.thresholds,
+        item.transcript, k=setting.k, embed=embed, words=tuning.words, thresholds=tuning.thresholds
     )
     decided = result.recommendations[-1]
     on_novelty, on_readiness, what_follows = decided.reasons
     seen = {"novelty_not_low": on_novelty, "readiness_low": on_readiness}
-    return Judged(
-        file=item.file,
-        expected=item.label,
-        found=Label(result.signal, result.novelty_classification, result.readiness_classification),
-        rule=decided.rule,
-        why=seen.get(decided.rule, what_follows),
-    )
+    found = Label(result.signal, result.novelty_classification, result.readiness_classification)
+    return Judged(item.file, item.label, found, decided.rule, seen.get(decided.rule, what_follows))
 
 
-def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the Wilson score interval of a share, (0, 1) when there is nothing to go by."""
+def wilson(agreed: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the Wilson score interval that holds a true share with this confidence; (0, 1) without any answer."""
     if total == 0:
         return 0.0, 1.0
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -283,19 +256,18 @@ def calibration_payload(
         "broken": [{"file": file, "reason": why} for file, why in collection.broken],
         "others": list(collection.others),
         "semantic_left_out": left_out or None,
-        "settings": [_calibration(c) for c in calibrations],
-    }
-
-
-def _calibration(c: Calibration) -> dict[str, object]:
-    return {
-        "k": c.setting.k,
-        "levels": list(c.setting.levels),
-        "agreement": _agreement(c.agreement),
-        "novelty_agreement": _agreement(c.agreement_on("novelty")),
-        "readiness_agreement": _agreement(c.agreement_on("readiness")),
-        "confusion": c.confusion(),
-        "files": [{"file": o.file, "agrees": o.agrees} | asdict(o) for o in c.outcomes],
+        "settings": [
+            {
+                "k": c.setting.k,
+                "levels": list(c.setting.levels),
+                "agreement": _agreement(c.agreement),
+                "novelty_agreement": _agreement(c.agreement_on("novelty")),
+                "readiness_agreement": _agreement(c.agreement_on("readiness")),
+                "confusion": c.confusion(),
+                "files": [{"file": o.file, "agrees": o.agrees} | asdict(o) for o in c.outcomes],
+            }
+            for c in calibrations
+        ],
     }
 
 

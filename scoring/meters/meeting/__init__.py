@@ -90,38 +90,28 @@ def score_meeting(
     for record in checked:
         number = record.round_index
         scores[number] = score_round(record, by_round.get(number - 1), record is checked[0], config.weights)
-        verdicts[number] = _verdict(
-            _situation(record, by_round.get(number - 1), verdicts.get(number - 1), scores, config)
+        now, earlier = scores[number], scores.get(number - 2)
+        was_ready = number - 1 in verdicts and verdicts[number - 1].status == "ready_to_decide"
+        situation = Situation(
+            record=record,
+            config=config,
+            scores=now,
+            levels=coverage(record.exploration),
+            lead=leading(record.convergence.expert_positions),
+            convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
+            exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
+            unconfirmed=was_ready and by_round[number - 1].user_confirmed is False,
         )
+        verdicts[number] = _verdict(situation)
     return list(verdicts.values())
-
-
-def _situation(
-    record: JudgeRecord,
-    before: JudgeRecord | None,
-    verdict_before: MeetingVerdict | None,
-    scores: Mapping[int, Scores],
-    config: MeetingConfig,
-) -> Situation:
-    now, earlier = scores[record.round_index], scores.get(record.round_index - 2)
-    was_ready = verdict_before is not None and verdict_before.status == "ready_to_decide"
-    return Situation(
-        record=record,
-        config=config,
-        scores=now,
-        levels=coverage(record.exploration),
-        lead=leading(record.convergence.expert_positions),
-        convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
-        exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
-        unconfirmed=was_ready and before is not None and before.user_confirmed is False,
-    )
 
 
 def _verdict(s: Situation) -> MeetingVerdict:
     rule, decision = decide(s)
     drift = off_topic(s)
     missing = missing_aspects(s)
-    refocus = (_refocus(s),) if drift else ()
+    notes = (s.record.focus.focus_drift_notes or "").strip()
+    refocus = (f"come back to the decision: {notes}" if notes else "come back to the decision",) if drift else ()
     own = s.record.stop_continue_recommendation
     prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
     return MeetingVerdict(
@@ -138,11 +128,6 @@ def _verdict(s: Situation) -> MeetingVerdict:
         pressure=_pressure(s),
         stated_differences=stated_differences(s.record, s.scores, s.lead, decision.status, s.config),
     )
-
-
-def _refocus(s: Situation) -> str:
-    notes = (s.record.focus.focus_drift_notes or "").strip()
-    return f"come back to the decision: {notes}" if notes else "come back to the decision"
 
 
 def _pressure(s: Situation) -> Pressure:

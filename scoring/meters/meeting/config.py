@@ -26,10 +26,6 @@ DEFAULT_PRESET = PRESETS[0]
 PRESETS_DIR = Path(__file__).parent / "presets"
 
 
-def _wrong(reason: str) -> PydanticCustomError:
-    return PydanticCustomError("nonsense", "{reason}", {"reason": reason})
-
-
 class Weights(Block):
     """What each score counts in the completeness index."""
 
@@ -42,7 +38,7 @@ class Weights(Block):
 def _sum_to_one(weights: Weights) -> Weights:
     total = weights.exploration + weights.convergence + weights.focus + weights.low_novelty
     if abs(total - 1) > TOLERANCE:
-        raise _wrong(f"the weights sum to {total:g}, not 1")
+        raise PydanticCustomError("weights", "the weights sum to {total}, not 1", {"total": f"{total:g}"})
     return weights
 
 
@@ -55,7 +51,8 @@ class RoundLimits(Block):
 
 def _in_order(limits: RoundLimits) -> RoundLimits:
     if limits.min_rounds > limits.max_rounds:
-        raise _wrong(f"min_rounds {limits.min_rounds} is above max_rounds {limits.max_rounds}")
+        reason = "min_rounds {min_rounds} is above max_rounds {max_rounds}"
+        raise PydanticCustomError("round_limits", reason, limits.model_dump())
     return limits
 
 
@@ -238,11 +235,5 @@ def _preset_data(name: str) -> dict[str, Any]:
 
 def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object with what it leaves out taken from another, key by key."""
-    filled = dict(base)
-    for key, value in own.items():
-        inherited = base.get(key)
-        if isinstance(inherited, Mapping) and isinstance(value, Mapping):
-            filled[key] = _filled(inherited, value)
-        else:
-            filled[key] = value
-    return filled
+    both = {key for key, value in own.items() if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)}
+    return {**base, **{key: _filled(base[key], value) if key in both else value for key, value in own.items()}}

@@ -75,7 +75,7 @@ def simulate_meeting(knobs: MeetingKnobs | None = None) -> list[JudgeRecord]:
     knobs = knobs or MeetingKnobs()
     draw = random.Random(knobs.seed).random  # noqa: S311 - nothing to guess
     levels = dict.fromkeys(CHECKLIST, 0)
-    choices = [_pick(OPTIONS, draw()) for _ in range(knobs.experts)]
+    choices = [OPTIONS[int(draw() * len(OPTIONS))] for _ in range(knobs.experts)]
     doubts = [0.3 + 0.4 * draw() for _ in range(knobs.experts)]
     new = 1.0
     records = []
@@ -98,17 +98,13 @@ def simulate_meeting(knobs: MeetingKnobs | None = None) -> list[JudgeRecord]:
 
 
 def endings(records: Sequence[JudgeRecord], configs: Mapping[str, MeetingConfig]) -> list[Ending]:
-    """Return when each config, by the name it goes by, would end a meeting."""
-    return [Ending(name, _until_the_end(score_meeting(records, config))) for name, config in configs.items()]
-
-
-def _until_the_end(verdicts: list[MeetingVerdict]) -> tuple[MeetingVerdict, ...]:
-    end = next((n for n, verdict in enumerate(verdicts, start=1) if verdict.ends), len(verdicts))
-    return tuple(verdicts[:end])
-
-
-def _pick(items: Sequence[str], drawn: float) -> str:
-    return items[int(drawn * len(items))]
+    """Return when each config, by its name, would end a meeting."""
+    found = []
+    for name, config in configs.items():
+        verdicts = score_meeting(records, config)
+        end = next((n for n, verdict in enumerate(verdicts, start=1) if verdict.ends), len(verdicts))
+        found.append(Ending(name, tuple(verdicts[:end])))
+    return found
 
 
 def _whole(number: float) -> int:
