@@ -709,7 +709,7 @@ class TestEvidenceLoss:
         assert without.sidecars() == expected
 
     def test_is_avoided_under_another_rubric_too(self, without: Project, da_score: DaScore) -> None:
-        found = da_score("backfill", without.repo, "--rubric", "2.0.2", "--json").json["logs"][0]
+        (found,) = json.loads(da_score("backfill", without.repo, "--rubric", "2.0.2", "--json").out)["logs"]
         assert [one["iteration"] for one in found["scored"]] == [1, 2, 6, 7]
         assert [one["iteration"] for one in found["kept"]] == BACKFILLED
         # A session is of one rubric: one that holds both stays as it was.
