@@ -12,9 +12,8 @@ from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.numbers import wrap64
-from scoring.signals.signal import Signal, named_fields
+from scoring.signals.signal import Signal, named_fields, window_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
-from scoring.signals.windows import window_source
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 

@@ -1,5 +1,6 @@
 """What a signal is: its id, its value, what it claims, how it gets better, and where its evidence is."""
 
+import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import ClassVar
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import IterationWindow
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue
@@ -54,3 +56,23 @@ def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:
     for name in names:
         if entry and (place := entry.place(name)):
             yield f"{name} at {place}"
+
+
+def window_source(facts: IterationFacts) -> Iterator[str]:
+    """Yield the window as a place that a value was read from; nothing where there is none."""
+    if facts.window:
+        yield f"transcripts {window_text(facts.window)}"
+
+
+def window_text(window: IterationWindow) -> str:
+    """Return a window in words."""
+    end = _moment(window.end)
+    return f"up to {end}" if window.start is None else f"after {_moment(window.start)}, up to {end}"
+
+
+def _moment(ns: int) -> str:
+    """Return a time to the second, UTC."""
+    try:
+        return datetime.datetime.fromtimestamp(ns // 10**9, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{ns // 10**9} seconds after 1970"
