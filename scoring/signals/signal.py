@@ -3,7 +3,6 @@
 import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 from rubric import SignalID
@@ -41,8 +40,8 @@ class Signal(ABC):
         """Yield the places that its value was read from, in words that can be followed: a file and line, a commit."""
         yield from ()
 
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
-        """Yield the files, beside the entry, that its value depends on; they need not be there."""
+    def files(self, iteration: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield the names of the files beside the entry that its value depends on; they need not be there."""
         yield from ()
 
 
