@@ -15,7 +15,7 @@ import fcntl
 import json
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -63,11 +63,12 @@ def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted
 
 def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:
     """Take the fingerprint of one iteration whose ``inputs`` were taken before."""
+    landing = replace(facts.landing, trunk=replace(facts.trunk, commit=None))  # that the trunk moves on is no answer
     return Fingerprint(
         inputs=inputs,
         window=_digest(facts.window),
         facts=_digest(facts.transcripts),
-        git=_digest(facts.landing, facts.changed),
+        git=_digest(landing, facts.changed),
         sidecar=digest_of(sidecar),
     )
 
