@@ -1,4 +1,4 @@
-"""The signals and what stands beside them: each mapping table of contract sections 2.1 to 2.9, row by row."""
+"""The signals and what stands beside them: each mapping, row by row."""
 
 import json
 import math

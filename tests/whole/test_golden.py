@@ -36,7 +36,7 @@ FUZZ = SHARED / "fuzz.tar.gz"
 needs_shared = pytest.mark.skipif(not FUZZ.exists(), reason=f"the shared cases are not at {SHARED}")
 
 SHOWN_ESCAPED = {"task-detail-text", "hook-detail-text"}
-"""Cases whose text holds control characters, which we show escaped and the reference does not (contract section 9)."""
+"""Cases whose text holds control characters, which we show escaped and the reference does not."""
 
 REASON = re.compile(r"((?:cannot parse|cannot read) hook-outcomes sidecar for iter-\d+:).*", re.DOTALL)
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
