@@ -23,8 +23,8 @@ from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
     is_plain_session_id,
-    write_each,
     write_session_score,
+    write_session_scores,
 )
 from scoring.signals.table import meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
@@ -208,7 +208,7 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
     iterations = write_scores(iter_log_dir, [(i.persisted, i.provenance) for i in scored.iterations])
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:
-        return iterations, write_each(sessions, lambda session: write_session_score(iter_log_dir, session))
+        return iterations, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
         raise WriteError(str(e), (*iterations, *e.written)) from e
 
@@ -217,6 +217,11 @@ def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, wa
     """Write the sidecar of one iteration as :func:`write_scored_log` does, and return its path."""
     _warn_of_loss(iter_log_dir, scored, warn)
     return write_score(iter_log_dir, scored.persisted, scored.provenance)
+
+
+def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent) -> Path | None:
+    """Write the sidecar of one session, and return its path; None, and a warning, when its id names no file."""
+    return write_session_score(iter_log_dir, session) if has_session_file(session.session_id, warn) else None
 
 
 def _warn_of_loss(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn) -> None:

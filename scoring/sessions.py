@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import Any
 
 from rubric import BAND_UNSCORED, Rubric, Score
 from scoring.log.model import IterationRecord
@@ -17,6 +18,11 @@ class SessionIterRef:
     scored: bool
     value: float
     band: str
+
+    @classmethod
+    def of(cls, score: Any) -> "SessionIterRef":
+        """Return what a session keeps of a score, be it computed or read back."""
+        return cls(score.iteration, score.scored, score.value, score.band)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,7 @@ def aggregate_sessions(
     members: dict[str, list[SessionIterRef]] = {}
     for record, score in zip(records, scores, strict=True):
         if record.agent.session_id:
-            ref = SessionIterRef(score.iteration, score.scored, score.value, score.band)
-            members.setdefault(record.agent.session_id, []).append(ref)
+            members.setdefault(record.agent.session_id, []).append(SessionIterRef.of(score))
     in_byte_order = sorted(members, key=lambda session_id: session_id.encode("utf-8", "surrogateescape"))
     return [session_score(rubric, session_id, members[session_id]) for session_id in in_byte_order]
 

@@ -20,10 +20,10 @@ from scoring.files import read_file, remove_stale
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.score import has_session_file
+from scoring.score import write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.loss import lost_evidence
+from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
     Provenance,
     changed_between,
@@ -37,7 +37,6 @@ from scoring.sidecars.scores import (
     build_persisted_score,
     iteration_score_path,
     parse_iteration_score,
-    write_session_score,
 )
 from scoring.signals.table import meter_profile, optional_signals, signal_set
 
@@ -166,7 +165,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         reason = _with_provenance(reason, was, provenance)
         guarded = not plan.allow_evidence_loss
         if reason and old and guarded and (lost := lost_evidence(old, new, facts, was, provenance)):
-            report.kept[n] = lost
+            report.kept[n] = in_words(lost)
             reason = None
         if reason:
             report.scored[n] = reason
@@ -275,8 +274,6 @@ def _write_sessions(
             members.setdefault(record.agent.session_id, []).append(standing.get(record.iteration))
     for session_id, standings in members.items():
         scores = [score for score in standings if score is not None]
-        if not has_session_file(session_id, report.warnings.append):
-            continue
         if len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
-            refs = [SessionIterRef(s.iteration, s.scored, s.value, s.band) for s in scores]
-            write_session_score(log, session_score(rubric, session_id, refs))
+            refs = [SessionIterRef.of(score) for score in scores]
+            write_session(log, session_score(rubric, session_id, refs), report.warnings.append)

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
+from scoring.errors import DaScoreError, NotFoundError, SettingsError, silent
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.score import has_session_file, score_records, write_scored_iteration
+from scoring.score import score_records, write_scored_iteration, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.scores import (
     PersistedScore,
     iteration_score_path,
     read_iteration_score,
-    write_session_score,
 )
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
@@ -101,10 +100,10 @@ def close_task(
         write_scored_iteration(iter_log_dir, one, warn)
     scores = {one.record.iteration: one.persisted for one in scored}
     known = scores | {number: score for number, score in kept.items() if score is not None}
-    paths = {
-        session_id: _write_session(iter_log_dir, rubric, session_id, members, known, warn)
-        for session_id in sorted(sessions)
-    }
+    paths = {}
+    for session_id in sorted(sessions):
+        refs = [SessionIterRef.of(known[r.iteration]) for r in members if r.agent.session_id == session_id]
+        paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, refs), warn)
     own = scores[record.iteration]
     return ClosedTask(
         own.iteration,
@@ -149,18 +148,3 @@ def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | N
     # What is missing in a file reads as empty, so a part of a sidecar can pass for one: its breakdown has to be whole.
     whole = score.band and [row.signal for row in score.breakdown] == [spec.id for spec in rubric.signals]
     return score if whole and score.rubric_version == rubric.version and score.iteration == iteration else None
-
-
-def _write_session(
-    log: Path | str,
-    rubric: Rubric,
-    session_id: str,
-    members: Sequence[IterationRecord],
-    known: dict[int, PersistedScore],
-    warn: Warn,
-) -> Path | None:
-    if not has_session_file(session_id, warn):
-        return None
-    numbers = [r.iteration for r in members if r.agent.session_id == session_id]
-    refs = [SessionIterRef(n, known[n].scored, known[n].value, known[n].band) for n in numbers]
-    return write_session_score(log, session_score(rubric, session_id, refs))

@@ -5,6 +5,7 @@ the old score was kept, what is missing is known to the turn; otherwise only its
 that was present and is absent now, or a vote that was lower by something that cannot be seen now.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rubric import SignalContribution
@@ -12,7 +13,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.provenance import Provenance, is_kept, lost_between, read_provenance
+from scoring.sidecars.provenance import Loss, Provenance, is_kept, lost_between, read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
@@ -51,8 +52,8 @@ def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
 
 def lost_evidence(
     old: PersistedScore, new: PersistedScore, facts: IterationFacts, was: Provenance | None, now: Provenance | None
-) -> list[str]:
-    """Return what an old score rested on and the new one cannot see any more, a signal each, as exactly as known.
+) -> list[Loss]:
+    """Return what an old score rested on and the new one cannot see any more, as exactly as known.
 
     Args:
         old: the score on disk.
@@ -61,10 +62,19 @@ def lost_evidence(
         was: the provenance of the old one, if that was kept.
         now: the provenance of the new one, if its rubric's rules keep that.
     """
-    parts: dict[str, list[str]] = {signal: [] for signal in lost_signals(old, new, facts)}
-    for loss in lost_between(was, now) if was and now else ():
-        if loss.signal != TOKEN_EFFICIENCY or facts.record.session_tokens is None:
-            parts.setdefault(loss.signal, []).append(loss.what)
+    reported = facts.record.session_tokens is not None
+    missing = lost_between(was, now) if was and now else []
+    return [
+        *(Loss(signal) for signal in lost_signals(old, new, facts)),
+        *(loss for loss in missing if not (reported and loss.signal == TOKEN_EFFICIENCY)),
+    ]
+
+
+def in_words(lost: Sequence[Loss]) -> list[str]:
+    """Return what was lost as text, a signal each."""
+    parts: dict[str, list[str]] = {}
+    for loss in lost:
+        parts.setdefault(loss.signal, []).extend([loss.what] if loss.what else [])
     return [f"{signal} ({'; '.join(what)})" if what else signal for signal, what in parts.items()]
 
 
@@ -74,7 +84,7 @@ def _by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
 
 def loss_on_disk(
     iter_log_dir: Path | str, new: PersistedScore, facts: IterationFacts, now: Provenance | None = None
-) -> list[str]:
+) -> list[Loss]:
     """Return what the sidecar on disk would lose to a new score; nothing when there is no readable one.
 
     ``now`` is the provenance of the new score, if its rubric's rules keep that.
@@ -91,9 +101,9 @@ def loss_on_disk(
         return []
 
 
-def loss_warning(iteration: int, lost: list[str]) -> str:
+def loss_warning(iteration: int, lost: Sequence[Loss]) -> str:
     """Return the line that says what a new score lost."""
     gone = "the transcripts no longer cover its window"
-    if any("(" in signal for signal in lost):  # the details are known
+    if any(loss.what for loss in lost):
         gone = "what its score was computed from is not all there any more"
-    return f"iteration {iteration}: {gone}; {' and '.join(lost)} lost evidence that the old sidecar had"
+    return f"iteration {iteration}: {gone}; {' and '.join(in_words(lost))} lost evidence that the old sidecar had"

@@ -58,10 +58,10 @@ def provenance_of(facts: IterationFacts) -> Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One thing that was in the evidence of an old score and is missing now; ``signal`` is whose it was."""
+    """Evidence of an old score that is missing now: of which signal, and what in words where that is known."""
 
     signal: str
-    what: str
+    what: str = ""
 
 
 def lost_between(old: Provenance, new: Provenance) -> list[Loss]:

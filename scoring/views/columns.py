@@ -220,8 +220,7 @@ class SessionRows:
         """Note one iteration."""
         score = examined.score
         if session := examined.record.agent.session_id:
-            ref = SessionIterRef(score.iteration, score.scored, score.value, score.band)
-            self._members.setdefault((session, score.rubric_version), []).append(ref)
+            self._members.setdefault((session, score.rubric_version), []).append(SessionIterRef.of(score))
 
     def rows(self) -> Iterator[DataRow]:
         """Yield the rows, by session and rubric version."""

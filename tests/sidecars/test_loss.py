@@ -9,7 +9,8 @@ from helpers.facts import facts_of
 from rubric import SignalContribution
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
-from scoring.sidecars.loss import loss_on_disk, loss_warning, lost_signals
+from scoring.sidecars.loss import in_words, loss_on_disk, loss_warning, lost_signals
+from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
 
 TOKENS, CORRECTION = "token_efficiency", "correction_pressure"
@@ -84,7 +85,7 @@ class TestLossOnDisk:
 
     def test_is_what_the_sidecar_has_and_the_new_score_has_not(self, tmp_path: Path) -> None:
         write_persisted_score(tmp_path, self.OLD)
-        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == ["token_efficiency"]
+        assert in_words(loss_on_disk(tmp_path, self.NEW, UNCOVERED)) == ["token_efficiency"]
 
     def test_is_nothing_when_the_new_score_has_it_too(self, tmp_path: Path) -> None:
         write_persisted_score(tmp_path, self.OLD)
@@ -96,7 +97,7 @@ class TestLossOnDisk:
 
     def test_is_found_whatever_rubric_the_sidecar_is_of(self, tmp_path: Path) -> None:
         write_persisted_score(tmp_path, replace(self.OLD, rubric_version="2.0.2"))
-        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == ["token_efficiency"]
+        assert in_words(loss_on_disk(tmp_path, self.NEW, UNCOVERED)) == ["token_efficiency"]
 
     def test_is_nothing_without_a_sidecar(self, tmp_path: Path) -> None:
         assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
@@ -139,16 +140,16 @@ class TestLossOnDisk:
     ("lost", "text"),
     [
         (
-            ["token_efficiency"],
+            [Loss("token_efficiency")],
             "iteration 3: the transcripts no longer cover its window; "
             "token_efficiency lost evidence that the old sidecar had",
         ),
         (
-            ["correction_pressure", "token_efficiency"],
+            [Loss("correction_pressure"), Loss("token_efficiency")],
             "iteration 3: the transcripts no longer cover its window; "
             "correction_pressure and token_efficiency lost evidence that the old sidecar had",
         ),
     ],
 )
-def test_the_warning_names_iteration_and_signals(lost: list[str], text: str) -> None:
+def test_the_warning_names_iteration_and_signals(lost: list[Loss], text: str) -> None:
     assert loss_warning(3, lost) == text

@@ -21,7 +21,7 @@ from scoring.files import write_atomically, write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.score import ScoredLog, score_log, write_scored_log
-from scoring.sidecars.loss import loss_on_disk
+from scoring.sidecars.loss import in_words, loss_on_disk
 from scoring.sidecars.provenance import (
     Loss,
     Provenance,
@@ -369,7 +369,7 @@ class TestRecompute:
         write_scored_log(place.log, scored(place))
         change(place)
         item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == lost
+        assert in_words(loss_on_disk(place.log, item.persisted, item.facts, item.provenance)) == lost
 
     def test_without_what_was_kept_sees_only_the_loss_of_all(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
@@ -379,7 +379,7 @@ class TestRecompute:
         assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == []
         gone(place)
         item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == [
+        assert in_words(loss_on_disk(place.log, item.persisted, item.facts, item.provenance)) == [
             "correction_pressure",
             "token_efficiency",
         ]
