@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from scoring.errors import Warn
-from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, Reader
+from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, JsonReader
 from scoring.evidence.transcripts.rows import FileRows
 from scoring.files import READ_PLAIN, reason, refuse_special
 
@@ -164,8 +164,8 @@ class Lines:
 
     def __init__(self, harnesses: Sequence[Harness]) -> None:
         self._harnesses = harnesses
-        self._readers: dict[str, Reader] = {}
-        self._first: Reader | None = None
+        self._readers: dict[str, JsonReader] = {}
+        self._first: JsonReader | None = None
 
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
@@ -193,16 +193,16 @@ class Lines:
         if line.strip():
             (self._writer(line) or self._first or self._reader(self._harnesses[0])).line(line, broken)
 
-    def _choose(self, block: bytes) -> Reader:
+    def _choose(self, block: bytes) -> JsonReader:
         """Return the reader of the harness that wrote the first line that one claims."""
         self._first = next(filter(None, map(self._writer, block.split(b"\n"))), None)
         return self._first or self._reader(self._harnesses[0])
 
-    def _writer(self, line: bytes) -> Reader | None:
+    def _writer(self, line: bytes) -> JsonReader | None:
         """Return the reader of the harness that claims a line."""
         return next((self._reader(harness) for harness in self._harnesses if harness.claims(line)), None)
 
-    def _reader(self, harness: Harness) -> Reader:
+    def _reader(self, harness: Harness) -> JsonReader:
         if harness.name not in self._readers:
             self._readers[harness.name] = harness.reader()
         return self._readers[harness.name]

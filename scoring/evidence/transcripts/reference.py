@@ -35,15 +35,14 @@ from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS,
 from scoring.evidence.transcripts.harness import (
     NOT_JSON,
     Harness,
-    InRepository,
-    ReadAgain,
+    JsonReader,
+    TranscriptCounter,
     is_test_command,
     reads_loop_state,
 )
 from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
 from scoring.evidence.transcripts.rows import Columns, Rows, Span, columns_of
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
-from scoring.evidence.transcripts.tally import Tally
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
 
@@ -270,10 +269,11 @@ def _member(value: Any, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class ReferenceReader:
-    """See :class:`~scoring.evidence.transcripts.harness.Reader`; odd lines are no others', and none is skipped."""
+class ReferenceReader(JsonReader):
+    """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported."""
 
     def __init__(self, lines: LineReader) -> None:
+        super().__init__()
         self._lines = lines
         self._events: list[PlainEvent] = []
 
@@ -286,9 +286,6 @@ class ReferenceReader:
         """Read one line."""
         if (event := self._lines.read(line)) is not None:
             self._events.append(event)
-
-    def skip(self, reason: str) -> None:
-        """Do nothing: the reference does not say which lines it cannot read."""
 
     def rows(self) -> Rows:
         """Return what was read."""
@@ -314,11 +311,8 @@ def _table(columns: Sequence[Sequence[int]], mask: Sequence[object]) -> Columns:
     return [array("q", bytes(8 * len(found[0]))), *found]
 
 
-class ReferenceCounter:
-    """See :class:`~scoring.evidence.transcripts.harness.Counter`; every line counts, as often as it is written."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
+class ReferenceCounter(TranscriptCounter):
+    """Counts every line, as often as it is written."""
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:  # noqa: ARG002 - everything counts whole
         """Count a transcript."""
@@ -330,14 +324,12 @@ class ReferenceCounter:
                 add(*rows.tables[kind][1:])
         return ""
 
-    def finish(self) -> None:
-        """Do nothing: no line waits for another."""
-
 
 class Reference(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`. Readers of one scan learn keys from each other."""
 
     name = ""
+    counter = ReferenceCounter
 
     def __init__(self) -> None:
         self._lines: LineReader | None = None
@@ -350,10 +342,6 @@ class Reference(Harness):
         """Return what reads a part of a transcript."""
         self._lines = self._lines or LineReader()
         return ReferenceReader(self._lines)
-
-    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> ReferenceCounter:  # noqa: ARG002
-        """Return what counts transcripts into a tally."""
-        return ReferenceCounter(tally)
 
 
 REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts")
