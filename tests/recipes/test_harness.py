@@ -26,7 +26,7 @@ from scoring.evidence.transcripts.harness import (
     command_flags,
     keys_of,
 )
-from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
 
 # The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
 
@@ -70,7 +70,7 @@ class ParrotReader(JsonReader):
                     found[CALL].append((0, time, key, command_flags(squawk.ran)))
                     found[VERDICT].append((0, time, key, squawk.failed))
             tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
-            self._rows.extend(Rows([Span(talk.folder, talk.talk)], [times], tables))
+            self._rows.extend(Rows([LineSpan(talk.folder, talk.talk)], [times], tables))
         return []
 
     def rows(self) -> Rows:

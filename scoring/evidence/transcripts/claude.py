@@ -26,7 +26,7 @@ from scoring.evidence.transcripts.harness import (
     keys_of,
     reads_loop_state,
 )
-from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
 from scoring.evidence.transcripts.tally import chosen
 
 SYNTHETIC = "API error or other words of the harness"
@@ -179,7 +179,7 @@ class ClaudeReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        spans = [Span(cwd or "", session or "") for cwd, session in self._spans]
+        spans = [LineSpan(cwd or "", session or "") for cwd, session in self._spans]
         responses = self._tables[RESPONSE]
         keys: dict[str, int] = {"": 0}
         for (name, request, side, span), (time, copies, tokens) in self._responses.items():

@@ -33,7 +33,7 @@ from scoring.evidence.transcripts.harness import (
     decoded,
     keys_of,
 )
-from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
 from scoring.evidence.transcripts.tally import Tally, chosen
 
 META, CONTEXT = 1, 2
@@ -117,7 +117,7 @@ class CodexReader(JsonReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._spans: list[Span] = [Span()]
+        self._spans: list[LineSpan] = [LineSpan()]
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
         self._counts: list[tuple[int, ...]] = []
@@ -173,9 +173,9 @@ class CodexReader(JsonReader):
         cwd, own, turn = _text(payload.cwd), _text(payload.id), _text(payload.turn_id)
         if line == "session_meta":
             parent = _text(payload.forked_from_id) or _as_text(_member(_value(payload.source), *_SPAWNED_BY))
-            span = Span(cwd, own, META, parent, _uuid7_ms(own), time)
+            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time)
         else:
-            span = Span(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
+            span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
         self._covers[-1].pop()  # this line belongs to what it opens
         self._covers.append([time])
         self._cover = self._covers[-1].append
@@ -475,12 +475,12 @@ _FROM_ZERO: _Counts = (0, 0, -1, 0, -1, -1)
 """The totals before the first event: those that not every version states are left out."""
 
 
-def _own_meta(spans: Sequence[Span]) -> Span:
+def _own_meta(spans: Sequence[LineSpan]) -> LineSpan:
     """Return how a session introduces itself: only the first time, since later ones are replayed."""
-    return next((span for span in spans if span.opens == META), Span())
+    return next((span for span in spans if span.opens == META), LineSpan())
 
 
-def _folders(spans: Sequence[Span]) -> list[str]:
+def _folders(spans: Sequence[LineSpan]) -> list[str]:
     """Return, for each span, the folder it was done in; "" is not said."""
     found: list[str] = []
     cwd, own = "", _own_meta(spans)

@@ -31,7 +31,7 @@ _POINTER_LIMIT = 1 << 16
 """The largest ``.git`` file, in bytes, that is looked at."""
 
 
-class Transcript(NamedTuple):
+class TranscriptFile(NamedTuple):
     """A transcript to read.
 
     ``whole`` is whether it counts whole, or only the work done in the repository; ``document`` whether it is one JSON
@@ -56,7 +56,7 @@ class Transcript(NamedTuple):
 class Discovery(NamedTuple):
     """What was found: the transcripts to read, the copies that are not, and the folders looked in."""
 
-    transcripts: tuple[Transcript, ...] = ()
+    transcripts: tuple[TranscriptFile, ...] = ()
     left_out: tuple[FileFound, ...] = ()
     roots: tuple[RootFound, ...] = ()
 
@@ -80,7 +80,7 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         harnesses: whose transcripts are looked for.
         warn: takes a line for each folder that was named by hand and cannot be read, and each unreadable one below.
     """
-    found: list[Transcript] = []
+    found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for place in _places(places, harnesses):
         problem = ""
@@ -99,7 +99,7 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         if place.whole and problem:
             warn(f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}")
         is_document = _any_of([names.pattern for names in place.names if names.document])
-        found += [Transcript(path, place.whole, is_document(path.name)) for path in paths]
+        found += [TranscriptFile(path, place.whole, is_document(path.name)) for path in paths]
         roots.append(RootFound(place.path, place.origin, place.harness, len(paths), problem))
     left_out: list[FileFound] = []
     single = _single_copies(_plain_first(_single_files(found, left_out), left_out), harnesses, left_out)
@@ -111,7 +111,7 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
 
     Every one is read, as often as it is found. A folder that cannot be listed is skipped with a warning.
     """
-    found: list[Transcript] = []
+    found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for directory in (*places.directories, *places.hinted):
         names: list[str] = []
@@ -124,12 +124,12 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
         except (OSError, ValueError) as e:
             problem = problem or reason(e)
             warn(f"transcript directory {directory}: {reason(e)}; skipped")
-        found += [Transcript(directory / name, True) for name in names]
+        found += [TranscriptFile(directory / name, True) for name in names]
         roots.append(RootFound(directory, "--transcript-dir", files=len(names), problem=problem))
     return Discovery(tuple(found), roots=tuple(roots))
 
 
-def writers(harnesses: Sequence[Harness], transcript: Transcript) -> Sequence[Harness]:
+def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequence[Harness]:
     """Return the harnesses that may have written a transcript: a document has its name of one that writes them."""
     if not transcript.document:
         return harnesses
@@ -184,9 +184,9 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _single_files(found: Sequence[Transcript], left_out: list[FileFound]) -> list[Transcript]:
+def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
     """Take each file once, whatever it is called; it counts whole when any name of it does."""
-    kept: dict[object, Transcript] = {}
+    kept: dict[object, TranscriptFile] = {}
     for transcript in found:
         try:
             status = os.stat(transcript.path)
@@ -201,10 +201,10 @@ def _single_files(found: Sequence[Transcript], left_out: list[FileFound]) -> lis
     return list(kept.values())
 
 
-def _plain_first(found: Sequence[Transcript], left_out: list[FileFound]) -> list[Transcript]:
+def _plain_first(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
     """Leave compressed files out where the plain file of the same name is beside them."""
     plain = {transcript.path for transcript in found if not transcript.compressed}
-    kept: list[Transcript] = []
+    kept: list[TranscriptFile] = []
     for transcript in found:
         if transcript.compressed and transcript.path.with_suffix("") in plain:
             left_out.append(FileFound(transcript.path, left_out=PLAIN_THERE))
@@ -214,10 +214,10 @@ def _plain_first(found: Sequence[Transcript], left_out: list[FileFound]) -> list
 
 
 def _single_copies(
-    found: Sequence[Transcript], harnesses: Sequence[Harness], left_out: list[FileFound]
-) -> list[Transcript]:
+    found: Sequence[TranscriptFile], harnesses: Sequence[Harness], left_out: list[FileFound]
+) -> list[TranscriptFile]:
     """Take one copy of what a harness keeps several of: the active rather than an archived, the plain one rather."""
-    kept: dict[object, tuple[Transcript, tuple[bool, bool, bytes]]] = {}
+    kept: dict[object, tuple[TranscriptFile, tuple[bool, bool, bytes]]] = {}
     for transcript in found:
         path = transcript.path
         copy = next(filter(None, (harness.copy(path) for harness in harnesses)), None)

@@ -3,8 +3,9 @@
 Scores under these rules stay comparable with the reference's, so nothing here may ever change. They are a harness that
 claims every line, counts every line where it is, and is reported by no name; the engine is that of all transcripts.
 
-Lines are decoded a block at a time, and one by one where a block has an odd one. The typed decoding looks at the few
-fields that count. It vouches only for plain lines, and proves that they are plain:
+Every line of every transcript passes here, so this is written for speed, and results are plain tuples. Lines are
+decoded a block at a time, and one by one where a block has an odd one. The typed decoding looks at the few fields that
+count. It vouches only for plain lines, and proves that they are plain:
 
 - every key of an object that matters is known, so none of them is another spelling of a field that counts: an object
   with an unknown key is refused, and the key is learnt for the next line unless it is such a spelling;
@@ -14,10 +15,8 @@ fields that count. It vouches only for plain lines, and proves that they are pla
 - in a block, every line break is between two objects and there is one object per line, so none is inside of one.
 
 All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`, whose result is the same by
-definition; a property test compares the two. What is in other fields is only checked to be JSON.
-
-Every line of every transcript passes here, so this is written for speed, and results are plain tuples. The module is
-long because that decoding and its proof belong together, and with them what makes them a harness.
+definition; a property test compares the two. The module is long because the decoding and its proof belong together, and
+with them what makes them a harness.
 """
 
 import re
@@ -31,7 +30,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from scoring.evidence.transcripts.discovery import list_directly
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Reading, TranscriptPlaces, timestamp_ns
+from scoring.evidence.transcripts.facts import (
+    BASH,
+    COVERED,
+    LOOP_STATE,
+    TESTS,
+    ReadingOptions,
+    TranscriptPlaces,
+    timestamp_ns,
+)
 from scoring.evidence.transcripts.harness import (
     NOT_JSON,
     Harness,
@@ -41,7 +48,7 @@ from scoring.evidence.transcripts.harness import (
     reads_loop_state,
 )
 from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
-from scoring.evidence.transcripts.rows import Columns, Rows, Span, columns_of
+from scoring.evidence.transcripts.rows import Columns, LineSpan, Rows, columns_of
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
@@ -85,7 +92,7 @@ _MOST_KEYS = 500
 """How many other keys are learnt; transcripts have a few dozen, and one that has more is read the exact way."""
 
 
-class LineReader:
+class ReferenceLines:
     """Reads transcript lines, and learns which keys they have beside those that count."""
 
     def __init__(self) -> None:
@@ -142,8 +149,9 @@ class LineReader:
         if payload is not UNSET:
             if message is not UNSET:
                 raise _OddLineError
-            counts = payload is not None and payload.type == "token_count" and payload.info
-            return time, COVERED, 0, 0, _codex_turn(counts) if counts else None
+            info = payload is not None and payload.type == "token_count" and payload.info
+            given = info and info.last_token_usage
+            return time, COVERED, 0, 0, _codex_turn(given) if given else None
         if message is UNSET or message is None:
             return time, COVERED, 0, 0, None
         content = message.content
@@ -220,10 +228,7 @@ def _plain_lines(block: bytes) -> int:
     return lines
 
 
-def _codex_turn(info: Any) -> Turn | None:
-    usage = info.last_token_usage
-    if not usage:
-        return None
+def _codex_turn(usage: Any) -> Turn:
     return codex_turn(usage.input_tokens or 0, usage.cached_input_tokens or 0, usage.output_tokens or 0)
 
 
@@ -272,7 +277,7 @@ def _member(value: Any, name: str) -> dict[str, Any]:
 class ReferenceReader(JsonReader):
     """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported."""
 
-    def __init__(self, lines: LineReader) -> None:
+    def __init__(self, lines: ReferenceLines) -> None:
         super().__init__()
         self._lines = lines
         self._events: list[PlainEvent] = []
@@ -302,7 +307,7 @@ class ReferenceReader(JsonReader):
         if any(turns):
             given, output, reads, creations = columns_of(list(filter(None, turns)))
             tables[TURN] += output, given, reads, creations
-        return Rows([Span()], [covered], {kind: columns for kind, columns in tables.items() if columns[0]})
+        return Rows([LineSpan()], [covered], {kind: columns for kind, columns in tables.items() if columns[0]})
 
 
 def _table(columns: Sequence[Sequence[int]], mask: Sequence[object]) -> Columns:
@@ -332,7 +337,7 @@ class Reference(Harness):
     counter = ReferenceCounter
 
     def __init__(self) -> None:
-        self._lines: LineReader | None = None
+        self._lines: ReferenceLines | None = None
 
     def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
@@ -340,7 +345,7 @@ class Reference(Harness):
 
     def reader(self) -> ReferenceReader:
         """Return what reads a part of a transcript."""
-        self._lines = self._lines or LineReader()
+        self._lines = self._lines or ReferenceLines()
         return ReferenceReader(self._lines)
 
 
@@ -348,6 +353,6 @@ REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
 
-def reference_scan(places: TranscriptPlaces, **reading: Unpack[Reading]) -> Scan:
+def reference_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> Scan:
     """Prepare to read transcripts as the reference does; ``reading`` says how."""
     return Scan(REFERENCE_TRANSCRIPTS, places, **reading)

@@ -78,7 +78,7 @@ class LineBlocks:
         for chunk in self._data:
             data = chunk
             at += len(data)
-            if not skipping and len(rest) + _first_line(data) > LINE_LIMIT:
+            if not skipping and len(rest) + (data.find(b"\n") if b"\n" in data else len(data)) > LINE_LIMIT:
                 rest, skipping = b"", True
             if skipping:
                 _, found, data = data.partition(b"\n")
@@ -95,12 +95,6 @@ class LineBlocks:
         if skipping:
             self._too_long(self.behind)
         self.rest = rest
-
-
-def _first_line(data: bytes) -> int:
-    """Return how many bytes there are before the first line break."""
-    place = data.find(b"\n")
-    return place if place >= 0 else len(data)
 
 
 def decompressed(fd: int) -> Iterator[bytes]:
@@ -213,15 +207,9 @@ def read_lines(
 ) -> tuple[FileRows, int, FileRows]:
     """Read the lines of a plain transcript between two offsets, at which lines begin.
 
-    Args:
-        fd: an open transcript.
-        start: the offset of the first line.
-        end: the offset behind a line break, or the end of the file.
-        harnesses: those that may have written it.
-        too_long: takes the offset of a line over :data:`LINE_LIMIT`, which is skipped.
-
-    Returns:
-        What the whole lines say; the offset behind the last of them; what the line after it says, which may still grow.
+    ``harnesses`` are those that may have written it; ``too_long`` takes the offset of a line over :data:`LINE_LIMIT`,
+    which is skipped. Returned are what the whole lines say, the offset behind the last of them, and what the line after
+    it says, which may still grow.
 
     Raises:
         OSError: the file cannot be read.
