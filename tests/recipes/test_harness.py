@@ -51,7 +51,7 @@ class ParrotReader(JsonReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows = Rows(skipped={})
+        self._rows = Rows()
 
     def take(self, lines: Sequence[_Talk]) -> list[int]:
         for talk in lines:

@@ -201,6 +201,14 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _parsed(text: str) -> Any:
+    """Return what is in a text that should be JSON; None when it is not."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
 def _member(value: Any, *names: str) -> Any:
     """Return what is under some names, one within the other; None when it is not there."""
     for name in names:
@@ -231,11 +239,7 @@ def _function_command(payload: _Payload) -> str | None:
     field = _COMMAND_TOOLS.get(payload.name or "")
     if field is None:
         return None
-    try:
-        given = msgspec.json.decode(_text(payload.arguments))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return ""
-    return _command_text(_member(given, field))
+    return _command_text(_member(_parsed(_text(payload.arguments)), field))
 
 
 _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
@@ -311,10 +315,7 @@ def _texts(items: Any) -> Iterable[str]:
 
 
 def _json_verdict(text: str) -> bool | None:
-    try:
-        code = _member(msgspec.json.decode(text), "metadata", "exit_code")
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
+    code = _member(_parsed(text), "metadata", "exit_code")
     return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
 
 

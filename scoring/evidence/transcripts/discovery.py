@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -237,8 +238,6 @@ class WorkTrees:
     def __init__(self, repo_dir: Path | str) -> None:
         """Take a directory in any of the work trees."""
         self._repo_dir = repo_dir
-        self._tops: frozenset[str] | None = None
-        self._common_dir = ""
         self._known: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
@@ -254,7 +253,7 @@ class WorkTrees:
     def _belongs(self, folder: str) -> bool:
         if not os.path.isabs(folder) or "\0" in folder:
             return False
-        tops = self._work_trees()
+        tops, _ = self._repository
         at = os.path.realpath(folder)
         while True:
             if at in tops:
@@ -267,12 +266,12 @@ class WorkTrees:
                 return False
             at = above
 
-    def _work_trees(self) -> frozenset[str]:
-        if self._tops is None:
-            repository = GitRepository(self._repo_dir)
-            self._common_dir = os.path.realpath(repository.common_dir)
-            self._tops = frozenset(map(os.path.realpath, _work_trees(repository)))
-        return self._tops
+    @cached_property
+    def _repository(self) -> tuple[frozenset[str], str]:
+        """The tops of the work trees, and where git keeps what is known of linked ones."""
+        repository = GitRepository(self._repo_dir)
+        linked = os.path.join(os.path.realpath(repository.common_dir), "worktrees")
+        return frozenset(map(os.path.realpath, _work_trees(repository))), linked
 
     def _claimed(self, folder: str) -> bool | None:
         """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""
@@ -288,7 +287,7 @@ class WorkTrees:
         target = os.fsdecode(pointer.removeprefix(b"gitdir:").strip())
         place = os.path.realpath(os.path.join(folder, target))
         # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
-        return os.path.dirname(place) == os.path.join(self._common_dir, "worktrees")
+        return os.path.dirname(place) == self._repository[1]
 
 
 def _work_trees(repository: GitRepository) -> list[str]:

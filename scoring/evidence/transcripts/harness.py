@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.rows import Rows, joined
+from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.tally import Tally
 
 
@@ -172,7 +172,10 @@ class Harness(ABC):
 
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript, in order, together."""
-        return joined(parts)
+        whole = Rows()
+        for part in parts:
+            whole.extend(part)
+        return whole
 
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -164,11 +164,12 @@ class Lines:
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
         for line in (self._first or self._choose(block)).block(block):
-            self._line(line)
+            self.line(line)
 
-    def tail(self, line: bytes) -> None:
-        """Read a last line that no line break ends."""
-        self._line(line, HALF_WRITTEN)
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        """Read one line; ``broken`` is the reason to skip it when it is no JSON."""
+        if line.strip():
+            (self._writer(line) or self._first or self._reader(self._harnesses[0])).line(line, broken)
 
     def document(self, text: bytes) -> None:
         """Read a whole document; one that no harness claims says nothing."""
@@ -182,10 +183,6 @@ class Lines:
     def rows(self) -> FileRows:
         """Return what was read."""
         return {name: reader.rows() for name, reader in self._readers.items()}
-
-    def _line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        if line.strip():
-            (self._writer(line) or self._first or self._reader(self._harnesses[0])).line(line, broken)
 
     def _choose(self, block: bytes) -> JsonReader:
         """Return the reader of the harness that wrote the first line that one claims."""
@@ -216,7 +213,7 @@ def read_lines(
     """
     lines, tail = Lines(harnesses), Lines(harnesses)
     blocks = _read_blocks(chunks(fd, start, end), start, lines, too_long)
-    tail.tail(blocks.rest)
+    tail.line(blocks.rest, HALF_WRITTEN)
     return lines.rows(), blocks.behind, tail.rows()
 
 
@@ -231,9 +228,14 @@ def read_whole(
     data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
     lines = Lines(harnesses)
     if document:
-        lines.document(_whole(data))
+        text = bytearray()
+        for chunk in data:
+            text += chunk
+            if len(text) > DOCUMENT_LIMIT:
+                raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
+        lines.document(bytes(text))
     else:  # it will not grow: a last line without an end is what there is
-        lines.tail(_read_blocks(data, 0, lines, too_long).rest)
+        lines.line(_read_blocks(data, 0, lines, too_long).rest, HALF_WRITTEN)
     return lines.rows()
 
 
@@ -246,12 +248,3 @@ def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Call
     for block in blocks:
         lines.block(block)
     return blocks
-
-
-def _whole(data: Iterable[bytes]) -> bytes:
-    text = bytearray()
-    for chunk in data:
-        text += chunk
-        if len(text) > DOCUMENT_LIMIT:
-            raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
-    return bytes(text)

@@ -17,6 +17,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from zlib import crc32
@@ -50,6 +51,7 @@ Columns: TypeAlias = "list[array[int]]"
 """A table: a column each for the span and the time of its rows, and more, as the harness's reader says."""
 
 
+@dataclass(slots=True)
 class Rows:
     """What a transcript, or a part of it, says.
 
@@ -57,17 +59,10 @@ class Rows:
     each kind; ``skipped`` how many lines were skipped, by reason.
     """
 
-    __slots__ = ("covers", "skipped", "spans", "tables")
-
-    def __init__(
-        self,
-        spans: list[LineSpan] | None = None,
-        covers: "list[array[int]] | None" = None,
-        tables: dict[int, Columns] | None = None,
-        skipped: dict[str, int] | None = None,
-    ) -> None:
-        self.spans, self.covers, self.tables = spans or [], covers or [], tables or {}
-        self.skipped: Counter[str] = Counter(skipped)
+    spans: list[LineSpan] = field(default_factory=list)
+    covers: "list[array[int]]" = field(default_factory=list)
+    tables: dict[int, Columns] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
 
     def table(self, kind: int, width: int) -> Columns:
         """Return the rows of a kind, which have ``width`` columns."""
@@ -94,14 +89,6 @@ class Rows:
             more = [array("q", [span + shift for span in spans]), *columns]
             self.tables[kind] = [one + two for one, two in zip(held, more, strict=True)]
         self.skipped += other.skipped
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Put the parts of one transcript, in order, together."""
-    whole = Rows()
-    for part in parts:
-        whole.extend(part)
-    return whole
 
 
 def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
@@ -143,7 +130,7 @@ def unpack(data: memoryview | bytes) -> FileRows:
                 spans,
                 [array("q", times) for times in covers],
                 {kind: [array("q", column) for column in columns] for kind, columns in tables.items()},
-                skipped,
+                Counter(skipped),
             )
             for name, (spans, covers, tables, skipped) in _decoder.decode(data).items()
         }

@@ -363,7 +363,12 @@ class _WorkerPool:
         self._count = count
         workers = _worker_count(size, processes) if count else 0
         if workers > 0:
-            self._queue = _number_file(count)
+            import tempfile  # a scan without workers does not pay for it
+
+            with tempfile.TemporaryFile(prefix="da-score-") as f:
+                f.write(b"".join(map(_NUMBER.pack, range(count))))
+                f.seek(0)
+                self._queue = os.dup(f.fileno())
             for _ in range(workers):
                 self._fork()
 
@@ -452,13 +457,3 @@ def _worker_count(size: int, processes: int | None) -> int:
     if processes is None:
         processes = min(len(os.sched_getaffinity(0)), size // WORTH_A_PROCESS)
     return min(processes, MOST_PROCESSES) - 1
-
-
-def _number_file(count: int) -> int:
-    """Return a descriptor from which processes read the numbers below ``count``, each number once."""
-    import tempfile
-
-    with tempfile.TemporaryFile(prefix="da-score-") as f:
-        f.write(b"".join(map(_NUMBER.pack, range(count))))
-        f.seek(0)
-        return os.dup(f.fileno())

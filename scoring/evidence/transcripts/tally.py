@@ -147,7 +147,10 @@ class Tally:
             return None
         sessions: set[str] = set().union(*self._sessions[first:last])
         files: set[int] = set().union(*self._files[first:last])
-        return HarnessFacts(name, len(sessions), len(files), *sums[:_FLAGS], flags=flags)
+        turns, *tokens, calls, errors, dropped, _ = sums
+        given, output, reads, creations = tokens
+        several = len(sessions), len(files)
+        return HarnessFacts(name, *several, turns, given, output, reads, creations, calls, errors, dropped, flags)
 
 
 def chosen(columns: Sequence["array[int]"], mask: Sequence[bool]) -> Columns:
@@ -253,7 +256,9 @@ class Tallies:
             return TranscriptFacts()
         counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
         harnesses = tuple(facts for facts in shares if facts.name)
-        return TranscriptFacts(*counts, flags=_united(facts.flags for facts in shares), harnesses=harnesses)
+        turns, given, output, reads, creations, calls, errors = counts
+        flags = _united(facts.flags for facts in shares)
+        return TranscriptFacts(turns, given, output, reads, creations, calls, errors, flags, harnesses)
 
 
 _COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-2])
