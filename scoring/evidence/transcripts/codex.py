@@ -357,7 +357,7 @@ _VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
 }
 
 
-class Boundary(NamedTuple):
+class _Boundary(NamedTuple):
     """Where a replay ends: before the span of a number, and behind so many token counts."""
 
     span: int = 0
@@ -384,7 +384,7 @@ class CodexCounter(TranscriptCounter):
         if forked:
             self._forks.append((file, rows, here))
         else:
-            self._count(file, rows, here, Boundary())
+            self._count(file, rows, here, _Boundary())
         return ""
 
     def finish(self) -> None:
@@ -402,29 +402,29 @@ class CodexCounter(TranscriptCounter):
             seen.add(session)
         return key_of(session)
 
-    def _boundary(self, rows: Rows) -> Boundary:
+    def _boundary(self, rows: Rows) -> _Boundary:
         """Find out where the replay at the beginning of a forked session ends."""
         spans, own = rows.spans, _own_meta(rows.spans)
         turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
         if own.born >= 0:
             for n, born in turns:
                 if born >= own.born:
-                    return Boundary(span=n)
+                    return _Boundary(span=n)
             if turns and all(born >= 0 for _, born in turns):
-                return Boundary(span=len(spans))
+                return _Boundary(span=len(spans))
         mine = _token_counts(rows)
         if parents := self._again(own.parent):
-            return Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
+            return _Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
         late = (n for n, time in enumerate(rows.table(COUNT, 2)[1]) if time - own.time >= NS)
-        return Boundary(counts=next(late, len(mine)))
+        return _Boundary(counts=next(late, len(mine)))
 
-    def _count(self, file: int, rows: Rows, here: list[bool], boundary: Boundary) -> None:
+    def _count(self, file: int, rows: Rows, here: list[bool], boundary: _Boundary) -> None:
         """Count what is behind a boundary; what is before it only sets the totals."""
         tally, session = self._tally, _own_meta(rows.spans).session
         for counts, times in zip(here, _live_times(rows, boundary), strict=True):
             if counts and times:
                 tally.cover(file, session, times)
-        family, everything = self._family(session), all(here) and boundary == Boundary()
+        family, everything = self._family(session), all(here) and boundary == _Boundary()
         for kind, columns in rows.tables.items():
             spans, table, before = columns[0], [columns[1], *columns[3:]], columns[2]
             if not everything:
@@ -503,7 +503,7 @@ def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
     return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
 
 
-def _live_times(rows: Rows, boundary: Boundary) -> list[list[int]]:
+def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
     """Return, for each span, the times of its lines behind a boundary, ascending."""
     first, after = boundary.span, None
     if boundary.counts:

@@ -74,12 +74,9 @@ class _Place(NamedTuple):
 
 
 def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
-    """Look for transcripts in some places, and in the sub-folders.
+    """Look for transcripts of some harnesses in some places, and in the sub-folders.
 
-    Args:
-        places: where to look.
-        harnesses: whose transcripts are looked for.
-        warn: takes a line for each folder that was named by hand and cannot be read, and each unreadable one below.
+    ``warn`` takes a line for each folder that was named by hand and cannot be read, and each unreadable one below.
     """
     found: list[TranscriptFile] = []
     roots: list[RootFound] = []
@@ -205,13 +202,9 @@ def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) ->
 def _plain_first(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
     """Leave compressed files out where the plain file of the same name is beside them."""
     plain = {transcript.path for transcript in found if not transcript.compressed}
-    kept: list[TranscriptFile] = []
-    for transcript in found:
-        if transcript.compressed and transcript.path.with_suffix("") in plain:
-            left_out.append(FileFound(transcript.path, left_out=PLAIN_THERE))
-        else:
-            kept.append(transcript)
-    return kept
+    second = dict.fromkeys(one for one in found if one.compressed and one.path.with_suffix("") in plain)
+    left_out += [FileFound(transcript.path, left_out=PLAIN_THERE) for transcript in second]
+    return [transcript for transcript in found if transcript not in second]
 
 
 def _single_copies(
@@ -247,24 +240,18 @@ class WorkTrees:
             NotARepositoryError: the directory that was named is in no git work tree.
         """
         if folder not in self._known:
-            self._known[folder] = self._belongs(folder)
+            self._known[folder] = os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
         return self._known[folder]
 
     def _belongs(self, folder: str) -> bool:
-        if not os.path.isabs(folder) or "\0" in folder:
-            return False
         tops, _ = self._repository
-        at = os.path.realpath(folder)
-        while True:
+        place = Path(os.path.realpath(folder))
+        for at in map(str, (place, *place.parents)):
             if at in tops:
                 return True
-            claimed = self._claimed(at)
-            if claimed is not None:
+            if (claimed := self._claimed(at)) is not None:
                 return claimed
-            above = os.path.dirname(at)
-            if above == at:
-                return False
-            at = above
+        return False
 
     @cached_property
     def _repository(self) -> tuple[frozenset[str], str]:

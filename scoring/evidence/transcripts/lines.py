@@ -3,6 +3,7 @@
 Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format.
 """
 
+import contextlib
 import errno
 import os
 import stat
@@ -30,24 +31,26 @@ WINDOW_LOG_LIMIT = 27
 _BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
 
 
-def open_transcript(path: Path, warn: Warn) -> int | None:
-    """Open a transcript and return its descriptor; None, with a warning, when it is no readable plain file.
+@contextlib.contextmanager
+def opened(path: Path, warn: Warn) -> Iterator[int | None]:
+    """Open a transcript for a while and give its descriptor; None, with a warning, when it is no readable plain file.
 
     A directory is passed over in silence, as the reference does.
     """
     try:
         refuse_special(path)
         fd = os.open(path, READ_PLAIN)
-        mode = os.fstat(fd).st_mode
     except (OSError, ValueError) as e:
         warn(f"transcript {path}: {reason(e)}; skipped")
-        return None
-    if stat.S_ISREG(mode):
-        return fd
-    os.close(fd)
-    if not stat.S_ISDIR(mode):
-        warn(f"transcript {path}: is not a plain file; skipped")
-    return None
+        yield None
+        return
+    try:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            warn(f"transcript {path}: is not a plain file; skipped")
+        yield fd if stat.S_ISREG(mode) else None
+    finally:
+        os.close(fd)
 
 
 def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:

@@ -263,8 +263,7 @@ def _objects(line: Any) -> list[tuple[str, dict[str, Any]]]:
     items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
     info = _member(payload, "info")
     found = [("line", line), ("message", message), ("usage", _member(message, "usage")), ("payload", payload)]
-    found += [("info", info), ("tokens", _member(info, "last_token_usage"))]
-    found += [("item", item) for item in items]
+    found += [("info", info), ("tokens", _member(info, "last_token_usage")), *(("item", item) for item in items)]
     found += [("input", _member(item, "input")) for item in items if item.get("name") in ("Bash", "Read")]
     return [(kind, value) for kind, value in found if isinstance(value, dict)]
 

@@ -33,7 +33,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.lines import line_starts, open_transcript, read_lines, read_whole
+from scoring.evidence.transcripts.lines import line_starts, opened, read_lines, read_whole
 from scoring.evidence.transcripts.rows import FileRows, Indexed, Rows, Stamp, TranscriptIndex, pack, unpack
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.files import reason
@@ -199,23 +199,21 @@ class Scan:
     def _plan(self, transcript: TranscriptFile) -> None:
         """Note a transcript, and the tasks that read what the index does not know of it."""
         path = transcript.path
-        fd = open_transcript(path, self._warn)
-        if fd is None:
-            return
         try:
-            stamp = Stamp.of(fd)
-            known = self._index.load(path, fd, stamp) if self._index else None
-            if transcript.in_one_piece:
-                known = known if known and known.stamp == stamp else None
-                bounds = [stamp.size if known else 0, stamp.size]
-            else:
-                start = known.offset if known else 0
-                bounds = [start, *line_starts(fd, start, stamp.size, TASK_SIZE), stamp.size]
+            with opened(path, self._warn) as fd:
+                if fd is None:
+                    return
+                stamp = Stamp.of(fd)
+                known = self._index.load(path, fd, stamp) if self._index else None
+                if transcript.in_one_piece:
+                    known = known if known and known.stamp == stamp else None
+                    bounds = [stamp.size if known else 0, stamp.size]
+                else:
+                    start = known.offset if known else 0
+                    bounds = [start, *line_starts(fd, start, stamp.size, TASK_SIZE), stamp.size]
         except OSError as e:
             self._warn(f"transcript {path}: {reason(e)}; skipped")
             return
-        finally:
-            os.close(fd)
         self._held += sum(rows.weight() for rows in known.rows.values()) if known else 0
         recall = known is not None and self._held > HELD_BYTES
         source = _Source(transcript, stamp, bounds[0], None if recall else known, recall)
@@ -231,28 +229,21 @@ class Scan:
         def too_long(offset: int) -> None:
             warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
 
-        nothing = _Found({}, 0, {}, warnings, readable=False)
-        fd = open_transcript(path, warnings.append)
-        if fd is None:
-            return nothing
-        harnesses = writers(self._harnesses, transcript)
         try:
-            with _no_collection():
-                if transcript.in_one_piece:
-                    rows = read_whole(fd, transcript.compressed, transcript.document, harnesses, too_long)
-                    return _Found(rows, task.end, {}, warnings)
-                return _Found(*read_lines(fd, task.start, task.end, harnesses, too_long), warnings)
+            with opened(path, warnings.append) as fd, _no_collection():
+                if fd is not None:
+                    harnesses = writers(self._harnesses, transcript)
+                    if transcript.in_one_piece:
+                        rows = read_whole(fd, transcript.compressed, transcript.document, harnesses, too_long)
+                        return _Found(rows, task.end, {}, warnings)
+                    return _Found(*read_lines(fd, task.start, task.end, harnesses, too_long), warnings)
         except OSError as e:
             warnings.append(f"transcript {path}: {reason(e)}; skipped")
-            return nothing
-        finally:
-            os.close(fd)
+        return _Found({}, 0, {}, warnings, readable=False)
 
     def _finished_sources(self) -> Iterator[_Source]:
         """Yield every transcript as soon as all of it has been read; nothing is held longer than that."""
-        for source in self._sources:
-            if not source.tasks:
-                yield source
+        yield from (source for source in self._sources if not source.tasks)
         for number, part in self._pool.results():
             source = self._sources[self._tasks[number].source]
             source.parts[self._tasks[number].start] = part
@@ -281,12 +272,9 @@ class Scan:
     def _recall(self, source: _Source) -> None:
         """Fetch what the index knew when the scan began; read the transcript when it knows it no more."""
         assert self._index is not None
-        fd = open_transcript(source.transcript.path, silent)
-        if fd is not None:
-            try:
+        with opened(source.transcript.path, silent) as fd:
+            if fd is not None:
                 source.known = self._index.load(source.transcript.path, fd, Stamp.of(fd))
-            finally:
-                os.close(fd)
         if source.known is None or source.known.offset != source.start:
             source.known = None
             source.parts[0] = self._do(_Task(self._sources.index(source), 0, source.start))
@@ -301,15 +289,12 @@ class Scan:
         assert self._index is not None
         if source.known and source.known.stamp == indexed.stamp and source.known.offset == indexed.offset:
             return
-        fd = open_transcript(source.transcript.path, silent)
-        if fd is None:
-            return
-        try:
-            now = Stamp.of(fd)
-            if now == source.stamp or (now.inode == source.stamp.inode and now.size > source.stamp.size):
+        with opened(source.transcript.path, silent) as fd:
+            if fd is None:
+                return
+            now, old = Stamp.of(fd), source.stamp
+            if now == old or (now.inode == old.inode and now.size > old.size):
                 self._index.save(source.transcript.path, fd, indexed)
-        finally:
-            os.close(fd)
 
     def _joined(self, parts: Sequence[FileRows]) -> FileRows:
         """Put the parts of one transcript, in order, together."""

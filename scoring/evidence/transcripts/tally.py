@@ -239,15 +239,13 @@ class Tallies:
 
     def facts(self) -> list[TranscriptFacts]:
         """Return what is in each window, in the order of the windows."""
-        return [self._sum(*self._slices(window)) for window in self._windows]
+        starts = [0 if w.start is None else bisect_left(self._bounds, w.start) + 1 for w in self._windows]
+        ends = [bisect_left(self._bounds, window.end) + 1 for window in self._windows]
+        return list(map(self._sum, starts, ends))
 
     def everything(self) -> tuple[HarnessFacts, ...]:
         """Return what is in all of time, by harness."""
         return self._sum(0, len(self._bounds) + 1).harnesses
-
-    def _slices(self, window: IterationWindow) -> tuple[int, int]:
-        first = 0 if window.start is None else bisect_left(self._bounds, window.start) + 1
-        return first, bisect_left(self._bounds, window.end) + 1
 
     def _sum(self, first: int, last: int) -> TranscriptFacts:
         found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
