@@ -145,15 +145,10 @@ class ClaudeReader(JsonReader):
             self._tables[RESPONSE].append((span, time, 0, 0, 0, 1, *tokens))
             return
         key = message.id, line.requestId or "", line.isSidechain is True, span
-        held = self._responses.get(key)
-        if held is None:
-            self._responses[key] = [time, 1, tokens]
-            return
+        held = self._responses.setdefault(key, [time, 0, tokens])
+        held[0] = min(held[0], time)
         held[1] += 1
-        if time < held[0]:
-            held[0] = time
-        if tokens > held[2]:
-            held[2] = tokens
+        held[2] = max(held[2], tokens)
 
     def _use(self, time: int, span: int, item: _Item) -> None:
         """Note a call of a tool, or how it ended."""

@@ -67,9 +67,9 @@ class _Place(NamedTuple):
 
     path: Path
     origin: str
-    names: tuple[FileNames, ...]
+    prefix: str
+    names: Sequence[FileNames]
     harness: str = ""
-    prefix: str = ""
     whole: bool = False
 
 
@@ -81,7 +81,6 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
     found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for place in _places(places, harnesses):
-        problem = ""
         paths: list[Path] = []
         patterns = [names.pattern for names in place.names]
         no_files = f"no {' or '.join(patterns)} file in it or below"
@@ -138,12 +137,11 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
     anybody = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))
     for directory in places.directories:
-        yield _Place(directory, "--transcript-dir", anybody, whole=True)
+        yield _Place(directory, "--transcript-dir", "", anybody, whole=True)
     for directory in places.hinted:
-        yield _Place(directory, "hook", anybody)
+        yield _Place(directory, "hook", "", anybody)
     for harness in harnesses if places.auto else ():
-        for home in harness.homes(os.environ):
-            yield _Place(home.path, home.origin, tuple(harness.files), harness.name, home.prefix)
+        yield from (_Place(*home, harness.files, harness.name) for home in harness.homes(os.environ))
 
 
 def _any_of(patterns: Sequence[str]) -> Callable[[str], bool]:

@@ -242,7 +242,7 @@ def read_whole(
     return lines.rows()
 
 
-def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> "LineBlocks":
+def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> LineBlocks:
     def skip(offset: int) -> None:
         lines.skip(TOO_LONG)
         too_long(offset)
