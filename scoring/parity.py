@@ -17,7 +17,7 @@ from scoring.evidence.facts import Evidence
 from scoring.evidence.hooks import hook_facts
 from scoring.evidence.rules import REFERENCE, RULES, Options, Sources
 from scoring.evidence.scopes import declared_scopes
-from scoring.evidence.transcripts.facts import IterationWindow, Reading, TranscriptPlaces
+from scoring.evidence.transcripts.facts import IterationWindow, ReadingOptions, TranscriptPlaces
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, pressure_value
@@ -189,7 +189,7 @@ def backfill_iterations(
     records: Sequence[IterationRecord],
     repo_dir: Path | str,
     *transcript_dirs: Path | str,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> list[BackfillSignals]:
     """Read tokens and tool errors off the transcripts, for records sorted by iteration.
 
@@ -215,7 +215,7 @@ def extract_iteration_objectives(
     record: IterationRecord,  # noqa: ARG001 - kept for checks that will need the entry, as in the reference
     window: IterationWindow | None,
     *transcript_dirs: Path | str,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> IterationObjectives:
     """Check what the transcripts show in one window; None is no window, and no coverage."""
     if window is None:

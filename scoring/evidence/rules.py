@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from scoring.errors import Warn, silent
-from scoring.evidence.transcripts.facts import Reading, TranscriptPlaces
+from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
 
 if TYPE_CHECKING:
     from rubric import Rubric
@@ -24,13 +24,13 @@ Way = Literal["auto", "none"]
 """What may be given for transcripts instead of folders: the default transcript directories, or none at all."""
 
 
-def _reference_transcripts(places: TranscriptPlaces, **reading: Unpack[Reading]) -> "Scan":
+def _reference_transcripts(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> "Scan":
     from scoring.evidence.transcripts.reference import reference_scan
 
     return reference_scan(places, **reading)
 
 
-def _harness_transcripts(places: TranscriptPlaces, **reading: Unpack[Reading]) -> "Scan":
+def _harness_transcripts(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> "Scan":
     from scoring.evidence.transcripts.readers import harness_scan
 
     return harness_scan(places, **reading)
@@ -123,7 +123,7 @@ def rules_of(rubric: "Rubric") -> EvidenceRules:
     return RULES[rubric.evidence]
 
 
-class Options(Reading, total=False):
+class Options(ReadingOptions, total=False):
     """How evidence is found and read.
 
     Beside how transcripts are read: ``transcripts`` is what to do when no folder is named, ``trunk`` the branch on
@@ -142,7 +142,7 @@ class Sources:
     repo_dir: Path | str
     places: TranscriptPlaces
     trunk: str | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     @classmethod
     def under(
@@ -168,7 +168,7 @@ class Sources:
             directories = hinted = ()
         auto = rules.discovers_transcripts and not directories and way != "none"
         places = TranscriptPlaces(Path(repo_dir), tuple(map(Path, directories)), auto, tuple(hinted))
-        return cls(rules, repo_dir, places, trunk, Reading(**reading))  # type: ignore[typeddict-item]
+        return cls(rules, repo_dir, places, trunk, ReadingOptions(**reading))  # type: ignore[typeddict-item]
 
     @property
     def warn(self) -> Warn:

@@ -52,7 +52,7 @@ def provenance_of(facts: IterationFacts) -> Provenance:
         facts.trunk.ref,
         facts.trunk.commit,
         facts.landing.method,
-        transcripts.by_harness() if transcripts else (),
+        transcripts.harnesses if transcripts else (),
     )
 
 

@@ -16,7 +16,7 @@ def objective_checks(facts: TranscriptFacts | None) -> IterationObjectives:
     """
     flags = 0 if facts is None else facts.flags
 
-    harnesses = facts.by_harness() if facts else ()
+    harnesses = facts.harnesses if facts else ()
     names = ", ".join(h.name for h in harnesses if h.flags & COVERED)
 
     def check(bit: int, seen: str, not_seen: str) -> SignalValue:

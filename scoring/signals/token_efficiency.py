@@ -64,7 +64,7 @@ def _taking_part(facts: TranscriptFacts) -> str:
 
     Codex does not say what it wrote to the cache, so all its uncached input counts as creation.
     """
-    turns = [(harness.name, harness.turns) for harness in facts.by_harness() if harness.turns]
+    turns = [(harness.name, harness.turns) for harness in facts.harnesses if harness.turns]
     if len(turns) < 2:
         return "".join(f" ({name})" for name, _ in turns)
     return f" ({', '.join(f'{name} {count}' for name, count in turns)})"

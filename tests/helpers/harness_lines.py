@@ -9,7 +9,7 @@ from uuid import UUID
 
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
-    Reading,
+    ReadingOptions,
     TranscriptFacts,
     TranscriptPlaces,
     TranscriptSurvey,
@@ -121,7 +121,7 @@ def write(path: Path, *lines: Line | bytes) -> Path:
 
 
 def read(
-    places: TranscriptPlaces | Path, windows: Sequence[IterationWindow] = (ALWAYS,), **reading: Unpack[Reading]
+    places: TranscriptPlaces | Path, windows: Sequence[IterationWindow] = (ALWAYS,), **reading: Unpack[ReadingOptions]
 ) -> tuple[list[TranscriptFacts], TranscriptSurvey]:
     """Read transcripts: a folder that is named by hand, or places."""
     found = places if isinstance(places, TranscriptPlaces) else TranscriptPlaces(Path("/nowhere"), (places,))

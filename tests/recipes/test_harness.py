@@ -21,14 +21,12 @@ from scoring.evidence.transcripts.harness import (
     FileNames,
     Harness,
     Home,
-    InRepository,
     JsonReader,
-    ReadAgain,
+    TranscriptCounter,
     command_flags,
     keys_of,
 )
-from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
-from scoring.evidence.transcripts.tally import Tally
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
 
 # The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
 
@@ -53,7 +51,7 @@ class ParrotReader(JsonReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows = Rows(skipped={})
+        self._rows = Rows()
 
     def take(self, lines: Sequence[_Talk]) -> list[int]:
         for talk in lines:
@@ -72,7 +70,7 @@ class ParrotReader(JsonReader):
                     found[CALL].append((0, time, key, command_flags(squawk.ran)))
                     found[VERDICT].append((0, time, key, squawk.failed))
             tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
-            self._rows.extend(Rows([Span(talk.folder, talk.talk)], [times], tables))
+            self._rows.extend(Rows([LineSpan(talk.folder, talk.talk)], [times], tables))
         return []
 
     def rows(self) -> Rows:
@@ -80,10 +78,7 @@ class ParrotReader(JsonReader):
         return self._rows
 
 
-class ParrotCounter:
-    def __init__(self, tally: Tally, in_repository: InRepository) -> None:
-        self._tally, self._in_repository = tally, in_repository
-
+class ParrotCounter(TranscriptCounter):
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         if not whole and not any(self._in_repository(span.cwd) for span in rows.spans):
             return ELSEWHERE
@@ -97,12 +92,10 @@ class ParrotCounter:
                 (self._tally.calls if kind == CALL else self._tally.verdicts)(columns)
         return ""
 
-    def finish(self) -> None:
-        self._tally.finish()
-
 
 class Parrot(Harness):
     name = "parrot"
+    reader, counter = ParrotReader, ParrotCounter
     files = (FileNames("talk-*.json", document=True),)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
@@ -110,12 +103,6 @@ class Parrot(Harness):
 
     def claims(self, line: bytes) -> bool:
         return "squawks" in keys_of(line)
-
-    def reader(self) -> ParrotReader:
-        return ParrotReader()
-
-    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> ParrotCounter:  # noqa: ARG002
-        return ParrotCounter(tally, in_repository)
 
 
 # What the recipe claims.

@@ -1,30 +1,6 @@
 """Claude Code: where its transcripts are, what a line holds, and how a response is counted once.
 
-Layout: ``<config>/projects/<slug>/<session>.jsonl``, one file per session, the slug made of the folder it began in;
-sub-agents in ``<session>/subagents/agent-*.jsonl`` beside it, or deeper. ``<config>`` is each folder of the comma list
-``CLAUDE_CONFIG_DIR``, else ``~/.config/claude`` and ``~/.claude``.
-
-Lines, as Claude Code 1.0 to 2.1 writes them (read off its own files; other fields are not looked at)::
-
-    {"type": "assistant", "timestamp": "2026-04-12T14:19:55.123Z", "cwd": "/home/me/app", "sessionId": "…",
-     "isSidechain": false, "requestId": "req_…", "agentId": "…",
-     "message": {"id": "msg_…", "model": "…", "role": "assistant",
-                 "content": [{"type": "tool_use", "id": "toolu_…", "name": "Bash", "input": {"command": "…"}}],
-                 "usage": {"input_tokens": 3, "output_tokens": 41, "cache_read_input_tokens": 11000,
-                           "cache_creation_input_tokens": 5242}}}
-    {"type": "user", "timestamp": "…", "cwd": "…", "sessionId": "…",
-     "message": {"role": "user",
-                 "content": [{"type": "tool_result", "tool_use_id": "toolu_…", "is_error": false, "content": "…"}]}}
-
-- One response of the API is written once per content block, each time with the usage of the whole response or with an
-  early, smaller output count. Resumed and forked sessions begin with a copy of what came before, under the same
-  ``message.id`` and ``requestId``; a side chain replays a response under the same ``message.id`` and a new
-  ``requestId``. So a response is known by both, and copies count once (:mod:`~scoring.evidence.transcripts.tally`).
-- ``message.model`` "<synthetic>" and a top-level ``isApiErrorMessage`` are words of the harness, not of the API.
-- ``message.content`` may be plain text, which holds no tool calls.
-- A sub-agent's lines carry ``agentId`` and the ``sessionId`` of their parent: they belong to its session.
-- Lines of bookkeeping (``summary``, ``file-history-snapshot``) have no ``timestamp`` and say nothing here; some others
-  (``queue-operation``) have one and no ``cwd``: they count with the file they are in.
+``docs/EVIDENCE.md``, "Lines of Claude Code", shows the format, and "Transcripts" what counts once.
 """
 
 from array import array
@@ -43,16 +19,15 @@ from scoring.evidence.transcripts.harness import (
     NO_TIME,
     Harness,
     Home,
-    InRepository,
     JsonReader,
-    ReadAgain,
+    TranscriptCounter,
     command_flags,
     decoded,
     keys_of,
     reads_loop_state,
 )
-from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
-from scoring.evidence.transcripts.tally import Tally, chosen
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.tally import chosen
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -112,7 +87,7 @@ _Key: TypeAlias = tuple[str, str, bool, int]
 
 
 class ClaudeReader(JsonReader):
-    """See :class:`~scoring.evidence.transcripts.harness.Reader`."""
+    """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
 
     decoder = msgspec.json.Decoder(_Line)
     _input = msgspec.json.Decoder(_Input)
@@ -170,15 +145,10 @@ class ClaudeReader(JsonReader):
             self._tables[RESPONSE].append((span, time, 0, 0, 0, 1, *tokens))
             return
         key = message.id, line.requestId or "", line.isSidechain is True, span
-        held = self._responses.get(key)
-        if held is None:
-            self._responses[key] = [time, 1, tokens]
-            return
+        held = self._responses.setdefault(key, [time, 0, tokens])
+        held[0] = min(held[0], time)
         held[1] += 1
-        if time < held[0]:
-            held[0] = time
-        if tokens > held[2]:
-            held[2] = tokens
+        held[2] = max(held[2], tokens)
 
     def _use(self, time: int, span: int, item: _Item) -> None:
         """Note a call of a tool, or how it ended."""
@@ -204,7 +174,7 @@ class ClaudeReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        spans = [Span(cwd or "", session or "") for cwd, session in self._spans]
+        spans = [LineSpan(cwd or "", session or "") for cwd, session in self._spans]
         responses = self._tables[RESPONSE]
         keys: dict[str, int] = {"": 0}
         for (name, request, side, span), (time, copies, tokens) in self._responses.items():
@@ -215,11 +185,8 @@ class ClaudeReader(JsonReader):
         return Rows(spans, [array("q", times) for times in self._covers], tables, self.skipped)
 
 
-class ClaudeCounter:
-    """See :class:`~scoring.evidence.transcripts.harness.Counter`."""
-
-    def __init__(self, tally: Tally, in_repository: InRepository) -> None:
-        self._tally, self._in_repository = tally, in_repository
+class ClaudeCounter(TranscriptCounter):
+    """Counts responses and calls, each once."""
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         """Count the lines of work in the repository; a line without a folder goes with the others of its file."""
@@ -237,15 +204,12 @@ class ClaudeCounter:
                 add(columns if all(counted) else chosen(columns, [counted[span] for span in spans]))
         return ""
 
-    def finish(self) -> None:
-        """Count what was held, now that all copies are known."""
-        self._tally.finish()
-
 
 class ClaudeCode(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "claude"
+    reader, counter = ClaudeReader, ClaudeCounter
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders ``projects`` of the configured places, or of the usual ones."""
@@ -257,11 +221,3 @@ class ClaudeCode(Harness):
         """Know a line by what every kind of line has one of."""
         keys = keys_of(line)
         return "payload" not in keys and not keys.isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
-
-    def reader(self) -> ClaudeReader:
-        """Return what reads a part of a transcript."""
-        return ClaudeReader()
-
-    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> ClaudeCounter:  # noqa: ARG002 - no file needs another
-        """Return what counts transcripts into a tally."""
-        return ClaudeCounter(tally, in_repository)

@@ -1,45 +1,19 @@
-r"""Codex: where its rollouts are, what a line holds, and how its running totals become turns.
+"""Codex: where its rollouts are, what a line holds, and how its running totals become turns.
 
-Layout: ``${CODEX_HOME:-~/.codex}/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl``, one file per session, older ones
-perhaps compressed to ``.jsonl.zst``, and put-away ones in ``archived_sessions/`` under the same name.
-
-Lines, as Codex CLI 0.2 to 0.1xx writes them (``RolloutLine`` in its sources ``codex-rs/protocol/src/protocol.rs``, the
-items in ``models.rs`` beside it; other fields are not looked at)::
-
-    {"timestamp": "2026-04-12T14:19:55.123Z", "type": "session_meta",
-     "payload": {"id": "<uuid>", "cwd": "/home/me/app", "forked_from_id": "<uuid>",
-                 "source": {"subagent": {"thread_spawn": {"parent_thread_id": "<uuid>"}}}}}
-    {"timestamp": "…", "type": "turn_context", "payload": {"turn_id": "<uuid>", "cwd": "/home/me/app"}}
-    {"timestamp": "…", "type": "event_msg",
-     "payload": {"type": "token_count", "info": {"total_token_usage": {…}, "last_token_usage": {…}}}}
-    {"timestamp": "…", "type": "response_item",
-     "payload": {"type": "function_call", "name": "shell", "arguments": "{\"command\": [\"ls\"]}", "call_id": "…"}}
-    {"timestamp": "…", "type": "response_item",
-     "payload": {"type": "function_call_output", "call_id": "…", "output": "Exit code: 0\nWall time: …\nOutput:\n…"}}
-
-- ``total_token_usage`` (``input_tokens``, which includes ``cached_input_tokens``; ``cache_write_input_tokens`` in new
-  versions; ``output_tokens``, ``reasoning_output_tokens``, ``total_tokens``) runs through the session and is written
-  again without a new response, with rate limits for example. Turns are its differences.
-- A forked session, and a sub-agent that was given its parent's history, begins with a replay of it: the parent's lines,
-  its ``session_meta`` among them, stamped with the time of the fork.
-- The verdict on a call is in the header of its output; ``patch_apply_end`` and ``mcp_tool_call_end`` state one too.
-  What a program printed is never searched.
-
-Chosen here: a field of the totals that an event leaves out has not changed; an event that only
-changes ``total_tokens`` is no turn; a replay whose parent's file is gone, and that names no turns, are the token counts
-stamped within a second of its beginning; a call is known by its id within a session and those forked from it.
-
-The module is long because the format is: five kinds of calls and of verdicts, written differently by each version, and
-totals that only the counting of forks, below, makes sense of. They share the tables, so they are in one file.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format, and "Transcripts" what counts once. The module is long because
+the format is: five kinds of calls and of verdicts, written differently by each version, and totals that only the
+counting of forks makes sense of. They share the tables, so they are in one file.
 """
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import lt
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
 
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.harness import (
@@ -54,12 +28,13 @@ from scoring.evidence.transcripts.harness import (
     InRepository,
     JsonReader,
     ReadAgain,
+    TranscriptCounter,
     command_flags,
     decoded,
     keys_of,
 )
-from scoring.evidence.transcripts.rows import Rows, Span, columns_of, key_of
-from scoring.evidence.transcripts.tally import Tally, Tokens, chosen
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.tally import Tally, chosen
 
 META, CONTEXT = 1, 2
 """What opens a span: a ``session_meta``, a ``turn_context``."""
@@ -76,15 +51,6 @@ COUNT, CALL, VERDICT, TURN, REPEAT = range(5)
 """
 
 TOTALS, LAST = range(2)
-
-FIELDS = (
-    "input_tokens",
-    "cached_input_tokens",
-    "cache_write_input_tokens",
-    "output_tokens",
-    "reasoning_output_tokens",
-    "total_tokens",
-)
 
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
@@ -103,6 +69,10 @@ class _Usage(msgspec.Struct, gc=False):
     output_tokens: _Count = -1
     reasoning_output_tokens: _Count = -1
     total_tokens: _Count = -1
+
+
+FIELDS = _Usage.__struct_fields__
+"""The totals of a session."""
 
 
 class _Info(msgspec.Struct, gc=False):
@@ -141,13 +111,13 @@ _anything = msgspec.json.Decoder()
 
 
 class CodexReader(JsonReader):
-    """See :class:`~scoring.evidence.transcripts.harness.Reader`."""
+    """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
 
     decoder = msgspec.json.Decoder(_Line)
 
     def __init__(self) -> None:
         super().__init__()
-        self._spans: list[Span] = [Span()]
+        self._spans: list[LineSpan] = [LineSpan()]
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
         self._counts: list[tuple[int, ...]] = []
@@ -175,12 +145,10 @@ class CodexReader(JsonReader):
                     if payload.info is not UNSET:
                         self._count(time, _decode_info(payload.info))
                 elif kind in _VERDICTS:
-                    failed = _VERDICTS[kind](payload)
-                    if failed is not None:
+                    if (failed := _VERDICTS[kind](payload)) is not None:
                         self._row(VERDICT, time, payload.call_id, failed)
                 elif kind in _COMMANDS:
-                    command = _COMMANDS[kind](payload)
-                    if command is not None:
+                    if (command := _COMMANDS[kind](payload)) is not None:
                         self._row(CALL, time, payload.call_id, command_flags(command))
                 elif line.type == "session_meta" or line.type == "turn_context":
                     self._open(time, line.type, payload)
@@ -197,30 +165,17 @@ class CodexReader(JsonReader):
         usage = last if totals is None else totals
         if usage is None:  # an event about rate limits alone
             return
-        counts = self._counts
-        counts.append(
-            (
-                len(self._spans) - 1,
-                time,
-                len(counts),
-                LAST if totals is None else TOTALS,
-                usage.input_tokens,
-                usage.cached_input_tokens,
-                usage.cache_write_input_tokens,
-                usage.output_tokens,
-                usage.reasoning_output_tokens,
-                usage.total_tokens,
-            )
-        )
+        kind = LAST if totals is None else TOTALS
+        self._counts.append((len(self._spans) - 1, time, len(self._counts), kind, *astuple(usage)))
 
     def _open(self, time: int, line: str, payload: _Payload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
         cwd, own, turn = _text(payload.cwd), _text(payload.id), _text(payload.turn_id)
         if line == "session_meta":
-            parent = _text(payload.forked_from_id) or _spawned_by(_value(payload.source))
-            span = Span(cwd, own, META, parent, _uuid7_ms(own), time)
+            parent = _text(payload.forked_from_id) or _as_text(_member(_value(payload.source), *_SPAWNED_BY))
+            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time)
         else:
-            span = Span(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
+            span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
         self._covers[-1].pop()  # this line belongs to what it opens
         self._covers.append([time])
         self._cover = self._covers[-1].append
@@ -230,7 +185,7 @@ class CodexReader(JsonReader):
         """Return what was taken."""
         covers = [array("q", times) for times in self._covers]
         tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
-        return settled(Rows(self._spans, covers, tables, self.skipped))
+        return _settled(Rows(self._spans, covers, tables, self.skipped))
 
 
 def _value(raw: "msgspec.Raw | UnsetType") -> Any:
@@ -238,9 +193,20 @@ def _value(raw: "msgspec.Raw | UnsetType") -> Any:
 
 
 def _text(raw: "msgspec.Raw | UnsetType") -> str:
-    """Return a field that should hold text; "" when it does not."""
-    found = _value(raw)
-    return found if isinstance(found, str) else ""
+    return _as_text(_value(raw))
+
+
+def _as_text(value: Any) -> str:
+    """Return what should be text; "" when it is not."""
+    return value if isinstance(value, str) else ""
+
+
+def _parsed(text: str) -> Any:
+    """Return what is in a text that should be JSON; None when it is not."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 def _member(value: Any, *names: str) -> Any:
@@ -248,11 +214,6 @@ def _member(value: Any, *names: str) -> Any:
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def _spawned_by(source: Any) -> str:
-    parent = _member(source, "subagent", "thread_spawn", "parent_thread_id")
-    return parent if isinstance(parent, str) else ""
 
 
 def _uuid7_ms(name: str) -> int:
@@ -266,6 +227,10 @@ def _uuid7_ms(name: str) -> int:
 _UUID_LETTERS = frozenset("0123456789abcdefABCDEF-")
 
 
+_SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"
+"""Where a sub-agent names the session that started it, in ``source``."""
+
+
 # What a call asks for.
 
 
@@ -274,19 +239,11 @@ def _function_command(payload: _Payload) -> str | None:
     field = _COMMAND_TOOLS.get(payload.name or "")
     if field is None:
         return None
-    try:
-        given = msgspec.json.decode(_text(payload.arguments))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return ""
-    return _command_text(_member(given, field))
+    return _command_text(_member(_parsed(_text(payload.arguments)), field))
 
 
 _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
 """The tools that run a command, and the argument that holds it."""
-
-
-def _local_shell_command(payload: _Payload) -> str | None:
-    return _command_text(_member(_value(payload.action), "command"))
 
 
 def _custom_command(payload: _Payload) -> str | None:
@@ -298,12 +255,12 @@ def _custom_command(payload: _Payload) -> str | None:
 def _command_text(command: Any) -> str:
     if isinstance(command, list):
         return " ".join(part for part in command if isinstance(part, str))
-    return command if isinstance(command, str) else ""
+    return _as_text(command)
 
 
-_COMMANDS = {
+_COMMANDS: dict[str | None, Callable[[_Payload], str | None]] = {
     "function_call": _function_command,
-    "local_shell_call": _local_shell_command,
+    "local_shell_call": lambda payload: _command_text(_member(_value(payload.action), "command")),
     "custom_tool_call": _custom_command,
 }
 
@@ -329,21 +286,16 @@ _EXIT = ("Exit code: ", "Process exited with code ")
 
 
 def _output_failed(payload: _Payload) -> bool | None:
+    """Read the verdict off a tool's output: in the header before ``Output:``, or in an object, and nowhere else."""
     output = payload.output
-    return None if output is UNSET else verdict_of(output)
-
-
-def verdict_of(output: msgspec.Raw) -> bool | None:
-    """Read the verdict off a tool's output, JSON as it is written: True when the call failed, None when it says none.
-
-    It is in the header before ``Output:``, or in a JSON object as ``metadata.exit_code``, and nowhere else.
-    """
+    if output is UNSET:
+        return None
     begins = bytes(memoryview(output)[:2])
     if begins not in _BEGINNINGS and begins[:1] != b"[":
         return None
     found = _value(output)
     text = "".join(_texts(found)) if isinstance(found, list) else found
-    return _json_verdict(text) if text.startswith("{") else header_verdict(text)
+    return _json_verdict(text) if text.startswith("{") else _header_verdict(text)
 
 
 _BEGINNINGS = frozenset(b'"' + letter.encode() for letter in "CEOPSTW{\\")
@@ -363,15 +315,11 @@ def _texts(items: Any) -> Iterable[str]:
 
 
 def _json_verdict(text: str) -> bool | None:
-    try:
-        code = _member(msgspec.json.decode(text), "metadata", "exit_code")
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
+    code = _member(_parsed(text), "metadata", "exit_code")
     return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
 
 
-def header_verdict(text: str) -> bool | None:
-    """Read the verdict off the header of a text: the lines before ``Output:``. Text without a header has none."""
+def _header_verdict(text: str) -> bool | None:
     if not text.startswith(_HEADER):
         return None
     found: list[bool] = []
@@ -395,17 +343,13 @@ def _patch_failed(payload: _Payload) -> bool | None:
 
 def _mcp_failed(payload: _Payload) -> bool | None:
     result = _value(payload.result)
-    if not isinstance(result, dict):
+    if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
         return None
-    if "Err" in result:
-        return True
     ended = result.get("Ok")
-    if "Ok" not in result:
-        return None
-    return _member(ended, "isError") is True or _member(ended, "is_error") is True
+    return "Err" in result or _member(ended, "isError") is True or _member(ended, "is_error") is True
 
 
-_VERDICTS = {
+_VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
     "function_call_output": _output_failed,
     "custom_tool_call_output": _output_failed,
     "patch_apply_end": _patch_failed,
@@ -413,50 +357,42 @@ _VERDICTS = {
 }
 
 
-class Boundary(NamedTuple):
+class _Boundary(NamedTuple):
     """Where a replay ends: before the span of a number, and behind so many token counts."""
 
     span: int = 0
     counts: int = 0
 
 
-class _Fork(NamedTuple):
-    """A forked session that waits for its parent to be read."""
-
-    file: int
-    rows: Rows
-    here: list[bool]
-
-
-class CodexCounter:
-    """See :class:`~scoring.evidence.transcripts.harness.Counter`."""
+class CodexCounter(TranscriptCounter):
+    """Counts rollouts, those of forked sessions when their parents are known."""
 
     def __init__(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
-        self._tally, self._in_repository, self._again = tally, in_repository, again
+        super().__init__(tally, in_repository, again)
         self._parents: dict[str, str] = {}
-        self._forks: list[_Fork] = []
+        self._forks: list[tuple[int, Rows, list[bool]]] = []
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """Count a rollout; a forked one has to wait."""
-        own = own_meta(rows.spans)
+        """See :class:`~scoring.evidence.transcripts.harness.TranscriptCounter`; a forked session has to wait."""
+        own = _own_meta(rows.spans)
         forked = bool(own.parent) and own.parent != own.session
         if forked:
             self._parents[own.session] = own.parent
-        here = [whole or (bool(cwd) and self._in_repository(cwd)) for cwd in folders(rows.spans)]
+        here = [whole or (bool(cwd) and self._in_repository(cwd)) for cwd in _folders(rows.spans)]
         if not any(here):
             return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
         if forked:
-            self._forks.append(_Fork(file, rows, here))
+            self._forks.append((file, rows, here))
         else:
-            self._count(file, rows, here, Boundary())
+            self._count(file, rows, here, _Boundary())
         return ""
 
     def finish(self) -> None:
         """Count the forked sessions, now that their parents are known."""
-        for fork in self._forks:
-            self._count(fork.file, fork.rows, fork.here, self._boundary(fork.rows))
+        for file, rows, here in self._forks:
+            self._count(file, rows, here, self._boundary(rows))
         self._forks = []
-        self._tally.finish()
+        super().finish()
 
     def _family(self, session: str) -> int:
         """Return the key of the session from which this one descends, as far as it is known."""
@@ -466,29 +402,29 @@ class CodexCounter:
             seen.add(session)
         return key_of(session)
 
-    def _boundary(self, rows: Rows) -> Boundary:
+    def _boundary(self, rows: Rows) -> _Boundary:
         """Find out where the replay at the beginning of a forked session ends."""
-        spans, own = rows.spans, own_meta(rows.spans)
+        spans, own = rows.spans, _own_meta(rows.spans)
         turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
         if own.born >= 0:
             for n, born in turns:
                 if born >= own.born:
-                    return Boundary(span=n)
+                    return _Boundary(span=n)
             if turns and all(born >= 0 for _, born in turns):
-                return Boundary(span=len(spans))
-        mine = token_counts(rows)
+                return _Boundary(span=len(spans))
+        mine = _token_counts(rows)
         if parents := self._again(own.parent):
-            return Boundary(counts=max(_common(mine, token_counts(parent)) for parent in parents))
+            return _Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
         late = (n for n, time in enumerate(rows.table(COUNT, 2)[1]) if time - own.time >= NS)
-        return Boundary(counts=next(late, len(mine)))
+        return _Boundary(counts=next(late, len(mine)))
 
-    def _count(self, file: int, rows: Rows, here: list[bool], boundary: Boundary) -> None:
+    def _count(self, file: int, rows: Rows, here: list[bool], boundary: _Boundary) -> None:
         """Count what is behind a boundary; what is before it only sets the totals."""
-        tally, session = self._tally, own_meta(rows.spans).session
+        tally, session = self._tally, _own_meta(rows.spans).session
         for counts, times in zip(here, _live_times(rows, boundary), strict=True):
             if counts and times:
                 tally.cover(file, session, times)
-        family, everything = self._family(session), all(here) and boundary == Boundary()
+        family, everything = self._family(session), all(here) and boundary == _Boundary()
         for kind, columns in rows.tables.items():
             spans, table, before = columns[0], [columns[1], *columns[3:]], columns[2]
             if not everything:
@@ -506,79 +442,49 @@ class CodexCounter:
                 (tally.calls if kind == CALL else tally.verdicts)(table)
 
 
-def settled(rows: Rows) -> Rows:
-    """Work the turns out of the counts of a whole transcript, or of a part of which they are done again later."""
-    turns: list[tuple[int, ...]] = []
-    repeats: list[tuple[int, ...]] = []
-    running = Running()
-    for span, time, before, *counts in zip(*rows.table(COUNT, 4 + len(FIELDS)), strict=True):
-        tokens = running.next(*counts)
-        if tokens is None:
-            repeats.append((span, time, before))
+def _settled(rows: Rows) -> Rows:
+    """Work the turns out of the counts of a whole transcript, or of a part of which they are done again later.
+
+    A field that an event leaves out has not changed; an event that only changes other counts is no turn.
+    """
+    worked_out: dict[int, list[tuple[int, ...]]] = {TURN: [], REPEAT: []}
+    running = _FROM_ZERO
+    for span, time, before, kind, *counts in zip(*rows.table(COUNT, 4 + len(FIELDS)), strict=True):
+        start = running
+        if kind == LAST:
+            running = tuple(max(old, 0) + new if new >= 0 else old for new, old in zip(counts, start, strict=True))
         else:
-            turns.append((span, time, before, *tokens))
-    for table, worked_out in ((TURN, turns), (REPEAT, repeats)):
+            running = tuple(counts)
+            if any(map(lt, running, start)):
+                running = tuple(old if new < 0 else new for new, old in zip(counts, start, strict=True))
+                if any(map(lt, running, start)):
+                    start = _FROM_ZERO
+        given, cached, output = running[0] - start[0], running[1] - start[1], running[3] - start[3]
+        written = running[2] - max(start[2], 0) if counts[2] >= 0 else max(given - cached, 0)
+        if given or cached or output or written:
+            worked_out[TURN].append((span, time, before, output, given, cached, written))
+        else:
+            worked_out[REPEAT].append((span, time, before))
+    for table, found in worked_out.items():
         rows.tables.pop(table, None)
-        if worked_out:
-            rows.tables[table] = columns_of(worked_out)
+        if found:
+            rows.tables[table] = columns_of(found)
     return rows
 
 
-class Running:
-    """The totals of a session, as they run."""
-
-    __slots__ = ("_last",)
-
-    def __init__(self) -> None:
-        self._last: _Counts = (0, 0, -1, 0, -1, -1)
-
-    def next(
-        self, kind: int, given: int, cached: int, written: int, output: int, reasoning: int, total: int
-    ) -> Tokens | None:
-        """Take what an event counts and its counts; return the tokens of the turn it is about, None if of none."""
-        given0, cached0, written0, output0, reasoning0, total0 = self._last
-        if kind == LAST:
-            return self._add(given, cached, written, output, reasoning, total)
-        states_written = written >= 0
-        if (
-            given < given0
-            or cached < cached0
-            or written < written0
-            or output < output0
-            or reasoning < reasoning0
-            or total < total0
-        ):
-            counts = given, cached, written, output, reasoning, total
-            now = tuple(old if new < 0 else new for new, old in zip(counts, self._last, strict=True))
-            given, cached, written, output, reasoning, total = now
-            if any(new < old for new, old in zip(now, self._last, strict=True)):  # a new count from zero
-                given0 = cached0 = output0 = 0
-                written0 = -1
-        self._last = given, cached, written, output, reasoning, total
-        given, cached, output = given - given0, cached - cached0, output - output0
-        written -= max(written0, 0)
-        if not states_written:
-            written = max(given - cached, 0)
-        return (output, given, cached, written) if given or cached or output or written else None
-
-    def _add(self, *counts: int) -> Tokens | None:
-        """Take the counts of one response alone."""
-        self._last = tuple(max(old, 0) + new if new >= 0 else old for new, old in zip(counts, self._last, strict=True))
-        given, cached, written, output = (max(count, 0) for count in counts[:4])
-        if counts[2] < 0:
-            written = max(given - cached, 0)
-        return (output, given, cached, written) if given or cached or output or written else None
+_FROM_ZERO: _Counts = (0, 0, -1, 0, -1, -1)
+"""The totals before the first event: those that not every version states are left out."""
 
 
-def own_meta(spans: Sequence[Span]) -> Span:
+def _own_meta(spans: Sequence[LineSpan]) -> LineSpan:
     """Return how a session introduces itself: only the first time, since later ones are replayed."""
-    return next((span for span in spans if span.opens == META), Span())
+    return next((span for span in spans if span.opens == META), LineSpan())
 
 
-def folders(spans: Sequence[Span]) -> list[str]:
+def _folders(spans: Sequence[LineSpan]) -> list[str]:
     """Return, for each span, the folder it was done in; "" is not said."""
     found: list[str] = []
-    cwd, own = "", own_meta(spans)
+    cwd, own = "", _own_meta(spans)
     for span in spans:
         if span.cwd and (span.opens == CONTEXT or span is own):
             cwd = span.cwd
@@ -586,7 +492,7 @@ def folders(spans: Sequence[Span]) -> list[str]:
     return found
 
 
-def token_counts(rows: Rows) -> list[_Counts]:
+def _token_counts(rows: Rows) -> list[_Counts]:
     """Return the counts of every event that has some, with what they count."""
     return list(zip(*rows.table(COUNT, 4 + len(FIELDS))[3:], strict=True))
 
@@ -597,7 +503,7 @@ def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
     return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
 
 
-def _live_times(rows: Rows, boundary: Boundary) -> list[list[int]]:
+def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
     """Return, for each span, the times of its lines behind a boundary, ascending."""
     first, after = boundary.span, None
     if boundary.counts:
@@ -613,6 +519,7 @@ class Codex(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "codex"
+    reader, counter = CodexReader, CodexCounter
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders of sessions and of archived ones."""
@@ -641,12 +548,4 @@ class Codex(Harness):
                 for kind, (spans, times, before, *columns) in part.tables.items()
             }
             whole.extend(Rows(part.spans, part.covers, tables, part.skipped))
-        return settled(whole)
-
-    def reader(self) -> CodexReader:
-        """Return what reads a part of a transcript."""
-        return CodexReader()
-
-    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> CodexCounter:
-        """Return what counts transcripts into a tally."""
-        return CodexCounter(tally, in_repository, again)
+        return _settled(whole)

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ _POINTER_LIMIT = 1 << 16
 """The largest ``.git`` file, in bytes, that is looked at."""
 
 
-class Transcript(NamedTuple):
+class TranscriptFile(NamedTuple):
     """A transcript to read.
 
     ``whole`` is whether it counts whole, or only the work done in the repository; ``document`` whether it is one JSON
@@ -56,7 +57,7 @@ class Transcript(NamedTuple):
 class Discovery(NamedTuple):
     """What was found: the transcripts to read, the copies that are not, and the folders looked in."""
 
-    transcripts: tuple[Transcript, ...] = ()
+    transcripts: tuple[TranscriptFile, ...] = ()
     left_out: tuple[FileFound, ...] = ()
     roots: tuple[RootFound, ...] = ()
 
@@ -66,24 +67,20 @@ class _Place(NamedTuple):
 
     path: Path
     origin: str
-    names: tuple[FileNames, ...]
+    prefix: str
+    names: Sequence[FileNames]
     harness: str = ""
-    prefix: str = ""
     whole: bool = False
 
 
 def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
-    """Look for transcripts in some places, and in the sub-folders.
+    """Look for transcripts of some harnesses in some places, and in the sub-folders.
 
-    Args:
-        places: where to look.
-        harnesses: whose transcripts are looked for.
-        warn: takes a line for each folder that was named by hand and cannot be read, and each unreadable one below.
+    ``warn`` takes a line for each folder that was named by hand and cannot be read, and each unreadable one below.
     """
-    found: list[Transcript] = []
+    found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for place in _places(places, harnesses):
-        problem = ""
         paths: list[Path] = []
         patterns = [names.pattern for names in place.names]
         no_files = f"no {' or '.join(patterns)} file in it or below"
@@ -99,7 +96,7 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         if place.whole and problem:
             warn(f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}")
         is_document = _any_of([names.pattern for names in place.names if names.document])
-        found += [Transcript(path, place.whole, is_document(path.name)) for path in paths]
+        found += [TranscriptFile(path, place.whole, is_document(path.name)) for path in paths]
         roots.append(RootFound(place.path, place.origin, place.harness, len(paths), problem))
     left_out: list[FileFound] = []
     single = _single_copies(_plain_first(_single_files(found, left_out), left_out), harnesses, left_out)
@@ -111,7 +108,7 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
 
     Every one is read, as often as it is found. A folder that cannot be listed is skipped with a warning.
     """
-    found: list[Transcript] = []
+    found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for directory in (*places.directories, *places.hinted):
         names: list[str] = []
@@ -124,12 +121,12 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
         except (OSError, ValueError) as e:
             problem = problem or reason(e)
             warn(f"transcript directory {directory}: {reason(e)}; skipped")
-        found += [Transcript(directory / name, True) for name in names]
+        found += [TranscriptFile(directory / name, True) for name in names]
         roots.append(RootFound(directory, "--transcript-dir", files=len(names), problem=problem))
     return Discovery(tuple(found), roots=tuple(roots))
 
 
-def writers(harnesses: Sequence[Harness], transcript: Transcript) -> Sequence[Harness]:
+def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequence[Harness]:
     """Return the harnesses that may have written a transcript: a document has its name of one that writes them."""
     if not transcript.document:
         return harnesses
@@ -140,12 +137,11 @@ def writers(harnesses: Sequence[Harness], transcript: Transcript) -> Sequence[Ha
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
     anybody = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))
     for directory in places.directories:
-        yield _Place(directory, "--transcript-dir", anybody, whole=True)
+        yield _Place(directory, "--transcript-dir", "", anybody, whole=True)
     for directory in places.hinted:
-        yield _Place(directory, "hook", anybody)
+        yield _Place(directory, "hook", "", anybody)
     for harness in harnesses if places.auto else ():
-        for home in harness.homes(os.environ):
-            yield _Place(home.path, home.origin, tuple(harness.files), harness.name, home.prefix)
+        yield from (_Place(*home, harness.files, harness.name) for home in harness.homes(os.environ))
 
 
 def _any_of(patterns: Sequence[str]) -> Callable[[str], bool]:
@@ -184,9 +180,9 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _single_files(found: Sequence[Transcript], left_out: list[FileFound]) -> list[Transcript]:
+def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
     """Take each file once, whatever it is called; it counts whole when any name of it does."""
-    kept: dict[object, Transcript] = {}
+    kept: dict[object, TranscriptFile] = {}
     for transcript in found:
         try:
             status = os.stat(transcript.path)
@@ -201,23 +197,19 @@ def _single_files(found: Sequence[Transcript], left_out: list[FileFound]) -> lis
     return list(kept.values())
 
 
-def _plain_first(found: Sequence[Transcript], left_out: list[FileFound]) -> list[Transcript]:
+def _plain_first(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
     """Leave compressed files out where the plain file of the same name is beside them."""
     plain = {transcript.path for transcript in found if not transcript.compressed}
-    kept: list[Transcript] = []
-    for transcript in found:
-        if transcript.compressed and transcript.path.with_suffix("") in plain:
-            left_out.append(FileFound(transcript.path, left_out=PLAIN_THERE))
-        else:
-            kept.append(transcript)
-    return kept
+    second = dict.fromkeys(one for one in found if one.compressed and one.path.with_suffix("") in plain)
+    left_out += [FileFound(transcript.path, left_out=PLAIN_THERE) for transcript in second]
+    return [transcript for transcript in found if transcript not in second]
 
 
 def _single_copies(
-    found: Sequence[Transcript], harnesses: Sequence[Harness], left_out: list[FileFound]
-) -> list[Transcript]:
+    found: Sequence[TranscriptFile], harnesses: Sequence[Harness], left_out: list[FileFound]
+) -> list[TranscriptFile]:
     """Take one copy of what a harness keeps several of: the active rather than an archived, the plain one rather."""
-    kept: dict[object, tuple[Transcript, tuple[bool, bool, bytes]]] = {}
+    kept: dict[object, tuple[TranscriptFile, tuple[bool, bool, bytes]]] = {}
     for transcript in found:
         path = transcript.path
         copy = next(filter(None, (harness.copy(path) for harness in harnesses)), None)
@@ -237,8 +229,6 @@ class WorkTrees:
     def __init__(self, repo_dir: Path | str) -> None:
         """Take a directory in any of the work trees."""
         self._repo_dir = repo_dir
-        self._tops: frozenset[str] | None = None
-        self._common_dir = ""
         self._known: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
@@ -248,31 +238,25 @@ class WorkTrees:
             NotARepositoryError: the directory that was named is in no git work tree.
         """
         if folder not in self._known:
-            self._known[folder] = self._belongs(folder)
+            self._known[folder] = os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
         return self._known[folder]
 
     def _belongs(self, folder: str) -> bool:
-        if not os.path.isabs(folder) or "\0" in folder:
-            return False
-        tops = self._work_trees()
-        at = os.path.realpath(folder)
-        while True:
+        tops, _ = self._repository
+        place = Path(os.path.realpath(folder))
+        for at in map(str, (place, *place.parents)):
             if at in tops:
                 return True
-            claimed = self._claimed(at)
-            if claimed is not None:
+            if (claimed := self._claimed(at)) is not None:
                 return claimed
-            above = os.path.dirname(at)
-            if above == at:
-                return False
-            at = above
+        return False
 
-    def _work_trees(self) -> frozenset[str]:
-        if self._tops is None:
-            repository = GitRepository(self._repo_dir)
-            self._common_dir = os.path.realpath(repository.common_dir)
-            self._tops = frozenset(map(os.path.realpath, _work_trees(repository)))
-        return self._tops
+    @cached_property
+    def _repository(self) -> tuple[frozenset[str], str]:
+        """The tops of the work trees, and where git keeps what is known of linked ones."""
+        repository = GitRepository(self._repo_dir)
+        linked = os.path.join(os.path.realpath(repository.common_dir), "worktrees")
+        return frozenset(map(os.path.realpath, _work_trees(repository))), linked
 
     def _claimed(self, folder: str) -> bool | None:
         """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""
@@ -288,7 +272,7 @@ class WorkTrees:
         target = os.fsdecode(pointer.removeprefix(b"gitdir:").strip())
         place = os.path.realpath(os.path.join(folder, target))
         # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
-        return os.path.dirname(place) == os.path.join(self._common_dir, "worktrees")
+        return os.path.dirname(place) == self._repository[1]
 
 
 def _work_trees(repository: GitRepository) -> list[str]:

@@ -15,7 +15,7 @@ COVERED, BASH, TESTS, LOOP_STATE = 1, 2, 4, 8
 """What a line shows, as bits: there is a transcript; a command was run; tests were run; the loop state was read."""
 
 
-class Reading(TypedDict, total=False):
+class ReadingOptions(TypedDict, total=False):
     """How transcripts are read.
 
     ``warn`` takes a line of text about what is skipped: a directory that does not exist, a file that cannot be read, a
@@ -104,10 +104,6 @@ class TranscriptFacts:
     def tool_error_rate(self) -> float | None:
         """Failed tool calls over tool calls; None when there are none."""
         return self.tool_errors / self.tool_calls if self.tool_calls else None
-
-    def by_harness(self) -> tuple[HarnessFacts, ...]:
-        """Return what each harness contributed."""
-        return self.harnesses
 
 
 @dataclass(frozen=True, slots=True)

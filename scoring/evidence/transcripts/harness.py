@@ -1,8 +1,4 @@
-"""What a harness's own module provides, what reading and counting ask of it, and what such modules have in common.
-
-A :class:`Reader` looks at one line at a time and at nothing else, so that a large file can be read in parts and a file
-that grew from where it was left. A :class:`Counter` sees the whole of every file.
-"""
+"""What the module of a harness provides, and what such modules have in common."""
 
 import json
 import re
@@ -10,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections import Counter as Counts
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.rows import Rows, joined
+from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.tally import Tally
 
 
@@ -79,25 +75,60 @@ ReadAgain = Callable[[str], list[Rows]]
 """Reads the transcripts of a session, named by its id, once more."""
 
 
-class Reader(Protocol):
-    """Reads one part of a transcript, in order."""
+class JsonReader:
+    """Reads one part of a transcript, in order: a decoder, and what becomes of a line that it refuses.
 
-    def block(self, block: bytes) -> Sequence[bytes]:
-        """Read some whole lines at once, and return those that must be read one by one: odd ones, other harnesses'."""
+    It looks at one line at a time and at nothing else, so that a large file can be read in parts and a file that grew
+    from where it was left.
+    """
 
-    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        """Read one line, or one document; ``broken`` is the reason to skip it when it is no JSON."""
+    decoder: ClassVar[msgspec.json.Decoder[Any]]
 
-    def skip(self, reason: str) -> None:
-        """Note that a line was skipped."""
+    def __init__(self) -> None:
+        self.skipped: Counts[str] = Counts()
+
+    def take(self, lines: Sequence[Any]) -> list[int]:
+        """Take some decoded lines, and return the positions of those that another harness wrote."""
+        raise NotImplementedError
 
     def rows(self) -> Rows:
         """Return what was read."""
+        raise NotImplementedError
+
+    def block(self, block: bytes) -> Sequence[bytes]:
+        """Read some whole lines at once, and return those that must be read one by one: odd ones, other harnesses'."""
+        try:
+            lines = self.decoder.decode_lines(block)
+        except (msgspec.MsgspecError, ValueError, RecursionError):  # one of them is odd
+            return block.split(b"\n")
+        if foreign := self.take(lines):
+            written = [line for line in block.split(b"\n") if line.strip()]
+            return [written[number] for number in foreign]
+        return ()
+
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        """Read one line, or one document; ``broken`` is the reason to skip it when it is no JSON."""
+        try:
+            self.take([decoded(self.decoder, line)])
+        except RecursionError:
+            self.skip(TOO_DEEP)
+        except msgspec.ValidationError:
+            self.skip(TOO_DEEP if _is_too_deep(line) else OTHER_TYPE)
+        except (msgspec.MsgspecError, ValueError):
+            self.skip(broken)
+
+    def skip(self, reason: str) -> None:
+        """Note that a line was skipped."""
+        self.skipped[reason] += 1
 
 
-class Counter(Protocol):
-    """Counts what the transcripts of a harness say, each event once."""
+class TranscriptCounter(ABC):
+    """Counts what the transcripts of a harness say, each event once. It sees the whole of every file."""
 
+    def __init__(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
+        self._tally, self._in_repository, self._again = tally, in_repository, again
+
+    @abstractmethod
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         """Count a transcript, of which nothing is missing.
 
@@ -112,6 +143,7 @@ class Counter(Protocol):
 
     def finish(self) -> None:
         """Count what had to wait for all the transcripts."""
+        self._tally.finish()
 
 
 class Harness(ABC):
@@ -121,6 +153,10 @@ class Harness(ABC):
     """Its name, as details and provenance write it; "" when it is not reported."""
     files: Sequence[FileNames] = JSON_LINES
     """How its transcripts are named."""
+    reader: Callable[[], JsonReader]
+    """Makes what reads a part of a transcript."""
+    counter: Callable[[Tally, InRepository, ReadAgain], TranscriptCounter]
+    """Makes what counts its transcripts into a tally."""
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - for those that have some
         """Return the folders where it keeps transcripts; they need not be there."""
@@ -134,56 +170,12 @@ class Harness(ABC):
     def claims(self, line: bytes) -> bool:
         """Say whether a line, or a document, is one of its."""
 
-    @abstractmethod
-    def reader(self) -> Reader:
-        """Return what reads a part of a transcript."""
-
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript, in order, together."""
-        return joined(parts)
-
-    @abstractmethod
-    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> Counter:
-        """Return what counts its transcripts into a tally."""
-
-
-class JsonReader:
-    """What readers of JSON have in common: a decoder, and what becomes of a line that it refuses."""
-
-    decoder: ClassVar[msgspec.json.Decoder[Any]]
-
-    def __init__(self) -> None:
-        self.skipped: Counts[str] = Counts()
-
-    def take(self, lines: Sequence[Any]) -> list[int]:
-        """Take some decoded lines, and return the positions of those that another harness wrote."""
-        raise NotImplementedError
-
-    def block(self, block: bytes) -> Sequence[bytes]:
-        """See :class:`Reader`."""
-        try:
-            lines = self.decoder.decode_lines(block)
-        except (msgspec.MsgspecError, ValueError, RecursionError):  # one of them is odd
-            return block.split(b"\n")
-        if foreign := self.take(lines):
-            written = [line for line in block.split(b"\n") if line.strip()]
-            return [written[number] for number in foreign]
-        return ()
-
-    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        """See :class:`Reader`."""
-        try:
-            self.take([decoded(self.decoder, line)])
-        except RecursionError:
-            self.skip(TOO_DEEP)
-        except msgspec.ValidationError:
-            self.skip(TOO_DEEP if _is_too_deep(line) else OTHER_TYPE)
-        except (msgspec.MsgspecError, ValueError):
-            self.skip(broken)
-
-    def skip(self, reason: str) -> None:
-        """See :class:`Reader`."""
-        self.skipped[reason] += 1
+        whole = Rows()
+        for part in parts:
+            whole.extend(part)
+        return whole
 
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -8,7 +8,7 @@ from typing import Unpack
 from scoring.evidence.transcripts.claude import ClaudeCode
 from scoring.evidence.transcripts.codex import Codex
 from scoring.evidence.transcripts.discovery import discover
-from scoring.evidence.transcripts.facts import Reading, TranscriptPlaces
+from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 
@@ -21,6 +21,6 @@ HARNESS_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "harness-tran
 """Transcripts as found on disk: every response counts once, and only work done in the repository."""
 
 
-def harness_scan(places: TranscriptPlaces, **reading: Unpack[Reading]) -> Scan:
+def harness_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> Scan:
     """Prepare to read the transcripts of all harnesses; ``reading`` says how."""
     return Scan(HARNESS_TRANSCRIPTS, places, **reading)

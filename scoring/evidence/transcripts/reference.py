@@ -3,8 +3,9 @@
 Scores under these rules stay comparable with the reference's, so nothing here may ever change. They are a harness that
 claims every line, counts every line where it is, and is reported by no name; the engine is that of all transcripts.
 
-Lines are decoded a block at a time, and one by one where a block has an odd one. The typed decoding looks at the few
-fields that count. It vouches only for plain lines, and proves that they are plain:
+Every line of every transcript passes here, so this is written for speed, and results are plain tuples. Lines are
+decoded a block at a time, and one by one where a block has an odd one. The typed decoding looks at the few fields that
+count. It vouches only for plain lines, and proves that they are plain:
 
 - every key of an object that matters is known, so none of them is another spelling of a field that counts: an object
   with an unknown key is refused, and the key is learnt for the next line unless it is such a spelling;
@@ -14,10 +15,8 @@ fields that count. It vouches only for plain lines, and proves that they are pla
 - in a block, every line break is between two objects and there is one object per line, so none is inside of one.
 
 All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`, whose result is the same by
-definition; a property test compares the two. What is in other fields is only checked to be JSON.
-
-Every line of every transcript passes here, so this is written for speed, and results are plain tuples. The module is
-long because that decoding and its proof belong together, and with them what makes them a harness.
+definition; a property test compares the two. The module is long because the decoding and its proof belong together, and
+with them what makes them a harness.
 """
 
 import re
@@ -31,19 +30,26 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from scoring.evidence.transcripts.discovery import list_directly
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Reading, TranscriptPlaces, timestamp_ns
+from scoring.evidence.transcripts.facts import (
+    BASH,
+    COVERED,
+    LOOP_STATE,
+    TESTS,
+    ReadingOptions,
+    TranscriptPlaces,
+    timestamp_ns,
+)
 from scoring.evidence.transcripts.harness import (
     NOT_JSON,
     Harness,
-    InRepository,
-    ReadAgain,
+    JsonReader,
+    TranscriptCounter,
     is_test_command,
     reads_loop_state,
 )
 from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
-from scoring.evidence.transcripts.rows import Columns, Rows, Span, columns_of
+from scoring.evidence.transcripts.rows import Columns, LineSpan, Rows, columns_of
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
-from scoring.evidence.transcripts.tally import Tally
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
 
@@ -86,7 +92,7 @@ _MOST_KEYS = 500
 """How many other keys are learnt; transcripts have a few dozen, and one that has more is read the exact way."""
 
 
-class LineReader:
+class ReferenceLines:
     """Reads transcript lines, and learns which keys they have beside those that count."""
 
     def __init__(self) -> None:
@@ -143,8 +149,9 @@ class LineReader:
         if payload is not UNSET:
             if message is not UNSET:
                 raise _OddLineError
-            counts = payload is not None and payload.type == "token_count" and payload.info
-            return time, COVERED, 0, 0, _codex_turn(counts) if counts else None
+            info = payload is not None and payload.type == "token_count" and payload.info
+            given = info and info.last_token_usage
+            return time, COVERED, 0, 0, _codex_turn(given) if given else None
         if message is UNSET or message is None:
             return time, COVERED, 0, 0, None
         content = message.content
@@ -221,10 +228,7 @@ def _plain_lines(block: bytes) -> int:
     return lines
 
 
-def _codex_turn(info: Any) -> Turn | None:
-    usage = info.last_token_usage
-    if not usage:
-        return None
+def _codex_turn(usage: Any) -> Turn:
     return codex_turn(usage.input_tokens or 0, usage.cached_input_tokens or 0, usage.output_tokens or 0)
 
 
@@ -259,8 +263,7 @@ def _objects(line: Any) -> list[tuple[str, dict[str, Any]]]:
     items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
     info = _member(payload, "info")
     found = [("line", line), ("message", message), ("usage", _member(message, "usage")), ("payload", payload)]
-    found += [("info", info), ("tokens", _member(info, "last_token_usage"))]
-    found += [("item", item) for item in items]
+    found += [("info", info), ("tokens", _member(info, "last_token_usage")), *(("item", item) for item in items)]
     found += [("input", _member(item, "input")) for item in items if item.get("name") in ("Bash", "Read")]
     return [(kind, value) for kind, value in found if isinstance(value, dict)]
 
@@ -270,10 +273,11 @@ def _member(value: Any, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class ReferenceReader:
-    """See :class:`~scoring.evidence.transcripts.harness.Reader`; odd lines are no others', and none is skipped."""
+class ReferenceReader(JsonReader):
+    """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported."""
 
-    def __init__(self, lines: LineReader) -> None:
+    def __init__(self, lines: ReferenceLines) -> None:
+        super().__init__()
         self._lines = lines
         self._events: list[PlainEvent] = []
 
@@ -286,9 +290,6 @@ class ReferenceReader:
         """Read one line."""
         if (event := self._lines.read(line)) is not None:
             self._events.append(event)
-
-    def skip(self, reason: str) -> None:
-        """Do nothing: the reference does not say which lines it cannot read."""
 
     def rows(self) -> Rows:
         """Return what was read."""
@@ -305,7 +306,7 @@ class ReferenceReader:
         if any(turns):
             given, output, reads, creations = columns_of(list(filter(None, turns)))
             tables[TURN] += output, given, reads, creations
-        return Rows([Span()], [covered], {kind: columns for kind, columns in tables.items() if columns[0]})
+        return Rows([LineSpan()], [covered], {kind: columns for kind, columns in tables.items() if columns[0]})
 
 
 def _table(columns: Sequence[Sequence[int]], mask: Sequence[object]) -> Columns:
@@ -314,11 +315,8 @@ def _table(columns: Sequence[Sequence[int]], mask: Sequence[object]) -> Columns:
     return [array("q", bytes(8 * len(found[0]))), *found]
 
 
-class ReferenceCounter:
-    """See :class:`~scoring.evidence.transcripts.harness.Counter`; every line counts, as often as it is written."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
+class ReferenceCounter(TranscriptCounter):
+    """Counts every line, as often as it is written."""
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:  # noqa: ARG002 - everything counts whole
         """Count a transcript."""
@@ -330,17 +328,15 @@ class ReferenceCounter:
                 add(*rows.tables[kind][1:])
         return ""
 
-    def finish(self) -> None:
-        """Do nothing: no line waits for another."""
-
 
 class Reference(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`. Readers of one scan learn keys from each other."""
 
     name = ""
+    counter = ReferenceCounter
 
     def __init__(self) -> None:
-        self._lines: LineReader | None = None
+        self._lines: ReferenceLines | None = None
 
     def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
@@ -348,18 +344,14 @@ class Reference(Harness):
 
     def reader(self) -> ReferenceReader:
         """Return what reads a part of a transcript."""
-        self._lines = self._lines or LineReader()
+        self._lines = self._lines or ReferenceLines()
         return ReferenceReader(self._lines)
-
-    def counter(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> ReferenceCounter:  # noqa: ARG002
-        """Return what counts transcripts into a tally."""
-        return ReferenceCounter(tally)
 
 
 REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts")
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
 
-def reference_scan(places: TranscriptPlaces, **reading: Unpack[Reading]) -> Scan:
+def reference_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> Scan:
     """Prepare to read transcripts as the reference does; ``reading`` says how."""
     return Scan(REFERENCE_TRANSCRIPTS, places, **reading)

@@ -57,12 +57,8 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object as written: its pairs in order, none dropped."""
 
 
-class _NotWhole:
-    """A number that is not written as a whole number."""
-
-
-_NOT_WHOLE = _NotWhole()
-_ABSENT: Any = object()
+_NOT_WHOLE = object()
+"""A number that is not written as a whole number."""
 
 Spec: TypeAlias = Callable[[Any, Any], Any]
 """Decodes a JSON value over what its place already holds, and returns what it holds then."""
@@ -159,8 +155,6 @@ _OBJECTIVE = _object(
     timestamp=_text,
     message=_optional(content=_list_of(_object(type=_text, name=_text, input=_raw))),
 )
-_TOOL_INPUT = _object(command=_text)
-_READ_INPUT = _object(file_path=_text)
 
 
 def read_exactly(line: bytes) -> Event | None:
@@ -272,21 +266,18 @@ def _objective_view(value: Any) -> Event | None:
         return None
     flags = COVERED
     for item in (line.get("message") or {}).get("content") or ():
-        if item.get("type") == "tool_use" and item.get("name") == "Bash":
-            flags |= BASH
-            if is_test_command(_input(item.get("input"), _TOOL_INPUT, "command")):
-                flags |= TESTS
-        elif (
-            item.get("type") == "tool_use"
-            and item.get("name") == "Read"
-            and reads_loop_state(_input(item.get("input"), _READ_INPUT, "file_path"))
-        ):
+        name, given = item.get("name"), item.get("input")
+        if item.get("type") != "tool_use":
+            continue
+        if name == "Bash":
+            flags |= BASH | TESTS if is_test_command(_input(given, "command")) else BASH
+        elif name == "Read" and reads_loop_state(_input(given, "file_path")):
             flags |= LOOP_STATE
     return Event(time, flags)
 
 
-def _input(value: Any, spec: Spec, name: str) -> str:
+def _input(value: Any, name: str) -> str:
     try:
-        return spec(value, None).get(name) or ""
+        return _object(**{name: _text})(value, None).get(name) or ""
     except WrongTypeError:
         return ""

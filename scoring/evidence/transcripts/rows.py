@@ -1,23 +1,37 @@
-"""What is kept of a transcript: numbers by line, and where and in which session the lines were written.
+"""What is kept of a transcript, the same for every harness, and the index that keeps it between two runs.
 
-The same for every harness, so that one index and one way between processes serve them all. What depends on other
-files (a response that was written twice) or on the repository (which work counts) is decided later, from what is kept.
-The text of a conversation is dropped where the line is read.
+Kept are numbers by line, and where and in which session the lines were written. What depends on other files (a response
+that was written twice) or on the repository (which work counts) is decided later, from what is kept. The text of a
+conversation is dropped where the line is read.
+
+The index has one file per transcript in the cache directory, in a folder for each set of rules. It holds what was read
+of the complete lines up to an offset, and what shows that the transcript is still the one it came from: path, size,
+modification time, inode, and checksums over its first bytes and the last ones before the offset. Where all of that
+agrees, what is kept is taken as it is, or reading goes on at the offset of a file that grew; else the transcript is
+read anew. Deleting the cache changes nothing but time.
 """
 
+import os
+import struct
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 import msgspec
 
+from scoring.errors import InputError, WriteError
+from scoring.files import read_file, remove_stale, write_atomically
+
 FORMAT = 3
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Where some lines belong: the folder they name and the session they belong to; "" is not said.
 
     Where a harness names them once and for all lines that follow, ``opens`` says by what kind of line, ``parent`` from
@@ -37,6 +51,7 @@ Columns: TypeAlias = "list[array[int]]"
 """A table: a column each for the span and the time of its rows, and more, as the harness's reader says."""
 
 
+@dataclass(slots=True)
 class Rows:
     """What a transcript, or a part of it, says.
 
@@ -44,17 +59,10 @@ class Rows:
     each kind; ``skipped`` how many lines were skipped, by reason.
     """
 
-    __slots__ = ("covers", "skipped", "spans", "tables")
-
-    def __init__(
-        self,
-        spans: list[Span] | None = None,
-        covers: "list[array[int]] | None" = None,
-        tables: dict[int, Columns] | None = None,
-        skipped: dict[str, int] | None = None,
-    ) -> None:
-        self.spans, self.covers, self.tables = spans or [], covers or [], tables or {}
-        self.skipped: Counter[str] = Counter(skipped)
+    spans: list[LineSpan] = field(default_factory=list)
+    covers: "list[array[int]]" = field(default_factory=list)
+    tables: dict[int, Columns] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
 
     def table(self, kind: int, width: int) -> Columns:
         """Return the rows of a kind, which have ``width`` columns."""
@@ -83,14 +91,6 @@ class Rows:
         self.skipped += other.skipped
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Put the parts of one transcript, in order, together."""
-    whole = Rows()
-    for part in parts:
-        whole.extend(part)
-    return whole
-
-
 def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
     """Return rows, of which there is at least one, as columns."""
     return [array("q", column) for column in zip(*rows, strict=True)]
@@ -99,7 +99,7 @@ def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
 FileRows: TypeAlias = dict[str, Rows]
 """What a transcript says, by the name of the harness that wrote the lines: in most, there is one."""
 
-_Plain: TypeAlias = tuple[list[Span], list[bytes], dict[int, list[bytes]], dict[str, int]]
+_Plain: TypeAlias = tuple[list[LineSpan], list[bytes], dict[int, list[bytes]], dict[str, int]]
 _decoder = msgspec.msgpack.Decoder(dict[str, _Plain])
 
 
@@ -130,7 +130,7 @@ def unpack(data: memoryview | bytes) -> FileRows:
                 spans,
                 [array("q", times) for times in covers],
                 {kind: [array("q", column) for column in columns] for kind, columns in tables.items()},
-                skipped,
+                Counter(skipped),
             )
             for name, (spans, covers, tables, skipped) in _decoder.decode(data).items()
         }
@@ -149,3 +149,105 @@ def key_of(name: str) -> int:
 
 
 _HALF = 1 << 63
+
+
+# The index.
+
+_MAGIC = b"DASCORE" + bytes([sys.byteorder == "little"])
+_HEADER = struct.Struct("<8sII")  # magic, format, checksum of the rest
+_STAMP = struct.Struct("<QqQQIII")  # size, mtime, inode, offset, two guards, length of the path
+_GUARDED = 4096
+_SIZE_LIMIT = 1 << 30
+
+
+class Stamp(NamedTuple):
+    """What differs between one state of a file and another. ``mtime`` is in nanoseconds since 1970."""
+
+    size: int
+    mtime: int
+    inode: int
+
+    @classmethod
+    def of(cls, fd: int) -> "Stamp":
+        """Read the stamp of an open file."""
+        found = os.fstat(fd)
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+class Indexed(NamedTuple):
+    """What the index knows of a transcript: its rows up to ``offset``, in the state ``stamp``."""
+
+    stamp: Stamp
+    offset: int
+    rows: FileRows
+
+
+class TranscriptIndex:
+    """The index of one set of rules in one cache directory."""
+
+    def __init__(self, cache_dir: Path, folder: str) -> None:
+        """Take the cache directory, and the name of the index in it."""
+        self._directory = cache_dir / f"{folder}-{FORMAT}"
+        self._ready = False
+
+    def load(self, path: Path, fd: int, stamp: Stamp) -> Indexed | None:
+        """Return what is known of an open transcript, if it may be trusted; its offset may be before the end."""
+        try:
+            data = read_file(self._place(path), _SIZE_LIMIT)
+            known, offset, rows = _opened(data, os.fsencode(path.absolute()), fd)
+            if known == stamp or (known.inode == stamp.inode and known.size < stamp.size):
+                return Indexed(known, offset, unpack(rows))
+        except (OSError, InputError, ValueError, struct.error):
+            pass
+        return None
+
+    def save(self, path: Path, fd: int, indexed: Indexed) -> None:
+        """Keep what was read of a transcript. A cache that cannot be written is no error."""
+        try:
+            if not self._ready:
+                self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                remove_stale(self._directory)
+                self._ready = True
+            data = _closed(indexed, os.fsencode(path.absolute()), fd)
+            write_atomically(self._place(path), data, durable=False)
+        except (OSError, WriteError, struct.error):  # the last: a time stamp beyond the year 2262
+            return
+
+    def _place(self, path: Path) -> Path:
+        from hashlib import blake2b  # a scan without an index does not pay for it
+
+        name = blake2b(os.fsencode(path.absolute()), digest_size=16).hexdigest()
+        return self._directory / f"{name}.idx"
+
+
+def _closed(indexed: Indexed, path: bytes, fd: int) -> bytes:
+    """Return what an index file holds."""
+    first, last = _guards(fd, indexed.offset)
+    stamp = indexed.stamp
+    head = _STAMP.pack(stamp.size, stamp.mtime, stamp.inode, indexed.offset, first, last, len(path))
+    rest = b"".join([head, path, pack(indexed.rows)])
+    return _HEADER.pack(_MAGIC, FORMAT, crc32(rest)) + rest
+
+
+def _opened(data: bytes, path: bytes, fd: int) -> tuple[Stamp, int, memoryview]:
+    """Read an index file and compare it with the transcript; return its stamp, its offset and the rows in it.
+
+    Raises:
+        ValueError, struct.error: the file is not whole, or it is not of this transcript.
+        OSError: the transcript cannot be read.
+    """
+    magic, found, checksum = _HEADER.unpack_from(data)
+    rest = memoryview(data)[_HEADER.size :]
+    if magic != _MAGIC or found != FORMAT or checksum != crc32(rest):
+        raise ValueError("the index is not whole")
+    size, mtime, inode, offset, first, last, path_length = _STAMP.unpack_from(rest)
+    at = _STAMP.size + path_length
+    if rest[_STAMP.size : at] != path or (first, last) != _guards(fd, offset):
+        raise ValueError("the index is of another transcript")
+    return Stamp(size, mtime, inode), offset, rest[at:]
+
+
+def _guards(fd: int, offset: int) -> tuple[int, int]:
+    """Return checksums over the first bytes of a transcript and over the last ones before an offset."""
+    length = min(_GUARDED, offset)
+    return crc32(os.pread(fd, length, 0)), crc32(os.pread(fd, length, offset - length))

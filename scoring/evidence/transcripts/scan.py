@@ -4,34 +4,37 @@ The work is cut into tasks, ranges of whole lines of about 32 MB, largest first,
 Reading, kept in the index, knows nothing of the repository, the log or the rubric; which work counts, and which lines
 are copies of others, is decided in :meth:`Scan.facts`, over all files.
 
-The module is long because one reading is one state: what was planned, what the index knew, what the tasks found.
+The module is long because one reading is one state (what was planned, what the index knew, what the tasks found), and
+the pool of processes has no other use.
 """
 
 import contextlib
 import gc
+import marshal
 import os
+import signal
+import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self, Unpack
+from typing import IO, Any, NamedTuple, Self, Unpack
 
 from scoring.errors import Warn, silent
-from scoring.evidence.transcripts.discovery import Discovery, Transcript, WorkTrees, writers
+from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, WorkTrees, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
     IterationWindow,
-    Reading,
+    ReadingOptions,
     TranscriptFacts,
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.files import line_starts, open_transcript, read_lines, read_whole
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.index import Indexed, Stamp, TranscriptIndex
-from scoring.evidence.transcripts.pool import WorkerPool
-from scoring.evidence.transcripts.rows import FileRows, Rows, pack, unpack
+from scoring.evidence.transcripts.lines import line_starts, opened, read_lines, read_whole
+from scoring.evidence.transcripts.rows import FileRows, Indexed, Rows, Stamp, TranscriptIndex, pack, unpack
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.files import reason
 
@@ -40,6 +43,11 @@ TASK_SIZE = 32 << 20
 
 HELD_BYTES = 5_600_000
 """How many bytes that the index knows are held until they are summed up; further ones are read from it twice."""
+
+WORTH_A_PROCESS = 8 << 20
+"""How many bytes there must be to read for each further process."""
+
+MOST_PROCESSES = 8
 
 UNREADABLE = "cannot be read"
 NOTHING_USABLE = "no line that could be used"
@@ -86,7 +94,7 @@ class _Source:
     ``recall`` is true when the index knows the transcript up to ``start`` and its rows must be fetched once more.
     """
 
-    transcript: Transcript
+    transcript: TranscriptFile
     stamp: Stamp
     start: int
     known: Indexed | None
@@ -101,7 +109,7 @@ class Scan:
     ``start`` lets it run in the background, ``close`` gives it up. Use it as a context manager, which closes it.
     """
 
-    def __init__(self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[Reading]) -> None:
+    def __init__(self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> None:
         """Prepare to read; ``reading`` says how. Opens nothing yet."""
         self.cache_dir = reading.get("cache_dir")
         self._warn = reading.get("warn", silent)
@@ -112,7 +120,7 @@ class Scan:
         self._discovery = Discovery()
         self._sources: list[_Source] = []
         self._tasks: list[_Task] = []
-        self._pool = WorkerPool(lambda number: self._do(self._tasks[number]), _packed, _unpacked)
+        self._pool = _WorkerPool(lambda number: self._do(self._tasks[number]))
         self._started = False
         self._held = 0
         self._files: list[FileFound] = []
@@ -154,7 +162,7 @@ class Scan:
         tallies = self._tallies = Tallies(windows, [harness.name for harness in self._harnesses])
         in_repository = WorkTrees(self._places.repo_dir)
         counters = {
-            harness.name: harness.counter(tallies.of[harness.name], in_repository, self._again(harness.name))
+            harness.name: harness.counter(tallies.of[harness.name], in_repository, partial(self._again, harness.name))
             for harness in self._harnesses
         }
         for number, source in enumerate(self._finished_sources()):
@@ -183,43 +191,36 @@ class Scan:
             self._tallies.everything(),
         )
 
-    def _again(self, name: str) -> Callable[[str], list[Rows]]:
-        """Return what reads the transcripts of a harness's session once more: few are asked for twice."""
+    def _again(self, name: str, session: str) -> list[Rows]:
+        """Read the transcripts of a harness's session once more; few are asked for twice."""
+        read = [self._read_again(source) for source in self._sessions.get((name, session), ())]
+        return [rows[name] for rows in read if name in rows]
 
-        def again(session: str) -> list[Rows]:
-            read = [self._read_again(source) for source in self._sessions.get((name, session), ())]
-            return [rows[name] for rows in read if name in rows]
-
-        return again
-
-    def _plan(self, transcript: Transcript) -> None:
+    def _plan(self, transcript: TranscriptFile) -> None:
         """Note a transcript, and the tasks that read what the index does not know of it."""
         path = transcript.path
-        fd = open_transcript(path, self._warn)
-        if fd is None:
-            return
         try:
-            stamp = Stamp.of(fd)
-            known = self._index.load(path, fd, stamp) if self._index else None
-            if transcript.in_one_piece:
-                known = known if known and known.stamp == stamp else None
-                bounds = [stamp.size if known else 0, stamp.size]
-            else:
-                start = known.offset if known else 0
-                bounds = [start, *line_starts(fd, start, stamp.size, TASK_SIZE), stamp.size]
+            with opened(path, self._warn) as fd:
+                if fd is None:
+                    return
+                stamp = Stamp.of(fd)
+                known = self._index.load(path, fd, stamp) if self._index else None
+                if transcript.in_one_piece:
+                    known = known if known and known.stamp == stamp else None
+                    bounds = [stamp.size if known else 0, stamp.size]
+                else:
+                    start = known.offset if known else 0
+                    bounds = [start, *line_starts(fd, start, stamp.size, TASK_SIZE), stamp.size]
         except OSError as e:
             self._warn(f"transcript {path}: {reason(e)}; skipped")
             return
-        finally:
-            os.close(fd)
         self._held += sum(rows.weight() for rows in known.rows.values()) if known else 0
         recall = known is not None and self._held > HELD_BYTES
         source = _Source(transcript, stamp, bounds[0], None if recall else known, recall)
-        number = len(self._sources)
+        tasks = [_Task(len(self._sources), a, b) for a, b in pairwise(bounds) if a < b]
+        source.tasks = len(tasks)
         self._sources.append(source)
-        ranges = [(a, b) for a, b in pairwise(bounds) if a < b]
-        source.tasks = len(ranges)
-        self._tasks += [_Task(number, a, b) for a, b in ranges]
+        self._tasks += tasks
 
     def _do(self, task: _Task) -> _Found:
         transcript = self._sources[task.source].transcript
@@ -228,28 +229,21 @@ class Scan:
         def too_long(offset: int) -> None:
             warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
 
-        nothing = _Found({}, 0, {}, warnings, readable=False)
-        fd = open_transcript(path, warnings.append)
-        if fd is None:
-            return nothing
-        harnesses = writers(self._harnesses, transcript)
         try:
-            with _no_collection():
-                if transcript.in_one_piece:
-                    rows = read_whole(fd, transcript.compressed, transcript.document, harnesses, too_long)
-                    return _Found(rows, task.end, {}, warnings)
-                return _Found(*read_lines(fd, task.start, task.end, harnesses, too_long), warnings)
+            with opened(path, warnings.append) as fd, _no_collection():
+                if fd is not None:
+                    harnesses = writers(self._harnesses, transcript)
+                    if transcript.in_one_piece:
+                        rows = read_whole(fd, transcript.compressed, transcript.document, harnesses, too_long)
+                        return _Found(rows, task.end, {}, warnings)
+                    return _Found(*read_lines(fd, task.start, task.end, harnesses, too_long), warnings)
         except OSError as e:
             warnings.append(f"transcript {path}: {reason(e)}; skipped")
-            return nothing
-        finally:
-            os.close(fd)
+        return _Found({}, 0, {}, warnings, readable=False)
 
     def _finished_sources(self) -> Iterator[_Source]:
         """Yield every transcript as soon as all of it has been read; nothing is held longer than that."""
-        for source in self._sources:
-            if not source.tasks:
-                yield source
+        yield from (source for source in self._sources if not source.tasks)
         for number, part in self._pool.results():
             source = self._sources[self._tasks[number].source]
             source.parts[self._tasks[number].start] = part
@@ -278,12 +272,9 @@ class Scan:
     def _recall(self, source: _Source) -> None:
         """Fetch what the index knew when the scan began; read the transcript when it knows it no more."""
         assert self._index is not None
-        fd = open_transcript(source.transcript.path, silent)
-        if fd is not None:
-            try:
+        with opened(source.transcript.path, silent) as fd:
+            if fd is not None:
                 source.known = self._index.load(source.transcript.path, fd, Stamp.of(fd))
-            finally:
-                os.close(fd)
         if source.known is None or source.known.offset != source.start:
             source.known = None
             source.parts[0] = self._do(_Task(self._sources.index(source), 0, source.start))
@@ -298,15 +289,12 @@ class Scan:
         assert self._index is not None
         if source.known and source.known.stamp == indexed.stamp and source.known.offset == indexed.offset:
             return
-        fd = open_transcript(source.transcript.path, silent)
-        if fd is None:
-            return
-        try:
-            now = Stamp.of(fd)
-            if now == source.stamp or (now.inode == source.stamp.inode and now.size > source.stamp.size):
+        with opened(source.transcript.path, silent) as fd:
+            if fd is None:
+                return
+            now, old = Stamp.of(fd), source.stamp
+            if now == old or (now.inode == old.inode and now.size > old.size):
                 self._index.save(source.transcript.path, fd, indexed)
-        finally:
-            os.close(fd)
 
     def _joined(self, parts: Sequence[FileRows]) -> FileRows:
         """Put the parts of one transcript, in order, together."""
@@ -314,16 +302,6 @@ class Scan:
             return parts[0]
         of = {harness: [part[harness.name] for part in parts if harness.name in part] for harness in self._harnesses}
         return {harness.name: harness.joined(found) for harness, found in of.items() if found}
-
-
-def _packed(found: _Found) -> tuple[Any, ...]:
-    """Return what a task found as what ``marshal`` can write."""
-    return pack(found.rows), found.behind, pack(found.tail), found.warnings, found.readable
-
-
-def _unpacked(packed: tuple[Any, ...]) -> _Found:
-    rows, behind, tail, warnings, readable = packed
-    return _Found(unpack(rows), behind, unpack(tail), warnings, readable)
 
 
 def _file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFound:
@@ -337,10 +315,130 @@ def _file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFou
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
     """Keep the garbage collector from looking through millions of tuples that hold no cycles."""
-    enabled = gc.isenabled()
+    if not gc.isenabled():
+        yield
+        return
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
-            gc.enable()
+        gc.enable()
+
+
+class _WorkerPool:
+    """Processes that do the tasks 0, 1, 2 … of one list, each once.
+
+    Tasks are numbers in a file that all processes read from at one shared offset, so each is taken by whoever is free.
+    A worker process is a fork of this one; it leaves its results in a temporary file of its own. The caller takes part
+    once it needs the results, and does what a worker that died left undone.
+    """
+
+    def __init__(self, do: Callable[[int], _Found]) -> None:
+        """Take what does the task of a number, in this process or in another one."""
+        self._do = do
+        self._count = 0
+        self._queue: int | None = None
+        self._workers: dict[int, IO[bytes]] = {}
+
+    def start(self, count: int, size: int, processes: int | None) -> None:
+        """Begin with ``count`` tasks, which will read ``size`` bytes, in other processes, where that pays.
+
+        ``processes`` is how many processes to use, this one included; None lets the amount decide.
+        """
+        self._count = count
+        workers = _worker_count(size, processes) if count else 0
+        if workers > 0:
+            import tempfile  # a scan without workers does not pay for it
+
+            with tempfile.TemporaryFile(prefix="da-score-") as f:
+                f.write(b"".join(map(_NUMBER.pack, range(count))))
+                f.seek(0)
+                self._queue = os.dup(f.fileno())
+            for _ in range(workers):
+                self._fork()
+
+    def results(self) -> Iterator[tuple[int, _Found]]:
+        """Do what nobody has taken yet, and yield the number and the result of every task as they come in."""
+        missing = set(range(self._count))
+        for number in self._taken():
+            missing.discard(number)
+            yield number, self._do(number)
+        while self._workers:
+            process, file = self._workers.popitem()
+            os.waitpid(process, 0)
+            with file:
+                for number, rows, behind, tail, *others in _marshalled(file):
+                    missing.discard(number)
+                    yield number, _Found(unpack(rows), behind, unpack(tail), *others)
+        for number in sorted(missing):  # its worker died
+            yield number, self._do(number)
+
+    def close(self) -> None:
+        """Stop the worker processes, if they still run."""
+        for process, results in self._workers.items():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process, 0)
+            results.close()
+        self._workers.clear()
+        if self._queue is not None:
+            os.close(self._queue)
+            self._queue = None
+
+    def _fork(self) -> None:
+        import tempfile  # a scan without workers does not pay for it
+
+        # Results wait in a file, not in a pipe: nobody reads them until the worker has ended.
+        results = tempfile.TemporaryFile(prefix="da-score-")  # noqa: SIM115 - closed with the pool
+        parent = os.getpid()
+        process = os.fork()
+        if process:
+            self._workers[process] = results
+            return
+        status = 1
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in self._taken():
+                found = self._do(number)
+                packed = pack(found.rows), found.behind, pack(found.tail), found.warnings, found.readable
+                marshal.dump((number, *packed), results)
+                if os.getppid() != parent:  # nobody will read the results
+                    break
+            results.flush()
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _taken(self) -> Iterator[int]:
+        """Take tasks until there are none left."""
+        if self._queue is None:
+            yield from range(self._count)
+            return
+        while number := os.read(self._queue, _NUMBER.size):
+            yield _NUMBER.unpack(number)[0]
+
+
+def _marshalled(file: IO[bytes]) -> Iterator[tuple[Any, ...]]:
+    """Yield what a worker has written as a whole."""
+    file.seek(0)
+    with contextlib.suppress(EOFError, ValueError, TypeError):
+        while True:
+            yield marshal.load(file)  # noqa: S302 - what our own fork wrote
+
+
+_NUMBER = struct.Struct("<I")
+
+
+def _worker_count(size: int, processes: int | None) -> int:
+    """Return how many processes beside this one are worth their start."""
+    if not hasattr(os, "fork") or not hasattr(os, "sched_getaffinity"):
+        return 0
+    try:
+        if len(os.listdir("/proc/self/task")) != 1:  # a fork in a process with threads may never wake up
+            return 0
+    except OSError:
+        return 0
+    if processes is None:
+        processes = min(len(os.sched_getaffinity(0)), size // WORTH_A_PROCESS)
+    return min(processes, MOST_PROCESSES) - 1

@@ -8,17 +8,15 @@ again in another file, so what is noted is held in columns, and only what has a 
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from functools import reduce
 from itertools import compress, repeat
 from operator import attrgetter, or_
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.evidence.transcripts.facts import COVERED, HarnessFacts, IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.rows import Columns
 from scoring.numbers import wrap64
-
-Tokens: TypeAlias = tuple[int, int, int, int]
-"""Tokens of a response: output, input, cache reads, cache creations."""
 
 _TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS = range(9)
 
@@ -38,13 +36,8 @@ class Response(NamedTuple):
 
     def with_copy(self, other: "Response") -> "Response":
         """Return what is known from both."""
-        return Response(
-            self.request or other.request,
-            self.main or other.main,
-            min(self.time, other.time),
-            self.copies + other.copies,
-            max(self.rank, other.rank),
-        )
+        time, copies, rank = min(self.time, other.time), self.copies + other.copies, max(self.rank, other.rank)
+        return Response(self.request or other.request, self.main or other.main, time, copies, rank)
 
 
 class Tally:
@@ -118,19 +111,19 @@ class Tally:
         single, several = _parted(self._responses)
         for times, _, _, _, copies, *tokens in single:
             self.turns(times, *tokens)
-            self.dropped(*_where_several(times, copies))
+            if len(copies) < sum(copies):
+                self.dropped(times, (count - 1 for count in copies))
         for copied in several:
             for response in _distinct(copied):
                 output, _, given, reads, creations = response.rank
-                counted = (response.time, output, given, reads, creations)
-                self.turns(*(array("q", (number,)) for number in counted))
+                self.turns(*_one_row(response.time, output, given, reads, creations))
                 self.dropped((response.time,), (response.copies - 1,))
         single, several = _parted(self._calls)
-        single += [_as_columns((min(time for time, *_ in c), 0, _united(flags for *_, flags in c)) for c in several)]
+        single += [_one_row(min(time for time, *_ in c), 0, _united(flags for *_, flags in c)) for c in several]
         for times, _, flags in single:
             self.flags(times, flags)
         single, several = _parted(self._verdicts)
-        single += [_as_columns((min(time for time, *_ in c), 0, max(failed for *_, failed in c)) for c in several)]
+        single += [_one_row(min(time for time, *_ in c), 0, max(failed for *_, failed in c)) for c in several]
         for times, _, failed in single:
             self.ended(times, array("q", (1,)) * len(times), failed)
         self._responses, self._calls, self._verdicts = [], [], []
@@ -154,9 +147,10 @@ class Tally:
             return None
         sessions: set[str] = set().union(*self._sessions[first:last])
         files: set[int] = set().union(*self._files[first:last])
-        turns, given, output, reads, creations, calls, errors, dropped, _ = sums
-        tokens = given, output, reads, creations
-        return HarnessFacts(name, len(sessions), len(files), turns, *tokens, calls, errors, dropped, flags)
+        turns, *tokens, calls, errors, dropped, _ = sums
+        given, output, reads, creations = tokens
+        several = len(sessions), len(files)
+        return HarnessFacts(name, *several, turns, given, output, reads, creations, calls, errors, dropped, flags)
 
 
 def chosen(columns: Sequence["array[int]"], mask: Sequence[bool]) -> Columns:
@@ -164,13 +158,8 @@ def chosen(columns: Sequence["array[int]"], mask: Sequence[bool]) -> Columns:
     return [array(column.typecode, compress(column, mask)) for column in columns]
 
 
-def _as_columns(rows: Iterable[tuple[int, int, int]]) -> Columns:
-    one, two, three = array("q"), array("q"), array("q")
-    for a, b, c in rows:
-        one.append(a)
-        two.append(b)
-        three.append(c)
-    return [one, two, three]
+def _one_row(*numbers: int) -> Columns:
+    return [array("q", (number,)) for number in numbers]
 
 
 def _by_first(columns: Sequence["array[int]"]) -> Sequence["array[int]"]:
@@ -184,14 +173,6 @@ def _by_first(columns: Sequence["array[int]"]) -> Sequence["array[int]"]:
 
 def _united(flags: Iterable[int]) -> int:
     return reduce(or_, flags, 0)
-
-
-def _where_several(times: "array[int]", copies: "array[int]") -> tuple[list[int], list[int]]:
-    """Return the times of rows that are several copies, and how many there are beside the one."""
-    if len(copies) == sum(copies):
-        return [], []
-    found = [(time, count - 1) for time, count in zip(times, copies, strict=True) if count > 1]
-    return [time for time, _ in found], [count for _, count in found]
 
 
 def _parted(tables: list[Columns]) -> tuple[list[Columns], list[list[tuple[int, ...]]]]:
@@ -258,15 +239,13 @@ class Tallies:
 
     def facts(self) -> list[TranscriptFacts]:
         """Return what is in each window, in the order of the windows."""
-        return [self._sum(*self._slices(window)) for window in self._windows]
+        starts = [0 if w.start is None else bisect_left(self._bounds, w.start) + 1 for w in self._windows]
+        ends = [bisect_left(self._bounds, window.end) + 1 for window in self._windows]
+        return list(map(self._sum, starts, ends))
 
     def everything(self) -> tuple[HarnessFacts, ...]:
         """Return what is in all of time, by harness."""
         return self._sum(0, len(self._bounds) + 1).harnesses
-
-    def _slices(self, window: IterationWindow) -> tuple[int, int]:
-        first = 0 if window.start is None else bisect_left(self._bounds, window.start) + 1
-        return first, bisect_left(self._bounds, window.end) + 1
 
     def _sum(self, first: int, last: int) -> TranscriptFacts:
         found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
@@ -280,13 +259,5 @@ class Tallies:
         return TranscriptFacts(turns, given, output, reads, creations, calls, errors, flags, harnesses)
 
 
-_COUNTS_OF = attrgetter(
-    "turns",
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_creation_tokens",
-    "tool_calls",
-    "tool_errors",
-)
+_COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-2])
 """What is summed up over the harnesses, in the order of the fields of ``TranscriptFacts``."""

@@ -25,7 +25,7 @@ from scoring.evidence.transcripts.facts import (
     NS,
     HarnessFacts,
     IterationWindow,
-    Reading,
+    ReadingOptions,
     TranscriptFacts,
     TranscriptPlaces,
 )
@@ -140,7 +140,7 @@ def by_the_oracle(truth: Truth, *, here: bool) -> list[str]:
 
 
 def read(
-    rules: EvidenceRules, places: TranscriptPlaces, truth: Truth, **reading: Unpack[Reading]
+    rules: EvidenceRules, places: TranscriptPlaces, truth: Truth, **reading: Unpack[ReadingOptions]
 ) -> Sequence[TranscriptFacts]:
     """Read transcripts under some rules; the last of the facts are those of all windows together."""
     windows = [IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])]
@@ -149,7 +149,7 @@ def read(
         if rules is CORRECTED:
             last = facts[-1]
             assert isinstance(last, TranscriptFacts)
-            assert transcripts.survey().harnesses == last.by_harness()
+            assert transcripts.survey().harnesses == last.harnesses
         return facts
 
 
@@ -159,7 +159,9 @@ def read_leaves(rules: EvidenceRules, truth: Truth) -> Sequence[TranscriptFacts]
     return read(rules, TranscriptPlaces(truth.repository, tuple(sorted(below))), truth)
 
 
-def under_the_rules(truth: Truth, places: TranscriptPlaces, *, here: bool, **reading: Unpack[Reading]) -> list[str]:
+def under_the_rules(
+    truth: Truth, places: TranscriptPlaces, *, here: bool, **reading: Unpack[ReadingOptions]
+) -> list[str]:
     """Return where the corrected rules does not find the truth."""
     windows = [*truth.windows, truth.everything]
     facts = dict(zip(windows, read(CORRECTED, places, truth, **reading), strict=True))
@@ -167,14 +169,14 @@ def under_the_rules(truth: Truth, places: TranscriptPlaces, *, here: bool, **rea
     def found(window: Window, harness: str) -> tuple[Totals, bool]:
         observed = facts[window]
         assert isinstance(observed, TranscriptFacts)
-        shares = [share for share in observed.by_harness() if share.name == harness]
+        shares = [share for share in observed.harnesses if share.name == harness]
         return (_totals(shares[0]) if shares else Totals()), bool(observed.flags & COVERED)
 
     wrong = differences(truth, found, here=here)
     for n, window in enumerate(windows):
         observed = facts[window]
         assert isinstance(observed, TranscriptFacts)
-        dropped = sum(share.duplicates_dropped for share in observed.by_harness() if share.name == CLAUDE)
+        dropped = sum(share.duplicates_dropped for share in observed.harnesses if share.name == CLAUDE)
         true = truth.duplicates(window, here=here)
         if dropped != true:
             wrong.append(f"window {n}: {dropped} duplicates, truth {true}")
@@ -349,7 +351,7 @@ class TestCorrected:
         facts = read(CORRECTED, TranscriptPlaces(truth.repository, auto=True), truth)
         for window, observed in zip([*truth.windows, truth.everything], facts, strict=True):
             assert isinstance(observed, TranscriptFacts)
-            found = {share.name: (share.sessions, share.files) for share in observed.by_harness()}
+            found = {share.name: (share.sessions, share.files) for share in observed.harnesses}
             true = {name: (truth.sessions(window, name), truth.files(window, name)) for name in HARNESSES}
             assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
 

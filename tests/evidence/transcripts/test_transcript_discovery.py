@@ -16,7 +16,7 @@ else:
     from backports import zstd
 
 from scoring.errors import NotARepositoryError
-from scoring.evidence.transcripts import files as reading
+from scoring.evidence.transcripts import lines as reading
 from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
 
 

@@ -170,14 +170,14 @@ class TestSums:
         write(tmp_path / "t" / "a.jsonl", response(5))
         assert found(tmp_path / "t", [window(10, 20)]) == [TranscriptFacts()]
         (facts,), survey = read(tmp_path / "t", [window(10, 20)])
-        assert facts.by_harness() == ()
+        assert facts.harnesses == ()
         assert survey.harnesses == (HarnessFacts("claude", 1, 1, 1, 1, 10, 70, 20, 0, 0, 0, 1),)
         assert read(tmp_path / "t", [])[0] == []
 
     def test_name_the_harnesses_that_took_part(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "a.jsonl", response(5))
         write(tmp_path / "t" / "b.jsonl", meta(30, "1"), tokens(31, counts(10, 5, 1)), item(32, "message"))
-        named = [[share.name for share in facts.by_harness()] for facts in found(tmp_path / "t")]
+        named = [[share.name for share in facts.harnesses] for facts in found(tmp_path / "t")]
         assert named == [["claude"], ["codex"], ["codex"], [], [], ["claude", "codex"]]
 
 
@@ -194,7 +194,7 @@ class TestIndex:
             tmp_path / "t" / "b.jsonl", meta(1, "1"), tokens(2, counts(10, 5, 1)), output(3, "Exit code: 1\nOutput:\n")
         )
         first = self.once(tmp_path)
-        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", self.untold)
+        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", self.untold)
         assert self.once(tmp_path) == first
         monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_BYTES", 0)
         assert self.once(tmp_path) == first

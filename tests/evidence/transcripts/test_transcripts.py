@@ -21,13 +21,13 @@ from scoring.evidence.transcripts.facts import (
     LOOP_STATE,
     TESTS,
     IterationWindow,
-    Reading,
+    ReadingOptions,
     TranscriptFacts,
     TranscriptPlaces,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.files import chunks
-from scoring.evidence.transcripts.reference import LineReader, PlainEvent, reference_scan
+from scoring.evidence.transcripts.lines import chunks
+from scoring.evidence.transcripts.reference import PlainEvent, ReferenceLines, reference_scan
 from scoring.evidence.transcripts.reference_exact import Event, read_exactly
 from scoring.evidence.transcripts.scan import Scan
 
@@ -38,14 +38,14 @@ TIME = 1_776_003_000 * NS
 LARGEST = 2**63 - 1
 
 
-def transcript_scan(*directories: Path, **reading: Unpack[Reading]) -> Scan:
+def transcript_scan(*directories: Path, **reading: Unpack[ReadingOptions]) -> Scan:
     """The reading of the files directly inside some folders."""
     return reference_scan(TranscriptPlaces(Path("/nowhere"), directories), **reading)
 
 
 Read = Callable[[bytes], PlainEvent | None]
 
-_TAUGHT = LineReader()
+_TAUGHT = ReferenceLines()
 
 
 def read_short(given: bytes) -> PlainEvent | None:
@@ -839,7 +839,7 @@ class TestText:
         assert read(claude(usage=USAGE)[:-1] + f',"x":{nested}}}'.encode()) == TURN
 
     def test_a_reader_is_not_spoilt_by_what_it_read(self) -> None:
-        reader = LineReader()
+        reader = ReferenceLines()
         odd = [b"", b"{", b"[1", claude(usage=USAGE)[:50], raw('"x":"\\ud800"'), b"\xff\xfe", b"[" * 5_000]
         for text in odd:
             reader.read(text)
@@ -847,7 +847,7 @@ class TestText:
 
     @pytest.mark.parametrize("count", [1, 300, 1_000, 20_000])
     def test_a_reader_copes_with_any_number_of_other_keys(self, count: int) -> None:
-        reader, template = LineReader(), claude(usage=USAGE)[:-1].decode()
+        reader, template = ReferenceLines(), claude(usage=USAGE)[:-1].decode()
         for first in (0, count, 0):  # keys that are new, further ones, and the first ones again
             keys = ",".join(f'"key{n}":{n}' for n in range(first, first + count))
             assert reader.read(f"{template},{keys}}}".encode()) == TURN
@@ -1003,7 +1003,7 @@ _seeds = st.integers(0, 2**64)
 def _agree(given: bytes) -> None:
     exact = read_exactly(given)
     assert read_short(given) == exact, given
-    assert LineReader().read(given) == exact, given
+    assert ReferenceLines().read(given) == exact, given
 
 
 class TestBothReadings:
@@ -1347,7 +1347,7 @@ class TestUnreadable:
                 raise OSError(errno.EIO, "Input/output error")
             return chunks(fd, *arguments)
 
-        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", failing)
+        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", failing)
         found, warnings = facts([tmp_path])
         assert found[0].turns == 1
         assert warnings == [f"transcript {broken}: input/output error; skipped"]
@@ -1413,7 +1413,7 @@ class TestIndex:
     ) -> None:
         transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
         assert self.counted(tmp_path / "t", cache) == 2
-        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", self.untold)
+        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", self.untold)
         assert self.counted(tmp_path / "t", cache) == 2
 
     def test_of_a_longer_file_reads_what_was_added(
@@ -1427,7 +1427,7 @@ class TestIndex:
             starts.append(start)
             return chunks(fd, start, *rest)
 
-        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", noted)
+        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", noted)
         with path.open("ab") as file:
             file.write(at(3) + b"\n")
         assert self.counted(tmp_path / "t", cache) == 3
@@ -1527,7 +1527,7 @@ class TestIndex:
         with path.open("ab") as f:
             f.write(at(3) + b"\n")
         assert self.counted(tmp_path / "t", cache) == 3
-        monkeypatch.setattr("scoring.evidence.transcripts.files.chunks", self.untold)
+        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", self.untold)
         assert self.counted(tmp_path / "t", cache) == 3
 
     @pytest.mark.usefixtures("holds_nothing")

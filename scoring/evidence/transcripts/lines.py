@@ -3,6 +3,7 @@
 Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format.
 """
 
+import contextlib
 import errno
 import os
 import stat
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from scoring.errors import Warn
-from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, Reader
+from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, JsonReader
 from scoring.evidence.transcripts.rows import FileRows
 from scoring.files import READ_PLAIN, reason, refuse_special
 
@@ -30,24 +31,26 @@ WINDOW_LOG_LIMIT = 27
 _BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
 
 
-def open_transcript(path: Path, warn: Warn) -> int | None:
-    """Open a transcript and return its descriptor; None, with a warning, when it is no readable plain file.
+@contextlib.contextmanager
+def opened(path: Path, warn: Warn) -> Iterator[int | None]:
+    """Open a transcript for a while and give its descriptor; None, with a warning, when it is no readable plain file.
 
     A directory is passed over in silence, as the reference does.
     """
     try:
         refuse_special(path)
         fd = os.open(path, READ_PLAIN)
-        mode = os.fstat(fd).st_mode
     except (OSError, ValueError) as e:
         warn(f"transcript {path}: {reason(e)}; skipped")
-        return None
-    if stat.S_ISREG(mode):
-        return fd
-    os.close(fd)
-    if not stat.S_ISDIR(mode):
-        warn(f"transcript {path}: is not a plain file; skipped")
-    return None
+        yield None
+        return
+    try:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            warn(f"transcript {path}: is not a plain file; skipped")
+        yield fd if stat.S_ISREG(mode) else None
+    finally:
+        os.close(fd)
 
 
 def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
@@ -78,7 +81,7 @@ class LineBlocks:
         for chunk in self._data:
             data = chunk
             at += len(data)
-            if not skipping and len(rest) + _first_line(data) > LINE_LIMIT:
+            if not skipping and len(rest) + (data.find(b"\n") if b"\n" in data else len(data)) > LINE_LIMIT:
                 rest, skipping = b"", True
             if skipping:
                 _, found, data = data.partition(b"\n")
@@ -95,12 +98,6 @@ class LineBlocks:
         if skipping:
             self._too_long(self.behind)
         self.rest = rest
-
-
-def _first_line(data: bytes) -> int:
-    """Return how many bytes there are before the first line break."""
-    place = data.find(b"\n")
-    return place if place >= 0 else len(data)
 
 
 def decompressed(fd: int) -> Iterator[bytes]:
@@ -164,17 +161,18 @@ class Lines:
 
     def __init__(self, harnesses: Sequence[Harness]) -> None:
         self._harnesses = harnesses
-        self._readers: dict[str, Reader] = {}
-        self._first: Reader | None = None
+        self._readers: dict[str, JsonReader] = {}
+        self._first: JsonReader | None = None
 
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
         for line in (self._first or self._choose(block)).block(block):
-            self._line(line)
+            self.line(line)
 
-    def tail(self, line: bytes) -> None:
-        """Read a last line that no line break ends."""
-        self._line(line, HALF_WRITTEN)
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        """Read one line; ``broken`` is the reason to skip it when it is no JSON."""
+        if line.strip():
+            (self._writer(line) or self._first or self._reader(self._harnesses[0])).line(line, broken)
 
     def document(self, text: bytes) -> None:
         """Read a whole document; one that no harness claims says nothing."""
@@ -189,20 +187,16 @@ class Lines:
         """Return what was read."""
         return {name: reader.rows() for name, reader in self._readers.items()}
 
-    def _line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        if line.strip():
-            (self._writer(line) or self._first or self._reader(self._harnesses[0])).line(line, broken)
-
-    def _choose(self, block: bytes) -> Reader:
+    def _choose(self, block: bytes) -> JsonReader:
         """Return the reader of the harness that wrote the first line that one claims."""
         self._first = next(filter(None, map(self._writer, block.split(b"\n"))), None)
         return self._first or self._reader(self._harnesses[0])
 
-    def _writer(self, line: bytes) -> Reader | None:
+    def _writer(self, line: bytes) -> JsonReader | None:
         """Return the reader of the harness that claims a line."""
         return next((self._reader(harness) for harness in self._harnesses if harness.claims(line)), None)
 
-    def _reader(self, harness: Harness) -> Reader:
+    def _reader(self, harness: Harness) -> JsonReader:
         if harness.name not in self._readers:
             self._readers[harness.name] = harness.reader()
         return self._readers[harness.name]
@@ -213,22 +207,16 @@ def read_lines(
 ) -> tuple[FileRows, int, FileRows]:
     """Read the lines of a plain transcript between two offsets, at which lines begin.
 
-    Args:
-        fd: an open transcript.
-        start: the offset of the first line.
-        end: the offset behind a line break, or the end of the file.
-        harnesses: those that may have written it.
-        too_long: takes the offset of a line over :data:`LINE_LIMIT`, which is skipped.
-
-    Returns:
-        What the whole lines say; the offset behind the last of them; what the line after it says, which may still grow.
+    ``harnesses`` are those that may have written it; ``too_long`` takes the offset of a line over :data:`LINE_LIMIT`,
+    which is skipped. Returned are what the whole lines say, the offset behind the last of them, and what the line after
+    it says, which may still grow.
 
     Raises:
         OSError: the file cannot be read.
     """
     lines, tail = Lines(harnesses), Lines(harnesses)
     blocks = _read_blocks(chunks(fd, start, end), start, lines, too_long)
-    tail.tail(blocks.rest)
+    tail.line(blocks.rest, HALF_WRITTEN)
     return lines.rows(), blocks.behind, tail.rows()
 
 
@@ -243,13 +231,18 @@ def read_whole(
     data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
     lines = Lines(harnesses)
     if document:
-        lines.document(_whole(data))
+        text = bytearray()
+        for chunk in data:
+            text += chunk
+            if len(text) > DOCUMENT_LIMIT:
+                raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
+        lines.document(bytes(text))
     else:  # it will not grow: a last line without an end is what there is
-        lines.tail(_read_blocks(data, 0, lines, too_long).rest)
+        lines.line(_read_blocks(data, 0, lines, too_long).rest, HALF_WRITTEN)
     return lines.rows()
 
 
-def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> "LineBlocks":
+def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> LineBlocks:
     def skip(offset: int) -> None:
         lines.skip(TOO_LONG)
         too_long(offset)
@@ -258,12 +251,3 @@ def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Call
     for block in blocks:
         lines.block(block)
     return blocks
-
-
-def _whole(data: Iterable[bytes]) -> bytes:
-    text = bytearray()
-    for chunk in data:
-        text += chunk
-        if len(text) > DOCUMENT_LIMIT:
-            raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
-    return bytes(text)
