@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from helpers.commands import DaScore, Outcome
 from helpers.golden_cases import GOLDEN, ONE_FILE, Expected, import_case
 from helpers.repos import Repo
@@ -239,7 +240,17 @@ def give_dr_transcripts(case: Staged) -> None:
         (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "records.json" in EXPECTED[name]])
+REPRESENTATIVE = {"backfill-codex", "hook-outcomes", "landed-topology", "sessions-aggregate", "yaml-forms"}
+"""The cases that are run with DR transcripts, and under the next rubric, when there is no time for all of them."""
+
+
+def cases_with(pattern: str) -> list[ParameterSet]:
+    """Return the cases in which something is expected; but for a few they are slow."""
+    found = [name for name in CASES if EXPECTED[name].names(pattern)]
+    return [pytest.param(name, marks=() if name in REPRESENTATIVE else pytest.mark.slow) for name in found]
+
+
+@pytest.mark.parametrize("name", cases_with("records.json"))
 def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     give_dr_transcripts(staged)
     blocks = 0
@@ -260,7 +271,7 @@ def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: St
     assert blocks == len(shown)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if EXPECTED[name].names("sidecars/*")])
+@pytest.mark.parametrize("name", cases_with("sidecars/*"))
 def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
     rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
     transcripts = [value for option, value in itertools.pairwise(staged.evidence) if option == "--transcript-dir"]

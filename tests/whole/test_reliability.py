@@ -282,6 +282,7 @@ class TestKilled:
         assert littered >= 4
         check_recovery(log, command, zygote, states.new)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", COMMANDS)
     def test_at_random_moments(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -305,6 +306,7 @@ class TestKilled:
         assert killed == RANDOM_KILLS
         check_recovery(log, command, zygote, states.new)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", COMMANDS)
     def test_as_a_process_of_its_own(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
