@@ -13,7 +13,7 @@ BAND_UNSCORED = "unscored"
 """The band of an iteration or session in which nothing could be scored."""
 
 
-class Reading(Protocol):
+class SignalReading(Protocol):
     """What the scorer needs of a signal's value: a sub-score in [0, 1], or that it is absent."""
 
     @property
@@ -36,7 +36,7 @@ class SignalReadings(Protocol):
     def iteration(self) -> int:
         """The iteration number."""
 
-    def value(self, signal_id: str) -> Reading:
+    def value(self, signal_id: str) -> SignalReading:
         """Return the reading of a signal; absent when the id is unknown."""
 
 
@@ -86,7 +86,7 @@ class Score:
         return coverage_of(self.breakdown)
 
 
-class Row(Protocol):
+class CoverageRow(Protocol):
     """What coverage needs of a breakdown row, in memory or read back from a sidecar."""
 
     @property
@@ -98,7 +98,7 @@ class Row(Protocol):
         """Its weight in the rubric."""
 
 
-def coverage_of(rows: Iterable[Row]) -> Coverage:
+def coverage_of(rows: Iterable[CoverageRow]) -> Coverage:
     """Measure the coverage of a breakdown."""
     rows = tuple(rows)
     voted = [row.nominal_weight for row in rows if row.present]

@@ -53,19 +53,19 @@ class InputError(DaScoreError, ValueError):
 
 
 class YamlError(InputError):
-    """Text that is not YAML, or a value that does not fit its field (contract section 1.2)."""
+    """Text that is not YAML, or a value that does not fit its field."""
 
 
 class LogError(InputError):
-    """An iteration log that cannot be loaded; the text names the file at fault (contract section 1.1)."""
+    """An iteration log that cannot be loaded; the text names the file at fault."""
 
 
 class TranscriptError(InputError):
-    """A transcript that cannot be read; the text names the file, the line or round, and the field (section 6)."""
+    """A transcript that cannot be read; the text names the file, the line or round, and the field."""
 
 
 class MeetingError(InputError):
-    """A judge's records or a meeting's config that are not what they should be (contract section 7).
+    """A judge's records or a meeting's config that are not what they should be.
 
     ``faults`` holds one line of text for each thing that is wrong, with its round, field and reason.
     """

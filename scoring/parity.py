@@ -28,7 +28,7 @@ from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import SCOPE, scope_claim, scope_value
 from scoring.signals.signal import role_of
 from scoring.signals.table import signal_set
-from scoring.signals.tests import TESTS, tests_claim
+from scoring.signals.tests import TESTS, flags_claim
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
 from scoring.signals.values import (
     ROLE_IMPL,
@@ -158,7 +158,7 @@ def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> I
     statuses = tuple(artifact_status(repo_root, verifier.result_artifact) for verifier in record.verifiers)
     return IterlogSignals(
         scope_claim(record),
-        tests_claim(record),
+        flags_claim(record),
         verifier_value(record, statuses),
         verifier_claim(record),
         landed_claim(record),

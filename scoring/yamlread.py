@@ -11,7 +11,8 @@ So this module keeps scalars as written until a field takes them:
 - :class:`Reader` takes nodes into fields: ``string``, ``integer``, ``number``, ``boolean``, ``flag``, ``items``,
   ``struct``. Each raises :class:`~scoring.errors.YamlError` with the line when the value does not fit.
 
-Nesting deeper than 100, and aliases that multiply (the ratio rule of yaml.v3), are refused.
+Nesting deeper than 100, and aliases that multiply (the ratio rule of yaml.v3), are refused. The module is long because
+a scalar has one reading, and its forms are of no use apart from each other.
 """
 
 import base64

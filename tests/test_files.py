@@ -1,4 +1,4 @@
-"""The door to files: plain files of a sane size are read, and nothing else is even opened (contract section 9)."""
+"""Reading files: plain files of a sane size are read, and nothing else is even opened."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Text rules of contract section 2: trimming, case, quoting, cutting, and what a terminal is shown."""
+"""The rules for text: trimming, case, quoting, cutting, and what a terminal is shown."""
 
 import pytest
 

@@ -52,7 +52,7 @@ def _text(explanation: "Explanation") -> str:
 
 
 def _lines(explanation: "Explanation") -> Iterator[str]:
-    from scoring.signals.windows import window_text
+    from scoring.signals.signal import window_text
 
     one, score = explanation.one, explanation.one.score
     task = f" ({cut(one.record.task_id, _LONGEST_NAME)})" if one.record.task_id else ""

@@ -13,8 +13,6 @@ from scoring.errors import TranscriptError
 if TYPE_CHECKING:  # a log without a DR transcript does not pay for the meter
     from scoring.meters.dr import DRResult
 
-SUFFIXES = (".dr.json", ".dr.jsonl")
-
 PROFILE = "dr-1"
 """What the meter goes by unless a rubric names another profile, whatever the settings say: scores must compare."""
 
@@ -28,14 +26,15 @@ class DeliberationFacts:
     problem: str = ""
 
 
-def deliberation_files(log_dir: Path | str, iteration: int) -> list[Path]:
-    """Return where the DR transcript of an iteration may be, the one that counts first."""
-    return [Path(log_dir) / f"iter-{iteration}{suffix}" for suffix in SUFFIXES]
+def deliberation_names(iteration: int) -> list[str]:
+    """Return what the DR transcript of an iteration may be called, beside its entry, the one that counts first."""
+    return [f"iter-{iteration}.dr.json", f"iter-{iteration}.dr.jsonl"]
 
 
 def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
     """Return where the DR transcript of an iteration is; None when there is none."""
-    return next((path for path in deliberation_files(log_dir, iteration) if os.path.exists(path)), None)
+    paths = (Path(log_dir) / name for name in deliberation_names(iteration))
+    return next((path for path in paths if os.path.exists(path)), None)
 
 
 def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFILE) -> DeliberationFacts | None:

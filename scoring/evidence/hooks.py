@@ -43,14 +43,14 @@ _FIELDS: dict[str, Take] = dict.fromkeys(HookOutcome.__annotations__, Reader.str
 _FILE = {"records": items_of(lambda reader, node: HookOutcome(**reader.struct(node, _FIELDS)))}
 
 
-def hook_file(log_dir: Path | str, iteration: int) -> Path:
-    """Return where the hook outcomes of an iteration are."""
-    return Path(log_dir) / f"iter-{iteration}.hook-outcomes.yaml"
+def hook_file_name(iteration: int) -> str:
+    """Return what the hook outcomes of an iteration are called, beside its entry."""
+    return f"iter-{iteration}.hook-outcomes.yaml"
 
 
 def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
     """Read the records of an iteration whose class is scored. Never raises."""
-    path = hook_file(log_dir, iteration)
+    path = Path(log_dir) / hook_file_name(iteration)
     try:
         node = parse(read_file(path))
         records = [] if node is None else Reader().struct(node, _FILE).get("records", [])

@@ -2,8 +2,8 @@
 
 Kept beside the cache and never in a sidecar, whose bytes are the reference's. Three fingerprints per iteration:
 
-- ``inputs``: the entry, its task's declared scope, and the files that the signals depend on (hook outcomes, artifacts,
-  and the DR transcript under a rubric in which that votes);
+- ``inputs``: the entry, its artifacts, its task's declared scope, and the files beside it that the signals depend on
+  (hook outcomes, and the DR transcript under a rubric in which that votes);
 - ``facts``: what the transcripts show in its window, with the window itself;
 - ``git``: what git says of its commit. Git's answers change with every push and age no score by themselves.
 
@@ -15,16 +15,17 @@ import fcntl
 import json
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError, WriteError
+from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.files import read_file, remove_stale, write_atomically
 from scoring.log.model import IterationRecord
-from scoring.signals.table import evidence_files
+from scoring.signals.table import files_beside
 
 FORMAT = 2
 
@@ -49,22 +50,25 @@ class Fingerprint:
 
 
 def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]) -> str:
-    """Return the ``inputs`` of one iteration, with the evidence files of all signals and of ``wanted`` optional ones.
+    """Return the ``inputs`` of one iteration, with the files of all signals and of the ``wanted`` optional ones.
 
     Taken before the files are read for the score: one that changes in between then shows as changed the next time,
     and not as what the score was computed from.
     """
-    files = evidence_files(record, log_dir, Path(evidence.sources.repo_dir), wanted)
-    return _digest(record, [(path.name, _bytes_of(path)) for path in files], evidence.scopes.get(record.task_id))
+    beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
+    named = [artifact_path(evidence.sources.repo_dir, artifact) for artifact in record.artifacts]
+    artifacts = [path and _bytes_of(path) for path in named]
+    return _digest(record, beside, artifacts, evidence.scopes.get(record.task_id))
 
 
 def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:
     """Take the fingerprint of one iteration whose ``inputs`` were taken before."""
+    landing = replace(facts.landing, trunk=replace(facts.trunk, commit=None))  # that the trunk moves on is no answer
     return Fingerprint(
         inputs=inputs,
         window=_digest(facts.window),
         facts=_digest(facts.transcripts),
-        git=_digest(facts.landing, facts.changed),
+        git=_digest(landing, facts.changed),
         sidecar=digest_of(sidecar),
     )
 

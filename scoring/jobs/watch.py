@@ -22,7 +22,7 @@ from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
 from scoring.log.model import IterationRecord
 from scoring.sidecars.provenance import Provenance, provenance_of
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.table import evidence_files, meter_profile, optional_signals, signal_set
+from scoring.signals.table import files_beside, meter_profile, optional_signals, signal_set
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -83,7 +83,7 @@ class LogWatch:
         """Begin to watch; nothing is read yet."""
         self._log = iter_log_dir
         self._sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-        self._rubric = rubric
+        self._rubric, self._wanted = rubric, optional_signals(rubric)
         self._files: dict[str, _File] = {}
         self._beside: dict[int, tuple[_Stamp | None, ...]] = {}
         self._records: dict[int, IterationRecord] = {}
@@ -119,7 +119,7 @@ class LogWatch:
         """
         self._untold += self._read_changed()
         records = self._current()
-        beside = {n: self._stamps_beside(record) for n, record in records.items()}
+        beside = {n: self._stamps_beside(n) for n in records}
         for n, record in records.items():
             if n not in self._records:
                 self._due[n] = "new"
@@ -171,10 +171,10 @@ class LogWatch:
             records.setdefault(record.iteration, record)
         return {n: records[n] for n in sorted(records)}
 
-    def _stamps_beside(self, record: IterationRecord) -> tuple[_Stamp | None, ...]:
+    def _stamps_beside(self, n: int) -> tuple[_Stamp | None, ...]:
         """Return the state of the files beside an entry that its score depends on."""
-        files = evidence_files(record, self._log, Path(self._sources.repo_dir), optional_signals(self._rubric))
-        return tuple(_stamp(path) if path.name in self._names else None for path in files if path.parent == self._log)
+        names = files_beside(n, self._wanted)
+        return tuple(_stamp(self._log / name) if name in self._names else None for name in names)
 
     def _removed(self, n: int) -> Seen:
         self._due.pop(n, None)
@@ -207,7 +207,6 @@ class LogWatch:
     def _score(self, due: Mapping[int, Change]) -> list[Seen]:
         if not due:
             return []
-        wanted = optional_signals(self._rubric)
         with self._sources.transcripts().start() as scan:
             records = list(self._records.values())
             evidence = Evidence(records, self._log, self._sources, scan, set(due), meter_profile(self._rubric))
@@ -216,7 +215,7 @@ class LogWatch:
             evidence.git.keep()
         found: list[Seen] = []
         for (n, change), facts in zip(due.items(), gathered, strict=True):
-            score = build_persisted_score(self._rubric.score(signal_set(facts, wanted)), facts.record)
+            score = build_persisted_score(self._rubric.score(signal_set(facts, self._wanted)), facts.record)
             provenance = provenance_of(facts) if self._sources.rules.keeps_provenance else None
             found.append(Seen(change, n, facts.record.task_id, score, self._values.get(n), provenance=provenance))
         return found

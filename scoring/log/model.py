@@ -133,6 +133,11 @@ class IterationRecord:
     review: ReviewBlock = field(default_factory=ReviewBlock)
 
     @property
+    def artifacts(self) -> list[str]:
+        """The paths, as written, of every artifact that the entry names; "" where it names none."""
+        return [*(verifier.result_artifact for verifier in self.verifiers), self.review.decision_artifact]
+
+    @property
     def retries_reported(self) -> bool:
         """Whether anybody reported a number of retries, 0 included."""
         return self.impl.retries_reported or any(verifier.retries_reported for verifier in self.verifiers)

@@ -4,17 +4,14 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure".
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from rubric import SignalID
-from scoring.evidence.artifacts import Corrections, artifact_path
+from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
-from scoring.log.model import IterationRecord
 from scoring.numbers import wrap64
-from scoring.signals.signal import Signal, named_fields
+from scoring.signals.signal import Signal, named_fields, window_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
-from scoring.signals.windows import window_source
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 
@@ -38,11 +35,6 @@ class CorrectionPressure(Signal):
             yield f"artifact {facts.record.review.decision_artifact}"
         if error_rate_of(facts) is not None:
             yield from window_source(facts)
-
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
-        """Yield the review artifact."""
-        if path := artifact_path(repo_dir, record.review.decision_artifact):
-            yield path
 
 
 def error_rate_of(facts: IterationFacts) -> float | None:

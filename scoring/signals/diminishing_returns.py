@@ -5,14 +5,12 @@ under a rubric that has it.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubric import SignalID
-from scoring.evidence.deliberations import DeliberationFacts, deliberation_files
+from scoring.evidence.deliberations import DeliberationFacts, deliberation_names
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
-from scoring.log.model import IterationRecord
 from scoring.signals.signal import Signal
 from scoring.signals.values import Deliberation, SignalValue, absent_signal, present_signal
 from scoring.text import cut, printable
@@ -43,9 +41,9 @@ class DiminishingReturns(Signal):
         if facts.deliberation:
             yield str(facts.deliberation.path)
 
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
-        """Yield where the DR transcript may be."""
-        yield from deliberation_files(log_dir, record.iteration)
+    def files(self, iteration: int) -> Iterator[str]:
+        """Yield what the DR transcript may be called."""
+        yield from deliberation_names(iteration)
 
 
 def deliberation_shown(found: DeliberationFacts | None, iteration: int) -> Deliberation | None:

@@ -4,13 +4,11 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes".
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.hooks import HookFacts, HookOutcome, hook_file
+from scoring.evidence.hooks import HookFacts, HookOutcome, hook_file_name
 from scoring.log.load import EntryPlaces
-from scoring.log.model import IterationRecord
 from scoring.signals.signal import Signal
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
@@ -35,9 +33,9 @@ class HookOutcomes(Signal):
         if facts.hooks.records is not None or facts.hooks.failed:
             yield str(facts.hooks.path)
 
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
+    def files(self, iteration: int) -> Iterator[str]:
         """Yield the file."""
-        yield hook_file(log_dir, record.iteration)
+        yield hook_file_name(iteration)
 
 
 def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:

@@ -1,12 +1,13 @@
 """What a signal is: its id, its value, what it claims, how it gets better, and where its evidence is."""
 
+import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import IterationWindow
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue
@@ -39,8 +40,8 @@ class Signal(ABC):
         """Yield the places that its value was read from, in words that can be followed: a file and line, a commit."""
         yield from ()
 
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
-        """Yield the files, beside the entry, that its value depends on; they need not be there."""
+    def files(self, iteration: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield the names of the files beside the entry that its value depends on; they need not be there."""
         yield from ()
 
 
@@ -54,3 +55,23 @@ def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:
     for name in names:
         if entry and (place := entry.place(name)):
             yield f"{name} at {place}"
+
+
+def window_source(facts: IterationFacts) -> Iterator[str]:
+    """Yield the window as a place that a value was read from; nothing where there is none."""
+    if facts.window:
+        yield f"transcripts {window_text(facts.window)}"
+
+
+def window_text(window: IterationWindow) -> str:
+    """Return a window in words."""
+    end = _moment(window.end)
+    return f"up to {end}" if window.start is None else f"after {_moment(window.start)}, up to {end}"
+
+
+def _moment(ns: int) -> str:
+    """Return a time to the second, UTC."""
+    try:
+        return datetime.datetime.fromtimestamp(ns // 10**9, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{ns // 10**9} seconds after 1970"

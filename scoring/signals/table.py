@@ -5,12 +5,10 @@ a weight in a rubric. Everything that shows or explains signals goes through thi
 """
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
 
 from rubric import Rubric
 from scoring.evidence.deliberations import PROFILE
 from scoring.evidence.facts import IterationFacts
-from scoring.log.model import IterationRecord
 from scoring.signals.correction_pressure import CorrectionPressure
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, DiminishingReturns, deliberation_shown
 from scoring.signals.hook_outcomes import HookOutcomes
@@ -77,8 +75,11 @@ def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
     return named if specs or observe else None
 
 
-def evidence_files(record: IterationRecord, log_dir: Path, repo_dir: Path, wanted: Collection[str]) -> Iterator[Path]:
-    """Yield the files, beside the entry, that the values of some signals depend on, whether they are there or not."""
+def files_beside(iteration: int, wanted: Collection[str]) -> Iterator[str]:
+    """Yield the names of the files beside an entry that the values of its signals depend on, there or not.
+
+    Of the optional signals only the ``wanted`` ones are looked at.
+    """
     for signal in SIGNALS:
         if not signal.optional or signal.id in wanted:
-            yield from signal.files(record, log_dir, repo_dir)
+            yield from signal.files(iteration)

@@ -25,12 +25,12 @@ class Tests(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return what the entry reports."""
-        return tests_claim(facts.record)
+        return flags_claim(facts.record)
 
     def pair(self, facts: IterationFacts) -> IntegrityObservation:
         """Compare the flags with what the verifiers found."""
         observed = verifier_value(facts.record, facts.statuses)
-        return IntegrityObservation(self.id, ROLE_IMPL, tests_claim(facts.record), observed)
+        return IntegrityObservation(self.id, ROLE_IMPL, flags_claim(facts.record), observed)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the flags that the entry has."""
@@ -38,7 +38,7 @@ class Tests(Signal):
         yield from named_fields(entry, "impl.focused_tests_pass", "tests_total_pass", *flags)
 
 
-def tests_claim(record: IterationRecord) -> SignalValue:
+def flags_claim(record: IterationRecord) -> SignalValue:
     """Take the share of the reported test flags that are true."""
     flags = [
         record.impl.focused_tests_pass,

@@ -11,9 +11,8 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
-from scoring.signals.signal import Signal, named_fields
+from scoring.signals.signal import Signal, named_fields, window_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
-from scoring.signals.windows import window_source
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
 

@@ -1,10 +1,8 @@
 """verifier: did the iteration's verification gates pass (``docs/OUTCOME_SCORING_RUBRIC.md``, "verifier")."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from rubric import SignalID
-from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord, SelfAssessment
@@ -41,12 +39,6 @@ class Verifier(Signal):
                 yield f"artifact {verifier.result_artifact}"
         if not facts.record.verifiers:
             yield from named_fields(entry, "tests_total_pass")
-
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
-        """Yield the result artifacts."""
-        for verifier in record.verifiers:
-            if path := artifact_path(repo_dir, verifier.result_artifact):
-                yield path
 
 
 def verifier_value(record: IterationRecord, artifact_statuses: tuple[str, ...]) -> SignalValue:

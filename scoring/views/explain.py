@@ -5,8 +5,8 @@ from typing import Any
 
 from rubric import SignalContribution
 from scoring.log.load import EntryPlaces
+from scoring.signals.signal import window_text
 from scoring.signals.table import signal_of
-from scoring.signals.windows import window_text
 from scoring.views.examined import Examined
 
 _WORTH_SAYING = 0.0005

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo
 
-from scoring.evidence.hooks import HookOutcome, hook_facts, hook_file
+from scoring.evidence.hooks import HookOutcome, hook_facts, hook_file_name
 
 FULL = """\
 records:
@@ -21,6 +21,10 @@ records:
   correlation_id: c1
   unknown: [1, 2]
 """
+
+
+def hook_file(directory: Path, iteration: int) -> Path:
+    return directory / hook_file_name(iteration)
 
 
 def scored_hook_outcomes(directory: Path | str, iteration: int) -> list[HookOutcome] | None:

@@ -1,4 +1,4 @@
-"""A second opinion on transcripts: contract section 10, read slowly and simply, with no code of anybody else's.
+"""A second opinion on transcripts: the rules of docs/EVIDENCE.md, read slowly and simply, with no code of ours.
 
 It holds everything in memory and asks git about every folder. It reads what is written, so it knows nothing of what a
 generator entered in its book.

@@ -1,4 +1,4 @@
-"""How YAML becomes typed fields (contract section 1.2): what each kind of field takes, and what is refused."""
+"""How YAML becomes typed fields: what each kind of field takes, and what is refused."""
 
 import math
 from typing import Any

@@ -12,7 +12,6 @@ from rubric import SignalID, released_rubric
 from scoring.demo import Demo
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
-from scoring.log.model import IterationRecord
 from scoring.signals import table
 from scoring.signals.signal import Signal
 from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
@@ -37,8 +36,8 @@ class Brevity(Signal):
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         yield f"a toy of iteration {facts.record.iteration}"
 
-    def files(self, record: IterationRecord, log_dir: Path, repo_dir: Path) -> Iterator[Path]:  # noqa: ARG002
-        yield log_dir / f"iter-{record.iteration}.brevity"
+    def files(self, iteration: int) -> Iterator[str]:
+        yield f"iter-{iteration}.brevity"
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 class TestValue:
-    """The rules of contract section 8."""
+    """What a deliberation counts for."""
 
     def test_of_a_converged_deliberation_is_its_score(self, log: Log) -> None:
         log.give(document(*CONVERGED))

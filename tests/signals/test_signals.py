@@ -1,4 +1,4 @@
-"""The signals and what stands beside them: each mapping table of contract sections 2.1 to 2.9, row by row."""
+"""The signals and what stands beside them: each mapping, row by row."""
 
 import json
 import math
@@ -48,7 +48,7 @@ from scoring.signals.landed import landed_claim
 from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import scope_claim, scope_value
 from scoring.signals.table import SIGNALS
-from scoring.signals.tests import tests_claim
+from scoring.signals.tests import flags_claim
 from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import (
     IntegrityObservation,
@@ -506,7 +506,7 @@ class TestTests:
             impl=ImplBlock(focused_tests_pass=focused, tests_total_pass=total),
             verifiers=tuple(VerifierRecord(tests_total_pass=flag) for flag in verifiers),
         )
-        assert tests_claim(record) == expected
+        assert flags_claim(record) == expected
 
 
 NOTHING = absent("nothing")

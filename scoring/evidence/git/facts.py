@@ -4,11 +4,17 @@ Two histories state them: the reference's (:mod:`scoring.evidence.git.reference`
 (:mod:`scoring.evidence.git.history`). The signals ``landed`` and ``scope`` judge them and put them into words.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scoring.log.model import IterationRecord
+from scoring.text import trim
+
+if TYPE_CHECKING:
+    from scoring.evidence.git.cache import GitCache
 
 Rules = Literal["reference", "corrected"]
 """Under which rules a fact was found; their details are worded differently."""
@@ -136,24 +142,43 @@ class Changed:
     unknown: Unknown | None = None
 
 
-class GitFacts(Protocol):
+class GitFacts(ABC):
     """What git says about the commits of one log. Git is asked in batches, whatever the length of the log."""
 
-    @property
-    def trunk(self) -> Trunk:
-        """Where work lands, and how that was found out."""
+    rules: Rules
+    trunk: Trunk
+    """Where work lands, and how that was found out."""
+    _resolved: Mapping[str, str | None]
+    _cache: "GitCache"
 
     def resolve(self, name: str) -> str | None:
         """Return the SHA that a commit field, exactly as written or trimmed, stands for; None without a commit."""
+        return self._resolved[name]
 
+    @abstractmethod
     def committed(self, name: str) -> int | None:
         """Return the committer time, in seconds since 1970, of the commit that a field stands for, or None."""
 
+    @abstractmethod
     def landing(self, record: IterationRecord) -> Landing:
         """Return whether an iteration's work has landed."""
 
     def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
         """Return what an iteration changed; with ``files`` false only its commit, without asking git for more."""
+        field, sha = self._commit(record)
+        if sha is None:
+            return Changed(self.rules, field, unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
+        return self._changed_by(record, sha) if files else Changed(self.rules, field, sha)
+
+    @abstractmethod
+    def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
+        """Return what an iteration changed whose commit is known."""
+
+    def _commit(self, record: IterationRecord) -> tuple[str, str | None]:
+        """Return the commit field of an entry, trimmed, and the SHA that it stands for."""
+        field = trim(record.commit)
+        return field, self._resolved[field] if field else None
 
     def keep(self) -> None:
         """Keep what was learnt and will never change for the next run."""
+        self._cache.save()

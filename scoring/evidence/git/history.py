@@ -13,7 +13,7 @@ from scoring.errors import InputError
 from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, Range, changed_files, range_of
-from scoring.evidence.git.facts import Changed, Landing, Tip, Trunk, Unknown
+from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Unknown
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
@@ -32,8 +32,10 @@ from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
 
-class CorrectedHistory:
-    """See :class:`~scoring.evidence.git.facts.GitFacts`."""
+class CorrectedHistory(GitFacts):
+    """What is found on disk about the commits of a log."""
+
+    rules = "corrected"
 
     def __init__(
         self,
@@ -55,16 +57,8 @@ class CorrectedHistory:
         self._repository = GitRepository(repo_dir)
         self._cache = GitCache(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
-        self.trunk: Trunk = choose_trunk(self._repository, self._references, trunk)
+        self.trunk = choose_trunk(self._repository, self._references, trunk)
         self._resolved = self._repository.resolve(name for r in records for name in (r.commit, trim(r.commit)))
-
-    def keep(self) -> None:
-        """Keep what was learnt for the next run."""
-        self._cache.save()
-
-    def resolve(self, name: str) -> str | None:
-        """Return the SHA that a commit field of this log stands for; None without a commit."""
-        return self._resolved[name]
 
     def committed(self, name: str) -> int | None:
         """Return the committer time of a commit, in seconds since 1970; None where it names none."""
@@ -74,9 +68,8 @@ class CorrectedHistory:
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit, for its change, for its side's, and for what else says that the work is there."""
-        field = trim(record.commit)
-        sha = self._resolved[field] if field else None
-        found = partial(Landing, "corrected", self.trunk, field, sha)
+        field, sha = self._commit(record)
+        found = partial(Landing, self.rules, self.trunk, field, sha)
         if not field or self.trunk.commit is None:
             return found(unknown=Unknown.NO_TRUNK if field else Unknown.NO_COMMIT)
         if sha is None:  # history may have been rewritten: is there a trunk commit with the summary as its subject?
@@ -88,15 +81,9 @@ class CorrectedHistory:
             return found(unknown=Unknown.SHALLOW)
         return replace(self._landings.of(sha), field=field)
 
-    def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
+    def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         """Find the files that changed, net, since the iteration before."""
-        field = trim(record.commit)
-        sha = self._resolved[field] if field else None
-        found = partial(Changed, "corrected", field, sha)
-        if sha is None:
-            return found(unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
-        if not files:
-            return found()
+        found = partial(Changed, self.rules, trim(record.commit), sha)
         if sha not in self._graph:
             return found(unknown=Unknown.HISTORY)
         over = self._ranges[record.iteration]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.facts import Changed, Landing, Trunk, Unknown
+from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.git.walk import ShownCommit, TrunkLine, newest_by_subject, shown_commits, trunk_lines
 from scoring.log.model import IterationRecord
@@ -20,8 +20,10 @@ _HEX_RUN = re.compile("[0-9a-fA-F]+")
 _SHORTEST_RUN, _LONGEST_RUN = 7, 40
 
 
-class ReferenceHistory:
-    """See :class:`~scoring.evidence.git.facts.GitFacts`."""
+class ReferenceHistory(GitFacts):
+    """What the reference would say of the commits of a log."""
+
+    rules = "reference"
 
     def __init__(
         self,
@@ -46,15 +48,7 @@ class ReferenceHistory:
         self._resolved = self._repository.resolve([*fields, branch])
         how = "the trunk of the reference's rules"
         shallow = (self._repository.common_dir / "shallow").exists()
-        self.trunk: Trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
-
-    def keep(self) -> None:
-        """Keep what was learnt for the next run."""
-        self._cache.save()
-
-    def resolve(self, name: str) -> str | None:
-        """Return the SHA that a commit field of this log stands for; None without a commit."""
-        return self._resolved[name]
+        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
 
     def committed(self, name: str) -> int | None:
         """Return the committer time of a commit, in seconds since 1970; None where it names none."""
@@ -64,9 +58,8 @@ class ReferenceHistory:
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one whose subject is the summary."""
-        field = trim(record.commit)
-        sha = self._resolved[field] if field else None
-        found = partial(Landing, "reference", self.trunk, field, sha)
+        field, sha = self._commit(record)
+        found = partial(Landing, self.rules, self.trunk, field, sha)
         if not field:
             return found(unknown=Unknown.NO_COMMIT)
         if sha is None:  # history may have been rewritten
@@ -78,19 +71,12 @@ class ReferenceHistory:
             return found(facts.NOT_LANDED)
         return found(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
 
-    def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
+    def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         """Find the files that git names for the commit."""
-        field = trim(record.commit)
-        sha = self._resolved[field] if field else None
-        found = partial(Changed, "reference", field, sha)
-        if sha is None:
-            return found(unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
-        if not files:
-            return found()
-        commit = self._shown.get(sha)
+        commit, field = self._shown.get(sha), trim(record.commit)
         if commit is None or commit.files is None:
-            return found(unknown=Unknown.FILES)
-        return found(commit.files)
+            return Changed(self.rules, field, sha, unknown=Unknown.FILES)
+        return Changed(self.rules, field, sha, commit.files)
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""

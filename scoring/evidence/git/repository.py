@@ -4,8 +4,8 @@ The caller's environment and configuration change nothing: ``GIT_*`` variables a
 configuration is not read, and what a repository's own configuration could change in the output is set here. Only
 ``safe.directory`` is honoured. Needs git 2.32 or newer.
 
-Above 300 lines, because all that starts git is in one place: how a process is started, stopped and kept apart from the
-caller's settings is read together.
+The module is long, because all that starts git is in one place: how a process is started, stopped and kept apart from
+the settings of the caller is read together.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Claude Code: which lines are one response, which one counts, and what the others say (contract section 10)."""
+"""Claude Code: which lines are one response, which one counts, and what the others say."""
 
 import json
 from itertools import permutations

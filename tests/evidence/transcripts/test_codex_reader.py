@@ -1,4 +1,4 @@
-"""Codex: totals that become turns, replays that add nothing, and the verdict on a call (contract section 10)."""
+"""Codex: totals that become turns, replays that add nothing, and the verdict on a call."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Where transcripts are found, which copy of one is read, and whose work counts (contract section 10)."""
+"""Where transcripts are found, which copy of one is read, and whose work counts."""
 
 import os
 import subprocess
