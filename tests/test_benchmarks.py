@@ -203,6 +203,7 @@ class TestPlots:
         assert "matplotlib is not installed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 class TestParts:
     @pytest.fixture(autouse=True)
     def _no_processes(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,6 +228,7 @@ class TestParts:
         assert "| not installed |" in PARTS["peer"](setting)
 
 
+@pytest.mark.slow
 class TestCommand:
     def test_measures_and_writes_its_tables(
         self, tmp_path: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]

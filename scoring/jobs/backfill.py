@@ -157,13 +157,14 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         n, signals = facts.record.iteration, signal_set(facts, wanted)
         new = build_persisted_score(rubric.score(signals), facts.record)
         data = emit(new.as_dict())
-        now = fingerprint(given, facts, data)
+        now, then = fingerprint(given, facts, data), store.get(n)
         provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
         was = read_provenance(log, n) if provenance else None
         old, old_data = _on_disk(log, n)
-        reason = _reason(facts, plan, now, store.get(n), old, old_data, data, report)
+        reason = _reason(facts, plan, now, then, old, old_data, data, report)
         reason = _with_provenance(reason, was, provenance)
-        guarded = not plan.allow_evidence_loss
+        seen_again = then and then.sidecar == digest_of(old_data or b"") and then.same_facts(now)
+        guarded = not plan.allow_evidence_loss and not seen_again
         if reason and old and guarded and (lost := lost_evidence(old, new, facts, was, provenance)):
             report.kept[n] = in_words(lost)
             reason = None

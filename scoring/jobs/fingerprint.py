@@ -44,6 +44,10 @@ class Fingerprint:
         """Tell whether the bytes are the same. Facts of another window compare with git's answers, not here."""
         return self.inputs == other.inputs and (self.window != other.window or self.facts == other.facts)
 
+    def same_facts(self, other: "Fingerprint") -> bool:
+        """Tell whether the transcripts show the same, in the same window."""
+        return self.facts == other.facts and self.window == other.window
+
     def same_git(self, other: "Fingerprint") -> bool:
         """Tell whether git answers the same."""
         return self.git == other.git and self.window == other.window

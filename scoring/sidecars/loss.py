@@ -32,10 +32,12 @@ def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts
     before, after = _by_signal(old), _by_signal(new)
     lost = []
     was, now = before.get(CORRECTION_PRESSURE), after.get(CORRECTION_PRESSURE)
-    if was and now and was.present and error_rate_of(facts) is None and _held_errors(was, now):
+    tokens = before.get(TOKEN_EFFICIENCY)
+    covered = tokens is not None and tokens.present  # a transcript with tool calls has turns, and these have tokens
+    if was and now and was.present and covered and error_rate_of(facts) is None and _held_errors(was, now):
         lost.append(str(CORRECTION_PRESSURE))
-    was, now = before.get(TOKEN_EFFICIENCY), after.get(TOKEN_EFFICIENCY)
-    if was and now and was.present and not now.present:
+    now = after.get(TOKEN_EFFICIENCY)
+    if covered and now and not now.present:
         lost.append(str(TOKEN_EFFICIENCY))
     return lost
 

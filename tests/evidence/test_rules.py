@@ -77,7 +77,7 @@ class TestRubrics:
 
     def test_show_their_rules(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["rubric", "show", "2.3.0"]) == 0
-        assert "\nEVIDENCE  corrected (read as it really lies on disk)\n" in capsys.readouterr().out
+        assert "\nEVIDENCE  corrected (read as found on disk)\n" in capsys.readouterr().out
         assert main(["rubric", "show", "2.1.0"]) == 0
         assert "\nEVIDENCE  reference (" in capsys.readouterr().out
         assert main(["rubric", "show", "2.3.0", "--json"]) == 0
@@ -346,7 +346,7 @@ class TestComparison:
         place.session("s", place.turn(1), place.turn(1))
         assert main(["rubric", "diff", "2.2.0", "2.3.0", "--iter-log-dir", str(place.log), "--no-cache"]) == 0
         out = capsys.readouterr().out
-        assert "Evidence: reference → corrected; each side is read by its own rules.\n" in out
+        assert "Evidence: reference → corrected; each side is read under its own rules.\n" in out
         first, second = out.split("\n2       t2")
         for part, lines in (
             (

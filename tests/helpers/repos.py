@@ -21,7 +21,16 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
     "PATH": os.environ.get("PATH", os.defpath),
 }
-_SETTINGS = ("-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "advice.detachedHead=false")
+_SETTINGS = (
+    "-c",
+    "commit.gpgSign=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "advice.detachedHead=false",
+)
 
 Files = Mapping[str, str | bytes | None]
 """What a commit writes, by path; None deletes the file."""

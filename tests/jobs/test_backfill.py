@@ -21,6 +21,7 @@ from scoring.cli import main
 from scoring.demo import build_demo
 from scoring.errors import InputError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.jobs.fingerprint import FORMAT
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 
 CLAUDE = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
@@ -272,11 +273,11 @@ REASONS: dict[str, tuple[Change, dict[int, str]]] = {
     "a sidecar of no rubric": (lambda p: edit(p.sidecar(3), "rubric_version: 2.1.0\n", ""), {3: "rubric unknown"}),
     "a sidecar that was cut off": (
         lambda p: p.sidecar(3).write_bytes(p.sidecar(3).read_bytes()[:55]),
-        {3: "result differs, and what it came from was not kept"},
+        {3: "result differs, and what it was computed from was not kept"},
     ),
     "a sidecar that was edited": (
         lambda p: edit(p.sidecar(3), "band: excellent", "band: good"),
-        {3: "result differs, and what it came from was not kept"},
+        {3: "result differs, and what it was computed from was not kept"},
     ),
     "an entry that changed": (lambda p: edit(p.entry(3), "retries: 0", "retries: 1"), {3: "inputs changed"}),
     "an entry with a new comment": (lambda p: edit(p.entry(3), "wave: links", "wave: links  # one"), {}),
@@ -367,7 +368,7 @@ class TestReasons:
         change, scored = REASONS[name]
         change(done)
         shutil.rmtree(tmp_path / "cache")
-        unknown = "result differs, and what it came from was not kept"
+        unknown = "result differs, and what it was computed from was not kept"
         assert backfill(done).scored == {
             n: unknown if reason == "inputs changed" else reason for n, reason in scored.items()
         }
@@ -397,7 +398,7 @@ class TestReasons:
         assert da_score("iteration", "3", "--recompute", "--repo-dir", done.repo).status == 0
         assert backfill(done).scored == {}
 
-    @pytest.mark.parametrize("when", ["assembled", "fingerprint"])
+    @pytest.mark.parametrize("when", ["signal_set", "fingerprint"])
     def test_show_the_next_time_when_an_input_changes_under_the_work(
         self, project: Project, monkeypatch: pytest.MonkeyPatch, when: str
     ) -> None:
@@ -495,7 +496,7 @@ class TestStore:
 
     @staticmethod
     def file(tmp_path: Path) -> Path:
-        (path,) = (tmp_path / "cache/backfill-1").glob("*.json")
+        (path,) = (tmp_path / f"cache/backfill-{FORMAT}").glob("*.json")
         return path
 
     @pytest.mark.parametrize(
@@ -675,7 +676,7 @@ class TestChoice:
 
 LOST = {
     3: ["correction_pressure", "token_efficiency"],
-    4: ["correction_pressure", "token_efficiency"],
+    4: ["token_efficiency"],  # no call had failed, so its correction pressure loses nothing
     5: ["correction_pressure", "token_efficiency"],
     8: ["token_efficiency"],
     9: ["token_efficiency"],
@@ -705,7 +706,7 @@ class TestEvidenceLoss:
 
     def test_is_avoided_whatever_else_changed(self, without: Project, expected: dict[str, bytes]) -> None:
         edit(without.entry(3), "retries: 0", "retries: 5")
-        assert backfill(without).kept[3] == ["correction_pressure", "token_efficiency"]
+        assert backfill(without).kept[3] == ["token_efficiency"]
         assert without.sidecars() == expected
 
     def test_is_avoided_under_another_rubric_too(self, without: Project, da_score: DaScore) -> None:
@@ -742,7 +743,7 @@ class TestEvidenceLoss:
         assert (
             "\nKept, because the transcripts no longer cover the window:\n"
             f"  {without.log}: 3: correction_pressure and token_efficiency\n"
-            f"  {without.log}: 4: correction_pressure and token_efficiency\n"
+            f"  {without.log}: 4: token_efficiency\n"
             f"  {without.log}: 5: correction_pressure and token_efficiency\n"
             f"  {without.log}: 8: token_efficiency\n"
             f"  {without.log}: 9: token_efficiency\n"
@@ -805,7 +806,7 @@ class TestSessions:
         for n in (7, 8, 9):
             edit(project.entry(n), CODEX, "../up")
         found = da_score("backfill", project.repo)
-        said = "session id '../up' is no plain file name; it gets no score file"
+        said = "session id '../up' is no plain file name; this session gets no score file"
         assert (found.status, found.err) == (0, f"da-score: warning: {said}\n")
         assert [name for name in project.written() if name.startswith("session")] == [f"session-{CLAUDE}"]
 

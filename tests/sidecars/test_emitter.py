@@ -295,6 +295,7 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map(
 @example("a\n\u2028\n")
 @example("\ufeff\na")
 @settings(max_examples=120, deadline=None)
+@pytest.mark.slow
 def test_any_text_reads_back(value: str) -> None:
     document: Document = {"value": value, "rows": [{"detail": value, "last": 1}] * 2, "items": [value, value]}
     data = emit(document)

@@ -39,7 +39,13 @@ class TestLostSignals:
         ],
     )
     def test_rested_on_a_transcript_and_do_not_any_more(self, old: SignalContribution, new: SignalContribution) -> None:
-        assert lost_signals(score(old), score(new), UNCOVERED) == [old.signal]
+        tokens = [] if old.signal == TOKENS else [row(TOKENS)]
+        assert lost_signals(score(old, *tokens), score(new, *tokens), UNCOVERED) == [old.signal]
+
+    @pytest.mark.parametrize("tokens", [[], [row(TOKENS, None)]], ids=["unknown to the rubric", "absent"])
+    def test_are_none_where_no_turn_was_seen_either(self, tokens: list[SignalContribution]) -> None:
+        old, new = score(row(CORRECTION, 1 / 3), *tokens), score(row(CORRECTION, 1.0), *tokens)
+        assert lost_signals(old, new, UNCOVERED) == []
 
     @pytest.mark.parametrize("detail", ["", "no transcript here", "99% tool-error rate", "native session_tokens"])
     def test_are_known_by_numbers_whatever_the_details_say(self, detail: str) -> None:

@@ -390,8 +390,8 @@ class TestRecompute:
         capsys.readouterr()
         assert main(["run", "--rubric", "2.3.0", "--no-cache"]) == 0
         assert capsys.readouterr().err == (
-            "da-score: warning: iteration 1: what its score came from is not all there any more; token_efficiency "
-            "(1 of 2 claude turns are left) lost evidence that the old sidecar had\n"
+            "da-score: warning: iteration 1: what its score was computed from is not all there any more; "
+            "token_efficiency (1 of 2 claude turns are left) lost evidence that the old sidecar had\n"
         )
 
     def test_of_native_tokens_misses_no_turns(self, place: Place) -> None:

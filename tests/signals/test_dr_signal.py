@@ -457,7 +457,9 @@ NOT_GIVEN = {
 }
 
 
-@pytest.mark.parametrize("given", [True, False], ids=["with a transcript", "without"])
+@pytest.mark.parametrize(
+    "given", [pytest.param(True, id="with a transcript", marks=pytest.mark.slow), pytest.param(False, id="without")]
+)
 def test_the_meter_is_loaded_only_when_there_is_something_to_measure_and_to_show(log: Log, given: bool) -> None:
     if given:
         log.give(document(*CONVERGED))

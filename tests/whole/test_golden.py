@@ -1,6 +1,6 @@
-"""The reference's answers: every golden case through the command line, held against what the reference gave.
+"""The reference's answers: every golden case through the command line, compared with what the reference gave.
 
-The cases lie in ``testdata/golden``, byte for byte as they came; ``case.json`` and ``expected/`` say what they hold.
+The cases are in ``testdata/golden``, their inputs byte for byte as they came (``helpers/golden_cases.py``).
 What is compared, and how, is that of the tool they came with: extra JSON keys are allowed, and of a detail that reports
 a failed parse or read of a hook-outcomes file only the part before the reason counts, as the reason is another
 library's.
@@ -22,15 +22,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from helpers.commands import DaScore, Outcome
+from helpers.golden_cases import GOLDEN, ONE_FILE, Expected, import_case
 from helpers.repos import Repo
 
 from rubric import released_rubric
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.score import score_log_under
 
-GOLDEN = Path(__file__).parents[2] / "testdata" / "golden"
 CASES = sorted(path.name for path in GOLDEN.iterdir())
+EXPECTED = {name: Expected(GOLDEN / name) for name in CASES}
 SHARED = Path(os.environ.get("DA_SCORE_SHARED_GOLDEN", GOLDEN.parent.parent.parent / "shared" / "golden"))
 FUZZ = SHARED / "fuzz.tar.gz"
 needs_shared = pytest.mark.skipif(not FUZZ.exists(), reason=f"the shared cases are not at {SHARED}")
@@ -86,8 +88,8 @@ class Staged:
     """A case laid out in a folder of its own: ``repo``, ``log`` and ``transcripts``."""
 
     def __init__(self, case: Path, where: Path, make_repository: Import) -> None:
-        self.name, self.expected, self.where = case.name, case / "expected", where
-        self.status = self.json("status.json")
+        self.name, self.expected, self.where = case.name, Expected(case), where
+        self.status = self.expected.json("status.json")
         meta = json.loads((case / "case.json").read_bytes())
         if meta["git"]:
             make_repository((case / "repo.fast-import").read_bytes(), where / "repo")
@@ -99,9 +101,6 @@ class Staged:
         self.source = ("--iter-log-dir", "log")
         transcripts = (part for name in meta["transcript_dirs"] for part in ("--transcript-dir", f"transcripts/{name}"))
         self.evidence = (*self.source, "--repo-dir", "repo", *transcripts)
-
-    def json(self, name: str) -> Any:
-        return json.loads((self.expected / name).read_bytes())
 
     def files(self) -> dict[str, tuple[int, int, int]]:
         """Every file but git's own, by path, with what changes when it is written."""
@@ -170,7 +169,7 @@ def text_difference(want: bytes, got: bytes) -> str:
 def json_difference(case: Staged, expected: str, outcome: Outcome) -> str:
     if outcome.status or outcome.err.startswith("da-score: error"):
         return f"exit {outcome.status}: {outcome.err}"
-    return difference(case.json(expected), json.loads(outcome.out))
+    return difference(case.expected.json(expected), json.loads(outcome.out))
 
 
 def error_difference(case: Staged, outcome: Outcome) -> str:
@@ -196,8 +195,7 @@ def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
         return
     yield "run status", "" if outcome.status == 0 else f"exit {outcome.status}: {outcome.err}"
     yield "run text", shown_difference(case, "run.txt", outcome)
-    folder = case.expected / "sidecars"
-    want = {f"log/{path.name}": path for path in folder.iterdir()} if folder.exists() else {}
+    want = {f"log/{name.removeprefix('sidecars/')}": name for name in case.expected.names("sidecars/*")}
     after = case.files()
     there = {name for name in after if name.endswith(".score.yaml")}
     yield "sidecars", "" if there == want.keys() else f"differ by {sorted(there ^ want.keys())}"
@@ -205,17 +203,17 @@ def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
     inputs = {name: data for name, data in before.items() if name not in there}
     yield "nothing else", "" if others == inputs else "files changed"
     for name in sorted(want.keys() & there):
-        yield name, text_difference(want[name].read_bytes(), (case.where / name).read_bytes())
-    for path in sorted(case.expected.glob("iteration-*.txt")) + sorted(case.expected.glob("session-*.txt")):
-        command, which = path.stem.split("-", 1)
-        yield path.stem, shown_difference(case, path.name, da_score(command, which, *case.source))
+        yield name, text_difference(case.expected.text(want[name]), (case.where / name).read_bytes())
+    for shown in case.expected.names("iteration-*.txt") + case.expected.names("session-*.txt"):
+        command, which = shown.removesuffix(".txt").split("-", 1)
+        yield shown, shown_difference(case, shown, da_score(command, which, *case.source))
 
 
 def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
     if case.name in SHOWN_ESCAPED:
         found = CONTROL.search(outcome.out)
         return f"control character {found[0]!r}" if found else "" if outcome.status == 0 else outcome.err
-    return text_difference((case.expected / expected).read_bytes(), outcome.out.encode())
+    return text_difference(case.expected.text(expected), outcome.out.encode())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -237,12 +235,22 @@ DR_BLOCK = re.compile(r"\nDiminishing returns \(observed, does not vote under ru
 
 
 def give_dr_transcripts(case: Staged) -> None:
-    for record in case.json("records.json"):
+    for record in case.expected.json("records.json"):
         suffix, text = DR_FILES[record["iteration"] % len(DR_FILES)]
         (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if (GOLDEN / name / "expected" / "records.json").exists()])
+REPRESENTATIVE = {"backfill-codex", "hook-outcomes", "landed-topology", "sessions-aggregate", "yaml-forms"}
+"""The cases that are run with DR transcripts, and under the next rubric, when there is no time for all of them."""
+
+
+def cases_with(pattern: str) -> list[ParameterSet]:
+    """Return the cases in which something is expected; but for a few they are slow."""
+    found = [name for name in CASES if EXPECTED[name].names(pattern)]
+    return [pytest.param(name, marks=() if name in REPRESENTATIVE else pytest.mark.slow) for name in found]
+
+
+@pytest.mark.parametrize("name", cases_with("records.json"))
 def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     give_dr_transcripts(staged)
     blocks = 0
@@ -257,13 +265,13 @@ def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: St
     assert [(check, found) for check, found in differences(staged, without_block) if found] == []
     shown = [
         record
-        for record in staged.json("records.json")
-        if (staged.expected / f"iteration-{record['iteration']}.txt").exists()
+        for record in staged.expected.json("records.json")
+        if f"iteration-{record['iteration']}.txt" in staged.expected
     ]
     assert blocks == len(shown)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if (GOLDEN / name / "expected" / "sidecars").exists()])
+@pytest.mark.parametrize("name", cases_with("sidecars/*"))
 def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
     rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
     transcripts = [value for option, value in itertools.pairwise(staged.evidence) if option == "--transcript-dir"]
@@ -286,7 +294,10 @@ def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
 @pytest.mark.parametrize("name", sorted(SHOWN_ESCAPED))
 def test_no_control_character_of_a_log_reaches_standard_output(staged: Staged, da_score: DaScore) -> None:
     shown = [da_score("run", *staged.evidence)]
-    shown += [da_score("iteration", str(record["iteration"]), *staged.source) for record in staged.json("records.json")]
+    shown += [
+        da_score("iteration", str(record["iteration"]), *staged.source)
+        for record in staged.expected.json("records.json")
+    ]
     assert [outcome.status for outcome in shown] == [0] * len(shown)
     text = "".join(outcome.out for outcome in shown)
     assert CONTROL.search(text) is None
@@ -324,13 +335,42 @@ def test_the_cases_are_all_here() -> None:
 
 
 @needs_shared
-def test_shared_cases_are_those_of_the_copy() -> None:
-    names = {str(p.relative_to(SHARED)) for p in SHARED.rglob("*") if p.is_file() and p != FUZZ}
-    assert {str(p.relative_to(GOLDEN)) for p in GOLDEN.rglob("*") if p.is_file()} == names
-    assert filecmp.cmpfiles(SHARED, GOLDEN, names, shallow=False)[1:] == ([], [])
+def test_shared_cases_are_those_of_the_copy(tmp_path: Path) -> None:
+    shared = [path for path in SHARED.iterdir() if path != FUZZ]
+    assert sorted(path.name for path in shared) == CASES
+    for case in shared:
+        import_case(case, tmp_path)
+    names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()} == names
+    assert filecmp.cmpfiles(tmp_path, GOLDEN, names, shallow=False)[1:] == ([], [])
+
+
+def test_one_file_of_expectations_holds_every_byte(tmp_path: Path) -> None:
+    texts = {"run.txt": "a\tb\r\n\n ü\x85\u2028\n", "iteration-1.txt": "", "sidecars/iter-1.score.yaml": "x: 1\n\ny"}
+    case = tmp_path / "case"
+    for name, text in {
+        **texts,
+        "status.json": '{"run": "", "n": [1, 1.0, true]}',
+        "../log/iter-1.yaml": "a\r\n",
+    }.items():
+        path = case / "expected" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    before = Expected(case)
+    import_case(case, tmp_path / "copy")
+    copy = tmp_path / "copy" / "case"
+    assert sorted(path.name for path in copy.iterdir()) == [ONE_FILE, "log"]
+    assert (copy / "log" / "iter-1.yaml").read_bytes() == b"a\r\n"
+    for expected in (before, Expected(copy)):
+        assert expected.names("*") == sorted([*texts, "status.json"])
+        assert {name: expected.text(name) for name in texts} == {name: text.encode() for name, text in texts.items()}
+        assert repr(expected.json("status.json")) == "{'run': '', 'n': [1, 1.0, True]}"
+        assert (expected.names("sidecars/*"), "run.txt" in expected) == (["sidecars/iter-1.score.yaml"], True)
+        assert "iteration-2.txt" not in expected
 
 
 @needs_shared
+@pytest.mark.slow
 def test_shared_fuzz_cases_come_out_as_the_reference_had_them(
     tmp_path: Path, da_score: DaScore, import_history: Import, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ import pytest
 from helpers.repos import Repo
 
 from scoring.cli import main
+from scoring.jobs.fingerprint import FORMAT
 
 SLOW = os.environ.get("DA_SCORE_SLOW_TESTS") == "1"
 """Whether to take numbers that take minutes: many logs, and many more moments to be disturbed at."""
@@ -37,6 +38,7 @@ import platformdirs, rubric, scoring.files, scoring.score
 import scoring.cli.backfill, scoring.cli.close_task, scoring.cli.iteration, scoring.cli.run
 import scoring.jobs.close_task, scoring.sidecars.loss, scoring.views.score_pages
 from scoring.cli import main
+from scoring.jobs.fingerprint import FORMAT
 
 class Mortal:
     def __init__(self, left):
@@ -282,6 +284,7 @@ class TestKilled:
         assert littered >= 4
         check_recovery(log, command, zygote, states.new)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", COMMANDS)
     def test_at_random_moments(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -305,6 +308,7 @@ class TestKilled:
         assert killed == RANDOM_KILLS
         check_recovery(log, command, zygote, states.new)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", COMMANDS)
     def test_as_a_process_of_its_own(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -445,7 +449,7 @@ class TestInterrupted:
         ):
             assert hang.begun()
             process.kill()
-        assert len(list(log.cache.glob("backfill-1/*.lock"))) == 1
+        assert len(list(log.cache.glob(f"backfill-{FORMAT}/*.lock"))) == 1
         assert zygote.run(arguments) == 0
         assert set(log.sidecars()) == NAMES
 

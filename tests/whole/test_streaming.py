@@ -28,9 +28,8 @@ def peak(action: Callable[[], object]) -> int:
 
 
 @pytest.fixture
-def logs(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[int, Path]:
+def logs(demo: Demo, tmp_path: Path) -> dict[int, Path]:
     """Logs of few and of many iterations, all alike."""
-    monkeypatch.setattr("scoring.views.examined._AT_ONCE", 8)
     text = (demo.iter_log_dir / "iter-5.yaml").read_text()
     found = {}
     for count in (FEW, MANY):

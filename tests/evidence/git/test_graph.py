@@ -1,7 +1,10 @@
 """What the graph in memory says of ancestry is what git says, on random histories; and patches are equal as in git."""
 
+import functools
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from helpers.doors import watched_doors
@@ -15,7 +18,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_beside, trunk_lines
 
 
-def history(folder: Path, seed: int, size: int = 60) -> Repo:
+def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
     """Return a repository with a random history: merges of any two commits, some of three, several roots."""
     chance = random.Random(seed)
     repo = Repo(folder / f"repo-{seed}")
@@ -45,39 +48,57 @@ def graph_of(repo: Repo) -> CommitGraph:
     return CommitGraph(trunk, [line for line in lines if line[0] not in contained])
 
 
+class History(NamedTuple):
+    """A random history, and for every commit on a branch what git says it contains."""
+
+    repo: Repo
+    inside: dict[str, set[str]]
+
+
+@pytest.fixture(scope="module")
+def histories(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], History]:
+    """Histories by their seed, each made once: nothing here writes to them."""
+
+    @functools.cache
+    def made(seed: int) -> History:
+        repo = made_history(tmp_path_factory.mktemp("histories"), seed)
+        every = repo.git("rev-list", "--branches").split()
+        return History(repo, {sha: set(repo.git("rev-list", sha).split()) for sha in every})
+
+    return made
+
+
 @pytest.mark.parametrize("seed", range(6))
 class TestSecondOpinion:
-    def test_on_what_contains_what(self, tmp_path: Path, seed: int) -> None:
-        repo = history(tmp_path, seed)
+    def test_on_what_contains_what(self, histories: Callable[[int], History], seed: int) -> None:
+        repo, inside = histories(seed)
         graph = graph_of(repo)
-        every = repo.git("rev-list", "--branches").split()
+        every = list(inside)
         marks = graph.marks(every)
         for tip in every:
-            inside = set(repo.git("rev-list", tip).split())
             contained = graph.contained(tip)
-            assert {sha for sha in every if sha in contained} == inside
-            assert {sha for n, sha in enumerate(every) if marks[tip] >> n & 1} == inside
+            assert {sha for sha in every if sha in contained} == inside[tip]
+            assert {sha for n, sha in enumerate(every) if marks[tip] >> n & 1} == inside[tip]
 
-    def test_on_merge_bases(self, tmp_path: Path, seed: int) -> None:
-        repo = history(tmp_path, seed)
+    def test_on_merge_bases(self, histories: Callable[[int], History], seed: int) -> None:
+        repo = histories(seed).repo
         graph = graph_of(repo)
         for tip in repo.git("rev-list", "--branches", "^master").split():
             done = repo.git("merge-base", "--all", "master", tip) if graph.boundary(tip) else ""
             assert sorted(graph.merge_bases(tip)) == sorted(done.split())
 
-    def test_on_ranges(self, tmp_path: Path, seed: int) -> None:
-        repo = history(tmp_path, seed)
+    def test_on_ranges(self, histories: Callable[[int], History], seed: int) -> None:
+        repo, inside = histories(seed)
         graph = graph_of(repo)
         chance = random.Random(seed)
-        every = repo.git("rev-list", "--branches").split()
-        inside = {sha: set(repo.git("rev-list", sha).split()) for sha in every}
+        every = list(inside)
         for _ in range(200):
             tip, one, two = chance.choices(every, k=3)
             # Not asked with ^one ^two: where clocks are wrong, git itself may list what these contain.
             assert set(graph.between(tip, (one, two))) == inside[tip] - inside[one] - inside[two]
 
-    def test_on_the_mainline_and_what_it_brought_in(self, tmp_path: Path, seed: int) -> None:
-        repo = history(tmp_path, seed)
+    def test_on_the_mainline_and_what_it_brought_in(self, histories: Callable[[int], History], seed: int) -> None:
+        repo = histories(seed).repo
         graph = graph_of(repo)
         assert graph.mainline == repo.git("rev-list", "--first-parent", "master").split()
         for sha in graph.trunk:
@@ -89,20 +110,20 @@ class TestSecondOpinion:
                 assert sha in graph.contained(merge)
                 assert sha not in graph.contained(graph.parents[merge][0])
 
-    def test_on_the_order(self, tmp_path: Path, seed: int) -> None:
-        repo = history(tmp_path, seed)
-        graph = graph_of(repo)
+    def test_on_the_order(self, histories: Callable[[int], History], seed: int) -> None:
+        graph = graph_of(histories(seed).repo)
         for sha, parents in graph.parents.items():
             assert all(graph.position[sha] < graph.position[parent] for parent in parents)
 
 
-def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path) -> None:
-    """Every pair of a few hundred small changes, among them moved, indented and repeated ones."""
+@pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int) -> None:
+    """Every pair of many small changes, among them moved, indented and repeated ones."""
     chance = random.Random(7)
     repo = Repo(tmp_path / "repo")
     repo.commit({"f": "".join(f"{n}\n" for n in range(40)), "g": "g\n"})
     shas = []
-    for n in range(60):
+    for n in range(count):
         repo.git("checkout", "-q", "--detach", "master")
         lines = [f"{n}\n" for n in range(40)]
         if chance.random() < 0.5:
