@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from scoring.meters import Level, rounded
 from scoring.meters.dr.novelty import Meanings, RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
@@ -30,7 +31,6 @@ from scoring.meters.dr.settings import BUILT_IN as BUILT_IN
 from scoring.meters.dr.settings import DEFAULT, DRThresholds
 from scoring.meters.dr.settings import Profile as Profile
 from scoring.meters.dr.settings import Words as Words
-from scoring.meters.levels import Level, rounded
 
 if TYPE_CHECKING:
     from scoring.meters.dr.transcript import Outputs as Outputs

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, get_args
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import list_names, read_file
+from scoring.meters import Level, rounded
 from scoring.meters.dr import Embed, score_transcript
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.settings import Tuning
 from scoring.meters.dr.transcript import HEADER, Transcript, decoded, parse_transcript
 from scoring.meters.faults import shown
-from scoring.meters.levels import Level, rounded
 
 KEY = "_expected"
 SIGNALS: tuple[Signal, ...] = get_args(Signal)

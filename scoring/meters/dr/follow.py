@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file, reason
+from scoring.meters import rounded
 from scoring.meters.dr import DRResult
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
 from scoring.meters.dr.recommendation import RoundSignal
 from scoring.meters.dr.transcript import LineReader, Round, Transcript, decoded, is_object
-from scoring.meters.levels import rounded
 
 _PART = 1 << 20
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from scoring.errors import SettingsError
+from scoring.meters import TOLERANCE, Level, at_least, at_most, novelty_level
 from scoring.meters.dr.settings import DEFAULT, Profile
-from scoring.meters.levels import TOLERANCE, Level, at_least, at_most, novelty_level
 
 Tokens: TypeAlias = frozenset[str]
 

@@ -15,8 +15,8 @@ from math import isfinite
 from typing import Any
 
 from scoring.errors import SettingsError
+from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 from scoring.meters.faults import shown
-from scoring.meters.levels import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 
 LARGEST_K = 1_000_000
 

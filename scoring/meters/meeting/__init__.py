@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scoring.meters.levels import rounded
+from scoring.meters import rounded
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
 from scoring.meters.meeting.rules import Situation, Strength, decide, ending_allowed, missing_aspects, off_topic

@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, Field
 from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
+from scoring.meters import TOLERANCE
 from scoring.meters.faults import checked, dotted, json_schema, shown
-from scoring.meters.levels import TOLERANCE
 from scoring.meters.meeting.records import Block, Name, RoundNumber, Share
 from scoring.meters.plaindata import CONFIG_SUFFIXES, read_config
 

@@ -9,7 +9,7 @@ import pytest
 from helpers.meetings import ALL_DEEP, record
 
 from scoring import MeetingError, MeetingVerdict, meeting_config, score_meeting
-from scoring.meters.levels import NOVELTY_HIGH, NOVELTY_LOW
+from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW
 from scoring.meters.meeting.config import PRESETS, preset
 from scoring.meters.meeting.rules import RULES
 from scoring.meters.meeting.scores import CHECKLIST, MARGIN, Scores
