@@ -13,7 +13,7 @@ from scoring.cli.app import settings_options
 from scoring.cli.output import show, warn, write_json
 from scoring.log.settings import Settings
 from scoring.text import printable
-from scoring.views.table import Block, Cell, Column, Line, Table, pairs
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # the models take longer to load than the help to print
     from scoring.meters.meeting import MeetingVerdict
@@ -272,7 +272,7 @@ def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path 
     width = max(9, *(len(printable(ending.config)) for ending in found))
     columns = [Column("CONFIG", width=width), Column("ENDS IN", width=8), Column("STATUS", width=17)]
     columns += [Column("STRENGTH", width=8), Column("RULE", width=15), *_score_columns(_ENDING_SCORES)]
-    rows = []
+    rows: list[Sequence[AnyCell]] = []
     for ending in found:
         v, ends = ending.verdicts[-1], f"round {ending.last.round_index}" if ending.last else "no round"
         rows.append((ending.config, ends, _status(v), v.strength or "-", v.rule, *_scores(v, _ENDING_SCORES)))

@@ -1,21 +1,14 @@
 """What is wrong with input, in words that name the place, the field, what is there and what belongs there."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scoring.text import cut, printable
+from scoring.text import printable, shown
 
 if TYPE_CHECKING:  # only what reads into a model pays for it
     from pydantic import BaseModel
-
-_WIDTH = 40
-"""Characters of a value that a message shows."""
-
-_MOST_BITS = 4000
-"""Python writes no whole number that is much longer."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -146,15 +139,3 @@ def _in_words(error: Any) -> str:
 def in_a_line(faults: Sequence[Fault]) -> str:
     """Return the first of some faults, and how many more there are."""
     return str(faults[0]) + ("" if len(faults) == 1 else f" (and {len(faults) - 1} more)")
-
-
-def shown(value: Any) -> str:
-    """Return a value as JSON, cut to a width that a line can hold."""
-    if isinstance(value, Mapping | list | tuple):
-        return "an object" if isinstance(value, Mapping) else "a list"
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        return "a number of too many digits"
-    try:
-        return cut(printable(json.dumps(value, ensure_ascii=False)), _WIDTH)
-    except (TypeError, ValueError):
-        return cut(printable(repr(value)), _WIDTH)

@@ -21,7 +21,7 @@ from scoring.meters.dr import Embed, score_transcript
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.settings import Tuning
 from scoring.meters.dr.transcript import HEADER, Transcript, decoded, parse_transcript
-from scoring.meters.faults import shown
+from scoring.text import shown
 
 KEY = "_expected"
 SIGNALS: tuple[Signal, ...] = get_args(Signal)

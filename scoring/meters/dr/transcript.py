@@ -23,8 +23,9 @@ from pydantic import (
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Repeating, checked, in_a_line, json_schema, shown, utf8
+from scoring.meters.faults import Repeating, checked, in_a_line, json_schema, utf8
 from scoring.meters.plaindata import decode, read_json
+from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"
 """The types of the lines that count in JSONL."""

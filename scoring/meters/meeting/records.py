@@ -14,8 +14,9 @@ from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Fault, checked, json_schema, shown, utf8
+from scoring.meters.faults import Fault, checked, json_schema, utf8
 from scoring.meters.plaindata import decode, read_values
+from scoring.text import shown
 
 STDIN = "-"
 """The name of standard input."""
