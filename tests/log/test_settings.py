@@ -463,7 +463,9 @@ class TestPyproject:
     @pytest.mark.parametrize("text", ["[tool]\nda-score = 1\n", "[[tool.da-score]]\nrubric = 'x'\n"])
     def test_with_something_else_of_our_name_is_refused(self, text: str) -> None:
         Path("pyproject.toml").write_text(text)
-        with pytest.raises(SettingsError, match=r"^pyproject\.toml: \[tool\.da-score\]: (1|a list) where a table belongs$"):
+        with pytest.raises(
+            SettingsError, match=r"^pyproject\.toml: \[tool\.da-score\]: (1|a list) where a table belongs$"
+        ):
             resolve_settings({}, {})
 
     @pytest.mark.parametrize("text", ['tool = "da-score"\n', "[[tool]]\nda-score = 1\n"])

@@ -23,8 +23,7 @@ from pydantic import (
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Repeating, checked, in_a_line, json_schema, utf8
-from scoring.meters.plaindata import decode, read_json
+from scoring.meters.plaindata import Repeating, checked, decode, in_a_line, json_schema, read_json, utf8
 from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"

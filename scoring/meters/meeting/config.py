@@ -15,9 +15,8 @@ from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.meters import TOLERANCE
-from scoring.meters.faults import checked, dotted, json_schema
 from scoring.meters.meeting.records import Block, Name, RoundNumber, Share
-from scoring.meters.plaindata import CONFIG_SUFFIXES, read_config
+from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
 from scoring.text import shown
 
 PRESETS = ("default", "tactical", "strategic")

@@ -14,8 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Fault, checked, json_schema, utf8
-from scoring.meters.plaindata import decode, read_values
+from scoring.meters.plaindata import Fault, checked, decode, json_schema, read_values, utf8
 from scoring.text import shown
 
 STDIN = "-"
