@@ -12,7 +12,9 @@ from scoring.cli.app import Number, settings_options
 from scoring.cli.output import show, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError
+from scoring.files import write_atomically
 from scoring.log.settings import Settings, tables_of
+from scoring.meters.figures import check_plot, draw_convergence
 from scoring.text import cut, quote
 from scoring.views.table import Block, Cell, Column, Line, Row, Table
 
@@ -89,16 +91,11 @@ def meter_of(
 def read(file: Path) -> "Transcript":
     """Read a transcript from a file, or from standard input for ``-``."""
     from scoring.meters.dr.transcript import decoded, parse_transcript, read_transcript
+    from scoring.meters.plaindata import read_standard_input
 
     if str(file) != STANDARD_INPUT:
         return read_transcript(file)
-    from scoring.meters.dr.follow import read_all
-
-    return parse_transcript(decoded(read_all(_standard_input()), "standard input"), "standard input")
-
-
-def _standard_input() -> int:
-    return 0 if sys.stdin is None else sys.stdin.fileno()
+    return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input")
 
 
 @command.command("score", epilog="Example:  da-score dr score deliberation.json --plot rounds.svg")
@@ -109,16 +106,11 @@ def _standard_input() -> int:
 def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     if plot is not None:
-        from scoring.meters.figures import check_plot
-
         check_plot(plot)
     meter = meter_of(settings, **tuning)
     transcript = read(file)
     result = meter(transcript)
     if plot is not None:
-        from scoring.files import write_atomically
-        from scoring.meters.figures import draw_convergence
-
         write_atomically(plot, draw_convergence(result, transcript.topic or ""), mode=0o644)
     write_json(result.payload())
 
@@ -179,7 +171,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     is_stream = str(file) == STANDARD_INPUT
     following = TranscriptFollower("standard input" if is_stream else str(file), meter)
     if is_stream:
-        contents = growing_contents(_standard_input(), only_whole=once)
+        contents = growing_contents(0 if sys.stdin is None else sys.stdin.fileno(), only_whole=once)
     else:
         contents = contents_of(file, interval, must_exist=once)
         if not once and not file.exists():

@@ -11,7 +11,10 @@ from click.shell_completion import CompletionItem
 
 from scoring.cli.app import settings_options
 from scoring.cli.output import show, warn, write_json
+from scoring.files import write_atomically
 from scoring.log.settings import Settings
+from scoring.meters import PLACES, rounded
+from scoring.meters.figures import check_plot, draw_meeting
 from scoring.text import printable
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
@@ -21,19 +24,9 @@ if TYPE_CHECKING:  # the models take longer to load than the help to print
     from scoring.meters.meeting.records import JudgeRecord
     from scoring.meters.meeting.simulate import Ending, MeetingKnobs
 
-SCORE = "score"
-"""The command that is meant where none is named."""
-
 _JSON = "--json"
-_SCORES = {
-    "E": "exploration",
-    "C": "convergence",
-    "F": "focus",
-    "N": "novelty",
-    "RECENT": "novelty_recent",
-    "M": "completeness",
-    "SPREAD": "disagreement",
-}
+_SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
+_SCORES |= {"RECENT": "novelty_recent", "M": "completeness", "SPREAD": "disagreement"}
 """The scores of a round by their headings."""
 
 _ENDING_SCORES = ("E", "C", "F", "RECENT", "M")
@@ -58,7 +51,7 @@ class _FileOrCommand(click.Group):
         if first < len(args) and args[first] in self.commands:
             args = [args[first], *args[:first], *args[first + 1 :]]
         elif args and not set(args) & set(ctx.help_option_names):
-            args = [SCORE, *args]
+            args = [score.name or "", *args]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -84,15 +77,14 @@ def command() -> None:
     """
 
 
-@command.command(SCORE, epilog="Example:  da-score meeting score rounds.jsonl --json")
+def _path_option(name: str, metavar: str, says: str) -> Callable[..., Any]:
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=says)
+
+
+@command.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    metavar="FILE.svg",
-    help="Draw the scores over the rounds, with thresholds and statuses.",
-)
+@_path_option("--plot", "FILE.svg", "Draw the scores over the rounds, with thresholds and statuses.")
 @settings_options()
 def score(file: str, config: str, plot: Path | None, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
@@ -100,8 +92,6 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
     from scoring.meters.meeting.records import read_meeting_records
 
     if plot is not None:
-        from scoring.meters.figures import check_plot
-
         check_plot(plot)
     judged_by = _config(config)
     records = read_meeting_records(file)
@@ -111,9 +101,6 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
     else:
         show(meeting_view(verdicts, judged_by, _title(records, file), config))
     if plot is not None:
-        from scoring.files import write_atomically
-        from scoring.meters.figures import draw_meeting
-
         write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
 
@@ -157,12 +144,7 @@ def _share(name: str, default: float, says: str) -> Callable[..., Any]:
 @_share("--novelty-decay", 0.3, "How much less is new from round to round.")
 @_share("--drift", 0.1, "How much of what is said is off topic.")
 @click.option("--config", "configs", multiple=True, metavar="FILE", help="Also try this config; may be given again.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the records: one a line if the name ends with .jsonl, else as a JSON list.",
-)
+@_path_option("--out", "FILE", "Write the records: one a line if the name ends with .jsonl, else as a JSON list.")
 @settings_options()
 def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **knobs: Any) -> None:
     """Make up a deliberation from a seed, and show when each preset would end it and by which rule.
@@ -189,8 +171,6 @@ def _plain_records(records: "Sequence[JudgeRecord]") -> list[dict[str, Any]]:
 
 
 def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
-    from scoring.files import write_atomically
-
     data = _plain_records(records)
     lines = "".join(json.dumps(item) + "\n" for item in data)
     text = lines if path.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
@@ -198,8 +178,6 @@ def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
 
 
 def _scores(verdict: "MeetingVerdict", heads: Iterable[str]) -> list[str]:
-    from scoring.meters import PLACES, rounded
-
     return [f"{rounded(getattr(verdict.scores, _SCORES[head])):.{PLACES}f}" for head in heads]
 
 

@@ -8,6 +8,7 @@ long because each way to be wrong has its own words.
 
 import json
 import math
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, YamlError
-from scoring.files import read_file
+from scoring.files import SIZE_LIMIT, read_file
 from scoring.text import cell, printable, shown
 
 if TYPE_CHECKING:  # only what reads into a model pays for it
@@ -69,6 +70,23 @@ def _integer(text: str) -> int | float:
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_int=_integer)
+
+
+def read_standard_input() -> bytes:
+    """Return all of standard input.
+
+    Raises:
+        InputError: it is closed, too large, or cannot be read.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input: is closed")
+    try:
+        data = sys.stdin.buffer.read(SIZE_LIMIT + 1)
+    except OSError as e:
+        raise InputError(f"standard input: {(e.strerror or str(e)).lower()}") from e
+    if len(data) > SIZE_LIMIT:
+        raise InputError(f"standard input: larger than {SIZE_LIMIT >> 20} MiB")
+    return data
 
 
 def decode(data: bytes, source: str) -> str:

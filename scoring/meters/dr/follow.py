@@ -133,18 +133,6 @@ def contents_of(
         sleep(interval)
 
 
-def read_all(descriptor: int) -> bytes:
-    """Return everything up to the end.
-
-    Raises:
-        TranscriptError: it is too much, or cannot be read.
-    """
-    for data, is_final in growing_contents(descriptor):
-        if is_final:
-            return data
-    raise AssertionError("the last content is final")
-
-
 def growing_contents(descriptor: int, only_whole: bool = False) -> Iterator[tuple[bytes, bool]]:
     """Yield everything read so far, whenever there is more and nothing further waits, and whether it is the end.
 
