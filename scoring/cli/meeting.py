@@ -268,13 +268,9 @@ def simulation_payload(
         {
             "config": ending.config,
             "ends_in_round": ending.last.round_index if ending.last else None,
-            "status": v.status,
-            "strength": v.strength,
-            "rule": v.rule,
-            "reasons": list(v.reasons),
+            **{name: getattr(ending.verdicts[-1], name) for name in ("status", "strength", "rule", "reasons")},
             "statuses": [verdict.status for verdict in ending.verdicts],
         }
         for ending in found
-        for v in ending.verdicts[-1:]
     ]
     return {"knobs": asdict(knobs), "endings": endings, "records": _plain_records(records)}

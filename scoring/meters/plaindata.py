@@ -10,6 +10,7 @@ import json
 import math
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,9 +52,7 @@ class Fault(NamedTuple):
 class Repeating(dict[str, Any]):
     """An object of a file that has some keys more than once."""
 
-    def __init__(self, pairs: Iterable[tuple[str, Any]], repeated: Iterable[str]) -> None:
-        super().__init__(pairs)
-        self.repeated = tuple(repeated)
+    repeated: Sequence[str] = ()
 
 
 def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -61,8 +60,9 @@ def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
-    keys = [key for key, _ in pairs]
-    return Repeating(pairs, (key for key in found if keys.count(key) > 1))
+    repeating = Repeating(found)
+    repeating.repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+    return repeating
 
 
 def _integer(text: str) -> int | float:
@@ -379,8 +379,3 @@ def _in_words(error: Any) -> str:
     if template is None:
         return printable(error["msg"].removeprefix("Value error, "))
     return template.format(value=shown(error["input"]), **context)
-
-
-def in_a_line(faults: Sequence[Fault]) -> str:
-    """Return the first of some faults, and how many more there are."""
-    return str(faults[0]) + ("" if len(faults) == 1 else f" (and {len(faults) - 1} more)")

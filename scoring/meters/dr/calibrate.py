@@ -136,11 +136,6 @@ class Calibration:
         named = [wanted == found for wanted, found in pairs if wanted is not None]
         return Agreement(sum(named), len(named))
 
-    @property
-    def disagreements(self) -> tuple[Judged, ...]:
-        """Those with another signal than expected."""
-        return tuple(o for o in self.outcomes if not o.agrees)
-
     def confusion(self) -> dict[Signal, dict[Signal, int]]:
         """Return how often each signal was found, by the signal that was expected."""
         counts = {wanted: dict.fromkeys(SIGNALS, 0) for wanted in SIGNALS}

@@ -23,7 +23,7 @@ from pydantic import (
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.plaindata import Repeating, checked, decode, in_a_line, json_schema, read_json, utf8
+from scoring.meters.plaindata import checked, decode, json_schema, read_json, utf8
 from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"
@@ -179,7 +179,8 @@ def parse_transcript(text: str, source: str) -> Transcript:
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
     reader = LineReader(source)
-    reader.header = _without(document, "rounds")
+    del document["rounds"]  # that a key is given twice stays known
+    reader.header = document
     for index, item in enumerate(rounds):
         reader.take_round(item, f"rounds[{index}]")
     return reader.transcript()
@@ -268,16 +269,11 @@ class LineReader:
         return Transcript(rounds=tuple(self.rounds), **{name: getattr(fields, name) for name in _Head.model_fields})
 
 
-def _without(document: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return an object without one of its keys; that a key was given twice stays known."""
-    rest = [(name, value) for name, value in document.items() if name != key]
-    return Repeating(rest, document.repeated) if isinstance(document, Repeating) else dict(rest)
-
-
 def _checked(model: type[_M], value: Any, source: str, place: str) -> _M:
     found, faults = checked(model, value, place)
     if found is None:
-        raise TranscriptError(f"{source}: {in_a_line(faults)}")
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise TranscriptError(f"{source}: {faults[0]}{more}")
     return found
 
 
