@@ -21,7 +21,7 @@ from scoring.views.table import Block, Cell, Column, Line, Row, Table
 if TYPE_CHECKING:  # the model of a transcript takes long to import
     from scoring.meters.dr import DRResult, Transcript
     from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
-    from scoring.meters.dr.settings import Tuning
+    from scoring.meters.dr.profile import Tuning
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
@@ -65,7 +65,7 @@ _FILE = click.argument("file", type=click.Path(path_type=Path, allow_dash=True),
 
 def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
     """Return how settings, and a file that wins over them, tune the meter."""
-    from scoring.meters.dr.settings import tuning_from
+    from scoring.meters.dr.profile import tuning_from
     from scoring.meters.plaindata import read_config
 
     tables = tables_of(settings.repo_dir, "dr")

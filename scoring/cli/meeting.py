@@ -222,7 +222,7 @@ def meeting_view(
 
 def _round_lines(verdict: "MeetingVerdict") -> Iterator[tuple[str, str]]:
     """Yield what there is to say of a round, with a label on the first line of each kind."""
-    from scoring.meters.meeting.rules import words
+    from scoring.meters.meeting.decision_rules import words
 
     def said(value: float | str | None) -> str:
         return "nothing" if value is None else value if isinstance(value, str) else words(value)

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scoring.meters import Level, rounded
 from scoring.meters.dr.novelty import Meanings, RoundNovelty, distinct, measure_novelty
+from scoring.meters.dr.profile import BUILT_IN as BUILT_IN
+from scoring.meters.dr.profile import DEFAULT, DRThresholds
+from scoring.meters.dr.profile import Profile as Profile
+from scoring.meters.dr.profile import Words as Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     NOT_CLAIMED,
@@ -27,10 +31,6 @@ from scoring.meters.dr.recommendation import (
 )
 from scoring.meters.dr.recommendation import Signal as Signal
 from scoring.meters.dr.semantic import open_embedder as open_embedder
-from scoring.meters.dr.settings import BUILT_IN as BUILT_IN
-from scoring.meters.dr.settings import DEFAULT, DRThresholds
-from scoring.meters.dr.settings import Profile as Profile
-from scoring.meters.dr.settings import Words as Words
 
 if TYPE_CHECKING:
     from scoring.meters.dr.transcript import Outputs as Outputs

@@ -14,7 +14,7 @@ from scoring.meters.dr import DRResult
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
 from scoring.meters.dr.recommendation import RoundSignal
-from scoring.meters.dr.transcript import LineReader, Round, Transcript, decoded, is_object
+from scoring.meters.dr.transcript import Round, Transcript, TranscriptLines, decoded, is_object
 
 _PART = 1 << 20
 
@@ -75,7 +75,7 @@ class TranscriptFollower:
         if self.replaced:
             self._known = ()
         self._read = whole
-        reader = LineReader(self._source)
+        reader = TranscriptLines(self._source)
         reader.feed(decoded(whole, self._source).split("\n"))
         if not reader.rounds and not is_final:
             return []

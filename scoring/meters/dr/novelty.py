@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from scoring.errors import SettingsError
 from scoring.meters import TOLERANCE, Level, at_least, at_most, novelty_level
-from scoring.meters.dr.settings import DEFAULT, Profile
+from scoring.meters.dr.profile import DEFAULT, Profile
 
 Tokens: TypeAlias = frozenset[str]
 

@@ -167,7 +167,7 @@ def parse_transcript(text: str, source: str) -> Transcript:
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
-        reader = LineReader(source)
+        reader = TranscriptLines(source)
         reader.feed(text.split("\n"))
         return reader.transcript()
     document = _json(text, source)
@@ -178,7 +178,7 @@ def parse_transcript(text: str, source: str) -> Transcript:
     rounds = document["rounds"]
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    reader = LineReader(source)
+    reader = TranscriptLines(source)
     del document["rounds"]  # that a key is given twice stays known
     reader.header = document
     for index, item in enumerate(rounds):
@@ -206,7 +206,7 @@ def is_object(line: str | bytes) -> bool:
         return False
 
 
-class LineReader:
+class TranscriptLines:
     """Takes the rounds of a transcript as they come; in JSONL, lines of other types and blank ones are ignored."""
 
     def __init__(self, source: str) -> None:

@@ -14,7 +14,7 @@ from scoring.errors import MeetingError
 from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import JudgeRecord, check_records
-from scoring.meters.meeting.scores import CHECKLIST, LEVELS
+from scoring.meters.meeting.round_scores import CHECKLIST, LEVELS
 
 OPTIONS = ("option_a", "option_b", "option_c")
 POINTS = 24

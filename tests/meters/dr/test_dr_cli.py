@@ -32,7 +32,7 @@ from scoring.cli import main
 from scoring.errors import InputError, SettingsError, TranscriptError
 from scoring.meters.dr import Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import TranscriptFollower, contents_of, growing_contents, whole_lines
-from scoring.meters.dr.settings import Tuning, tuning_from
+from scoring.meters.dr.profile import Tuning, tuning_from
 from scoring.meters.figures import draw_convergence
 from scoring.meters.plaindata import read_config
 

@@ -15,7 +15,7 @@ from scoring import score_log
 from scoring.errors import SettingsError
 from scoring.evidence.deliberations import PROFILE
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
-from scoring.meters.dr.settings import DEFAULT
+from scoring.meters.dr.profile import DEFAULT
 
 DATA: dict[str, Any] = dict(released_profile("dr-1"))
 DR_1 = Profile.from_data(DATA, "dr-1")
@@ -77,7 +77,7 @@ def log(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tune(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     """Change the defaults of the meter wherever it has them."""
-    for name in ("", ".settings", ".novelty", ".readiness"):
+    for name in ("", ".profile", ".novelty", ".readiness"):
         monkeypatch.setattr(f"scoring.meters.dr{name}.DEFAULT", profile)
 
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from scoring.meters import at_least, at_most, below, novelty_level, rounded
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
-from scoring.meters.meeting.scores import Lead, Scores, deep_share
+from scoring.meters.meeting.round_scores import Lead, Scores, deep_share
 from scoring.text import printable, quote
 
 Strength: TypeAlias = Literal["strong", "normal"]
