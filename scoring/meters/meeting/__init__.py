@@ -1,8 +1,8 @@
 """The deliberation meter: whether a meeting of several experts may end, must go on, or should be parked.
 
 A judge writes one record per round. The way through: :mod:`records` and :mod:`config` say what is read,
-:mod:`round_scores` scores each round from the record's own evidence, :mod:`decision_rules` holds the rules in order, and
-:func:`score_meeting` puts them together into one verdict per round. docs/DELIBERATION.md explains it.
+:mod:`round_scores` scores each round from the record's own evidence, :mod:`decision_rules` holds the rules in order,
+and :func:`score_meeting` puts them together into one verdict per round. docs/DELIBERATION.md explains it.
 """
 
 import math
