@@ -4,8 +4,10 @@ The reference trims, folds and quotes one character at a time by Unicode's simpl
 use the full ones, which differ for a handful of letters. The rules live here so that no signal has to know.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -14,6 +16,12 @@ WHITE_SPACE = (
 """Unicode white space. Python strips U+001C to U+001F too, which the contract does not."""
 
 SHORT_LENGTH = 12
+
+_VALUE_WIDTH = 40
+"""Characters of a value that a message shows."""
+
+_MOST_BITS = 4000
+"""Python writes no whole number that is much longer."""
 
 _ESCAPES = {
     '"': '\\"',
@@ -100,6 +108,18 @@ def cut(text: str, width: int) -> str:
 def cell(text: str, width: int) -> str:
     """Return text fit for a table column: control characters escaped, cut to ``width`` characters."""
     return cut(printable(text), width)
+
+
+def shown(value: Any) -> str:
+    """Return a value as JSON, cut to a width that a line can hold."""
+    if isinstance(value, Mapping | list | tuple):
+        return "an object" if isinstance(value, Mapping) else "a list"
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "a number of too many digits"
+    try:
+        return cell(json.dumps(value, ensure_ascii=False), _VALUE_WIDTH)
+    except (TypeError, ValueError):
+        return cell(repr(value), _VALUE_WIDTH)
 
 
 def spans(numbers: Sequence[int]) -> str:

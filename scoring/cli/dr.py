@@ -1,28 +1,34 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from scoring.cli.app import Number, settings_options
-from scoring.cli.dr_calibrate import calibrate, tuning_of
-from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.output import show, warn, write, write_json
 from scoring.cli.reading import cache_dir
-from scoring.log.settings import Settings
+from scoring.errors import InputError
+from scoring.files import write_atomically
+from scoring.log.settings import Settings, tables_of
+from scoring.meters.figures import check_plot, draw_convergence
 from scoring.text import cut, quote
+from scoring.views.table import Block, Cell, Column, Line, Row, Table
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
     from scoring.meters.dr import DRResult, Transcript
-    from scoring.views.table import Block
+    from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
+    from scoring.meters.dr.profile import Tuning
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
-EXIT_INTERRUPTED = 130
+EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
 STANDARD_INPUT = "-"
 _STYLES = {"SHIP": "bold green", "ESCALATE": "bold red", "CONTINUE": "bold yellow"}
 _QUOTED = 200
+_CALIBRATION_WIDTHS = (17, 9, 8, 18, 10, 0)
 
 
 @click.group("dr", epilog="Example:  da-score dr stop deliberation.json")
@@ -34,23 +40,38 @@ def command() -> None:
     """
 
 
+def _thresholds(holds: str) -> Callable[..., Any]:
+    return click.option(
+        "--thresholds",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"A TOML, JSON or YAML file with {holds}; it wins over the settings.",
+    )
+
+
 def meter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that tune the meter."""
-    for option in (
-        click.option("--k", type=click.IntRange(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]"),
-        click.option("--semantic", is_flag=True, help="Compare meanings as well (level L2); needs da-score[semantic]."),
-        click.option(
-            "--thresholds",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="A TOML, JSON or YAML file with k, thresholds and words; it wins over the settings.",
-        ),
-    )[::-1]:
-        function = option(function)
-    return function
+    function = _thresholds("k, thresholds and words")(function)
+    function = click.option(
+        "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs da-score[semantic]."
+    )(function)
+    return click.option(
+        "--k", type=click.IntRange(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]"
+    )(function)
 
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")
+
+
+def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
+    """Return how settings, and a file that wins over them, tune the meter."""
+    from scoring.meters.dr.profile import tuning_from
+    from scoring.meters.plaindata import read_config
+
+    tables = tables_of(settings.repo_dir, "dr")
+    if thresholds is not None:
+        tables.append((str(thresholds), read_config(thresholds)))
+    return tuning_from(tables)
 
 
 def meter_of(
@@ -70,16 +91,11 @@ def meter_of(
 def read(file: Path) -> "Transcript":
     """Read a transcript from a file, or from standard input for ``-``."""
     from scoring.meters.dr.transcript import decoded, parse_transcript, read_transcript
+    from scoring.meters.plaindata import read_standard_input
 
     if str(file) != STANDARD_INPUT:
         return read_transcript(file)
-    from scoring.meters.dr.follow import read_all
-
-    return parse_transcript(decoded(read_all(_standard_input()), "standard input"), "standard input")
-
-
-def _standard_input() -> int:
-    return 0 if sys.stdin is None else sys.stdin.fileno()
+    return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input")
 
 
 @command.command("score", epilog="Example:  da-score dr score deliberation.json --plot rounds.svg")
@@ -90,16 +106,11 @@ def _standard_input() -> int:
 def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     if plot is not None:
-        from scoring.meters.figures import check_plot
-
         check_plot(plot)
     meter = meter_of(settings, **tuning)
     transcript = read(file)
     result = meter(transcript)
     if plot is not None:
-        from scoring.files import write_atomically
-        from scoring.meters.figures import draw_convergence
-
         write_atomically(plot, draw_convergence(result, transcript.topic or ""), mode=0o644)
     write_json(result.payload())
 
@@ -115,21 +126,12 @@ def stop(file: Path, settings: Settings, **tuning: Any) -> None:
     advice = meter(transcript).advice(transcript)
     if settings.json:
         write_json(advice)
-        return
-    from scoring.views.table import draw, pipe_text
-
-    if on_terminal():
-        from scoring.cli.screen import _console
-
-        draw(advice_view(advice), _console())
     else:
-        write(pipe_text(advice_view(advice)))
+        show(advice_view(advice))
 
 
-def advice_view(advice: dict[str, Any]) -> "list[Block]":
+def advice_view(advice: dict[str, Any]) -> list[Block]:
     """Return an advice as a line for the signal and one for each part."""
-    from scoring.views.table import Cell, Column, Line, Row, Table
-
     following = advice["next_action"]
     if advice["first_next_action"]:
         following += f" First: {quote(cut(advice['first_next_action'], _QUOTED))}"
@@ -169,7 +171,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     is_stream = str(file) == STANDARD_INPUT
     following = TranscriptFollower("standard input" if is_stream else str(file), meter)
     if is_stream:
-        contents = growing_contents(_standard_input(), only_whole=once)
+        contents = growing_contents(0 if sys.stdin is None else sys.stdin.fileno(), only_whole=once)
     else:
         contents = contents_of(file, interval, must_exist=once)
         if not once and not file.exists():
@@ -202,4 +204,96 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
     write_json(line_schema() if lines else transcript_schema())
 
 
-command.add_command(calibrate)
+@command.command("calibrate", epilog="Example:  da-score dr calibrate labelled/ --json")
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--k",
+    "ks",
+    type=click.IntRange(1, 1_000_000),
+    multiple=True,
+    default=(1, 2),
+    show_default="1 and 2",
+    help="Rounds in a row that must be low; may be given several times.",
+)
+@click.option("--no-semantic", is_flag=True, help="Leave level L2 out, though its model is installed.")
+@_thresholds("thresholds and words")
+@settings_options(*METER_SETTINGS)
+def calibrate(
+    directory: Path, ks: tuple[int, ...], no_semantic: bool, thresholds: Path | None, settings: Settings
+) -> int | None:
+    """Hold the meter against every labelled transcript in DIR, under each setting.
+
+    A label is an object under _expected (in JSONL, in the header line) with stop_recommendation, and optionally
+    novelty_classification and readiness_classification. Files without one are named and not counted; so are broken
+    ones, and then the exit status is 1.
+    """
+    from scoring.meters.dr.calibrate import KEY, Setting, calibration_payload, read_collection
+    from scoring.meters.dr.calibrate import calibrate as measure
+
+    tuning = tuning_of(settings, thresholds)
+    collection = read_collection(directory)
+    for _, why in collection.broken:
+        warn(why)
+    if not collection.labelled:
+        raise InputError(f"{directory}: no labelled transcript; a label is an object under {KEY} beside the rounds")
+    embed, left_out = None, "--no-semantic"
+    if not no_semantic:
+        from scoring.meters.dr.semantic import NOT_INSTALLED, is_installed, open_embedder
+
+        embed, left_out = (open_embedder(cache_dir(settings)), "") if is_installed() else (None, NOT_INSTALLED)
+    asked = [Setting(k, semantic) for semantic in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
+    found = measure(collection.labelled, asked, embed, tuning)
+    if settings.json:
+        write_json(calibration_payload(collection, found, left_out))
+    else:
+        show(map(Line, calibration_lines(directory, collection, found, left_out)))
+    return EXIT_ERROR if collection.broken else None
+
+
+def calibration_lines(
+    directory: Path, collection: "Collection", found: "tuple[Calibration, ...]", left_out: str = ""
+) -> Iterator[str]:
+    """Yield a calibration as lines: agreement per setting, then a confusion table and the files that disagree."""
+    yield f"Calibration — {directory}"
+    counts = f"{len(collection.labelled)} labelled, {len(collection.unlabelled)} without a label"
+    yield from (f"{counts}, {len(collection.broken)} broken", "")
+    heads = ("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS")
+    yield _padded(heads, _CALIBRATION_WIDTHS)
+    for c in found:
+        a = c.agreement
+        low, high = a.interval
+        share = "-" if a.share is None else f"{a.share:.3f}"
+        classes = (_count(c.agreement_on("novelty")), _count(c.agreement_on("readiness")))
+        cells = (str(c.setting), _count(a), share, f"{low:.3f} to {high:.3f}", *classes)
+        yield _padded(cells, _CALIBRATION_WIDTHS)
+    if left_out:
+        yield f"L2 not measured: {left_out}"
+    for c in found:
+        yield from ("", *_details(c))
+    rows = [(file, "no label") for file in collection.unlabelled]
+    rows += [(file, f"broken: {why}") for file, why in collection.broken]
+    rows += [(file, "not named as a transcript is (.json, .jsonl, .ndjson)") for file in collection.others]
+    yield from ("", "Not counted") if rows else ()
+    yield from (f"  {file}: {why}" for file, why in rows)
+
+
+def _padded(cells: Sequence[str], widths: Iterable[int]) -> str:
+    return "".join(f"{text:<{width}}" for text, width in zip(cells, widths, strict=False)).rstrip()
+
+
+def _count(a: "Agreement") -> str:
+    return f"{a.agreed} of {a.total}" if a.total else "-"
+
+
+def _details(c: "Calibration") -> Iterator[str]:
+    confusion = c.confusion()
+    yield str(c.setting)
+    for cells in (("EXPECTED", *confusion), *((wanted, *map(str, by.values())) for wanted, by in confusion.items())):
+        yield "  " + _padded(cells, repeat(12))
+    for o in c.outcomes:
+        if not o.agrees:
+            yield f"  {o.file}: expected {o.expected.signal}, found {o.found.signal} by the rule {o.rule}"
+            yield f"    {o.why}"
+        if o.other_classes:
+            lead = "    the label wants" if not o.agrees else f"  {o.file}: the same signal, but the label wants"
+            yield f"{lead} {'; '.join(o.other_classes)}"

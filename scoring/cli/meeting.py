@@ -1,7 +1,7 @@
 """``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,27 +10,30 @@ import click
 from click.shell_completion import CompletionItem
 
 from scoring.cli.app import settings_options
-from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.output import show, warn, write_json
+from scoring.files import write_atomically
 from scoring.log.settings import Settings
+from scoring.meters import PLACES, rounded
+from scoring.meters.figures import check_plot, draw_meeting
+from scoring.text import printable
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # the models take longer to load than the help to print
     from scoring.meters.meeting import MeetingVerdict
     from scoring.meters.meeting.config import MeetingConfig
     from scoring.meters.meeting.records import JudgeRecord
     from scoring.meters.meeting.simulate import Ending, MeetingKnobs
-    from scoring.views.table import AnyCell, Block, Cell
-
-SCORE = "score"
-"""The command that is meant where none is named."""
 
 _JSON = "--json"
-_HEAD = ("ROUND", "STATUS", "STRENGTH", "MAY END", "E", "C", "F", "N", "RECENT", "M", "SPREAD")
-_WIDTHS = (5, 17, 8, 7, *[6] * 7)
+_SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
+_SCORES |= {"RECENT": "novelty_recent", "M": "completeness", "SPREAD": "disagreement"}
+"""The scores of a round by their headings."""
+
+_ENDING_SCORES = ("E", "C", "F", "RECENT", "M")
 _LEGEND = (
     "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, M completeness,",
     "SPREAD disagreement; each from 0 to 1. A status says nothing about whether what was agreed is right.",
 )
-_ENDING_HEAD = ("CONFIG", "ENDS IN", "STATUS", "STRENGTH", "RULE", "E", "C", "F", "RECENT", "M")
 _STATUS_STYLES = {
     "must_continue": "red",
     "continue_targeted": "yellow",
@@ -48,7 +51,7 @@ class _FileOrCommand(click.Group):
         if first < len(args) and args[first] in self.commands:
             args = [args[first], *args[:first], *args[first + 1 :]]
         elif args and not set(args) & set(ctx.help_option_names):
-            args = [SCORE, *args]
+            args = [score.name or "", *args]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -74,15 +77,14 @@ def command() -> None:
     """
 
 
-@command.command(SCORE, epilog="Example:  da-score meeting score rounds.jsonl --json")
+def _path_option(name: str, metavar: str, says: str) -> Callable[..., Any]:
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=says)
+
+
+@command.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    metavar="FILE.svg",
-    help="Draw the scores over the rounds, with thresholds and statuses.",
-)
+@_path_option("--plot", "FILE.svg", "Draw the scores over the rounds, with thresholds and statuses.")
 @settings_options()
 def score(file: str, config: str, plot: Path | None, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
@@ -90,8 +92,6 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
     from scoring.meters.meeting.records import read_meeting_records
 
     if plot is not None:
-        from scoring.meters.figures import check_plot
-
         check_plot(plot)
     judged_by = _config(config)
     records = read_meeting_records(file)
@@ -99,11 +99,8 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
     if settings.json:
         write_json([verdict.as_dict() for verdict in verdicts])
     else:
-        _show(meeting_view(verdicts, judged_by, _title(records, file), config))
+        show(meeting_view(verdicts, judged_by, _title(records, file), config))
     if plot is not None:
-        from scoring.files import write_atomically
-        from scoring.meters.figures import draw_meeting
-
         write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
 
@@ -134,30 +131,20 @@ def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is
     write_json(record_schema() if kind == "record" else config_schema())
 
 
-_SHARE = click.FloatRange(0, 1)
+def _share(name: str, default: float, says: str) -> Callable[..., Any]:
+    return click.option(name, type=click.FloatRange(0, 1), default=default, show_default=True, help=says)
 
 
 @command.command("simulate", epilog="Example:  da-score meeting simulate --seed 7 --agreement 0.5 --out made.jsonl")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed is another meeting.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=10, show_default=True, help="How many rounds it has.")
 @click.option("--experts", type=click.IntRange(1, 100), default=5, show_default=True, help="How many take part.")
-@click.option(
-    "--agreement", type=_SHARE, default=0.3, show_default=True, help="How likely a dissenter comes over in a round."
-)
-@click.option(
-    "--exploration", type=_SHARE, default=0.5, show_default=True, help="How likely an aspect goes deeper in a round."
-)
-@click.option(
-    "--novelty-decay", type=_SHARE, default=0.3, show_default=True, help="How much less is new from round to round."
-)
-@click.option("--drift", type=_SHARE, default=0.1, show_default=True, help="How much of what is said is off topic.")
+@_share("--agreement", 0.3, "How likely a dissenter comes over in a round.")
+@_share("--exploration", 0.5, "How likely an aspect goes deeper in a round.")
+@_share("--novelty-decay", 0.3, "How much less is new from round to round.")
+@_share("--drift", 0.1, "How much of what is said is off topic.")
 @click.option("--config", "configs", multiple=True, metavar="FILE", help="Also try this config; may be given again.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the records: one a line if the name ends with .jsonl, else as a JSON list.",
-)
+@_path_option("--out", "FILE", "Write the records: one a line if the name ends with .jsonl, else as a JSON list.")
 @settings_options()
 def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **knobs: Any) -> None:
     """Make up a deliberation from a seed, and show when each preset would end it and by which rule.
@@ -176,58 +163,45 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
     if settings.json:
         write_json(simulation_payload(meeting, records, found))
     else:
-        _show(simulation_view(meeting, found, out))
+        show(simulation_view(meeting, found, out))
+
+
+def _plain_records(records: "Sequence[JudgeRecord]") -> list[dict[str, Any]]:
+    return [record.model_dump(exclude_unset=True) for record in records]
 
 
 def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
-    from scoring.files import write_atomically
-
-    data = [record.model_dump(exclude_unset=True) for record in records]
+    data = _plain_records(records)
     lines = "".join(json.dumps(item) + "\n" for item in data)
     text = lines if path.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
     write_atomically(path, text.encode(), mode=0o644)
 
 
-def _show(blocks: "list[Block]") -> None:
-    from scoring.views.table import draw, pipe_text
-
-    if on_terminal():
-        from scoring.cli.screen import _console
-
-        draw(blocks, _console())
-    else:
-        write(pipe_text(blocks))
+def _scores(verdict: "MeetingVerdict", heads: Iterable[str]) -> list[str]:
+    return [f"{rounded(getattr(verdict.scores, _SCORES[head])):.{PLACES}f}" for head in heads]
 
 
-def _number(value: float) -> str:
-    from scoring.meters.levels import PLACES, rounded
-
-    return f"{rounded(value):.{PLACES}f}"
+def _score_columns(heads: Iterable[str]) -> list[Column]:
+    return [Column(head, width=6, right=True) for head in heads]
 
 
-def _status(name: str) -> "Cell":
-    from scoring.views.table import Cell
-
-    return Cell(name, style=_STATUS_STYLES[name])
+def _status(verdict: "MeetingVerdict") -> Cell:
+    return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
 
 
 def meeting_view(
     verdicts: "Sequence[MeetingVerdict]", config: "MeetingConfig", name: str, config_name: str
-) -> "list[Block]":
+) -> list[Block]:
     """Return the rounds of a meeting as a table, and the reasons of each in words."""
-    from scoring.views.table import Cell, Column, Line, Table
-
-    limits = config.round_limits
-    columns = [Column(head, width=w, right=head not in _HEAD[1:4]) for head, w in zip(_HEAD, _WIDTHS, strict=True)]
-    rows: list[Sequence[AnyCell]] = []
-    for v in verdicts:
-        s, may_end = v.scores, "yes" if v.ending_allowed else "no"
-        shown = (s.exploration, s.convergence, s.focus, s.novelty, s.novelty_recent, s.completeness, s.disagreement)
-        rows.append((str(v.round_index), _status(v.status), v.strength or "-", may_end, *map(_number, shown)))
+    limits = f"{config.round_limits.min_rounds} to {config.round_limits.max_rounds} rounds"
+    columns = [Column("ROUND", width=5, right=True), Column("STATUS", width=17), Column("STRENGTH", width=8)]
+    columns += [Column("MAY END", width=7), *_score_columns(_SCORES)]
+    rows = [
+        (v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *_scores(v, _SCORES))
+        for v in verdicts
+    ]
     blocks: list[Block] = [
-        Line(
-            f"Deliberation — {name} · config {config_name}, {limits.min_rounds} to {limits.max_rounds} rounds", "bold"
-        ),
+        Line(f"Deliberation — {name} · config {config_name}, {limits}", "bold"),
         Line(),
         Table(columns, rows),
         Line(),
@@ -239,7 +213,7 @@ def meeting_view(
         cells = [(Cell(label, style="dim"), text) for label, text in parts]
         blocks += [
             Line(),
-            Line((Cell(f"Round {v.round_index}: ", style="bold"), _status(v.status))),
+            Line((Cell(f"Round {v.round_index}: ", style="bold"), _status(v))),
             *(Line(f"  {label:<11}{text}", only="pipe") for label, text in parts),
             Table((Column(""), Column("")), cells, heads=False, indent=2, only="terminal"),
         ]
@@ -248,7 +222,7 @@ def meeting_view(
 
 def _round_lines(verdict: "MeetingVerdict") -> Iterator[tuple[str, str]]:
     """Yield what there is to say of a round, with a label on the first line of each kind."""
-    from scoring.meters.meeting.rules import words
+    from scoring.meters.meeting.decision_rules import words
 
     def said(value: float | str | None) -> str:
         return "nothing" if value is None else value if isinstance(value, str) else words(value)
@@ -267,25 +241,19 @@ def _round_lines(verdict: "MeetingVerdict") -> Iterator[tuple[str, str]]:
         ("used", [", ".join(parts)]),
         ("stated", differences),
     ):
-        for n, line in enumerate(lines):
-            yield ("" if n else label), line
+        yield from zip((label, *[""] * len(lines)), lines, strict=False)
 
 
-def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path | None) -> "list[Block]":
+def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path | None) -> list[Block]:
     """Return when each config would end a made meeting, by which rule and why."""
-    from scoring.text import printable
-    from scoring.views.table import Column, Line, Table, pairs
-
     said = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(knobs).items())
     width = max(9, *(len(printable(ending.config)) for ending in found))
-    widths = (width, 8, 17, 8, 15, *[6] * 5)
-    columns = [Column(head, width=w, right=w == 6) for head, w in zip(_ENDING_HEAD, widths, strict=True)]
+    columns = [Column("CONFIG", width=width), Column("ENDS IN", width=8), Column("STATUS", width=17)]
+    columns += [Column("STRENGTH", width=8), Column("RULE", width=15), *_score_columns(_ENDING_SCORES)]
     rows: list[Sequence[AnyCell]] = []
     for ending in found:
-        v = ending.verdicts[-1]
-        s, ends = v.scores, f"round {v.round_index}" if ending.last else "no round"
-        shown = map(_number, (s.exploration, s.convergence, s.focus, s.novelty_recent, s.completeness))
-        rows.append((ending.config, ends, _status(v.status), v.strength or "-", v.rule, *shown))
+        v, ends = ending.verdicts[-1], f"round {ending.last.round_index}" if ending.last else "no round"
+        rows.append((ending.config, ends, _status(v), v.strength or "-", v.rule, *_scores(v, _ENDING_SCORES)))
     reasons = [(ending.config, "; ".join(ending.verdicts[-1].reasons)) for ending in found]
     blocks: list[Block] = [Line(f"Made deliberation — {said}", "bold"), Line(), Table(columns, rows), Line()]
     blocks.append(pairs(reasons, width))
@@ -296,19 +264,13 @@ def simulation_payload(
     knobs: "MeetingKnobs", records: "Sequence[JudgeRecord]", found: "Sequence[Ending]"
 ) -> dict[str, Any]:
     """Return a made meeting as data: its knobs, when each config ends it, and its records."""
-    endings = []
-    for ending in found:
-        v = ending.verdicts[-1]
-        endings.append(
-            {
-                "config": ending.config,
-                "ends_in_round": ending.last.round_index if ending.last else None,
-                "status": v.status,
-                "strength": v.strength,
-                "rule": v.rule,
-                "reasons": list(v.reasons),
-                "statuses": [verdict.status for verdict in ending.verdicts],
-            }
-        )
-    made = [record.model_dump(exclude_unset=True) for record in records]
-    return {"knobs": asdict(knobs), "endings": endings, "records": made}
+    endings = [
+        {
+            "config": ending.config,
+            "ends_in_round": ending.last.round_index if ending.last else None,
+            **{name: getattr(ending.verdicts[-1], name) for name in ("status", "strength", "rule", "reasons")},
+            "statuses": [verdict.status for verdict in ending.verdicts],
+        }
+        for ending in found
+    ]
+    return {"knobs": asdict(knobs), "endings": endings, "records": _plain_records(records)}

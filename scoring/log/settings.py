@@ -6,6 +6,7 @@ options. Paths in a file are relative to the repository, and so is the default l
 relative to the current directory.
 """
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
+from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where an iteration log lies in its repository."""
@@ -47,30 +49,36 @@ class Settings:
     processes: int | None = None
 
 
-_TEXT, _PATH, _PATHS, _FLAG, _COUNT = "text", "a path", "a list of paths", "true or false", "a number above 0"
-_NAME, _WAY = "the name of a branch", "auto or none"
 TRANSCRIPTS = ("auto", "none")
 """What may be said of transcripts instead of naming folders."""
 
-_KINDS = {
+_PATH = Kind("a path", is_text)
+_PATHS = ListOf("a list of paths", _PATH)
+_WAY = Kind("auto or none", lambda value: value in TRANSCRIPTS)
+_NAME = Kind("the name of a branch", lambda value: is_text(value) and value.strip() != "")
+_COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
+_KINDS: dict[str, Kind | ListOf] = {
     "iter-log-dir": _PATH,
     "repo-dir": _PATH,
     "transcript-dir": _PATHS,
     "transcripts": _WAY,
     "trunk": _NAME,
-    "rubric": _TEXT,
-    "json": _FLAG,
+    "rubric": TEXT,
+    "json": FLAG,
     "cache-dir": _PATH,
-    "no-cache": _FLAG,
+    "no-cache": FLAG,
     "processes": _COUNT,
 }
+_FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
+"""How a variable says true and false."""
+
 _PERSONAL = {"cache-dir"}
 """What a repository must not choose: a cache is trusted, and a checkout is not."""
 
 _TABLES = {"dr"}
 """Tables of a settings file that belong to one command, which reads them by :func:`tables_of`."""
 
-_SHARED = _KINDS.keys() - _PERSONAL
+_SHARED: Kinds = {key: kind for key, kind in _KINDS.items() if key not in _PERSONAL}
 _ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
 
@@ -91,7 +99,9 @@ def resolve_settings(
     """
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     for key, value in given.items():
-        _check(key, value, f"--{key}", f"{value!r} is")
+        kind = _KINDS[key]
+        if kind in (_WAY, _NAME):
+            _fitting(value, kind, f"--{key}", value)
     variables = _from_environment(os.environ if environment is None else environment)
     repository = Path((variables | given).get("repo-dir", "."))
     layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), ("the command line", given)]
@@ -117,11 +127,11 @@ def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> No
 
 def _typed(key: str, value: Any) -> Any:
     kind = _KINDS[key]
-    if kind == _PATH:
-        return Path(value)
-    if kind in (_TEXT, _NAME, _WAY):
-        return str(value)
-    return tuple(Path(path) for path in value) if kind == _PATHS else value
+    if kind in (FLAG, _COUNT):
+        return value
+    if kind == _PATHS:
+        return tuple(map(Path, value))
+    return Path(value) if kind == _PATH else str(value)
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -131,31 +141,27 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         text = environment.get(name, "")
         if not text:
             continue
-        if kind == _PATHS:
+        if isinstance(kind, ListOf):
             found[key] = tuple(path for path in text.split(os.pathsep) if path)
-        elif kind == _FLAG:
-            if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
-                raise SettingsError(f"{name}: {text!r} is not true or false; use 1 or 0")
-            found[key] = text.lower() in ("1", "true", "yes", "on")
+        elif kind == FLAG:
+            found[key] = _fitting(_FLAGS.get(text.lower()), kind, name, text, "; use 1 or 0")
         elif kind == _COUNT:
-            if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
-                raise SettingsError(f"{name}: {text!r} is not {kind}")
-            found[key] = int(text)
+            is_number = text.isascii() and text.isdigit() and len(text) < 10
+            found[key] = _fitting(int(text) if is_number else text, kind, name, text)
         else:
-            _check(key, text, name, f"{text!r} is")
-            found[key] = text
+            found[key] = _fitting(text, kind, name, text)
     return found
 
 
-def _check(key: str, value: Any, where: str, what: str) -> None:
-    """Refuse a text that its kind does not allow.
+def _fitting(value: Any, kind: Kind | ListOf, where: str, text: str, remedy: str = "") -> Any:
+    """Return the value of a variable or option, which was given as a text, if it is of its kind.
 
     Raises:
-        SettingsError: naming where it was set.
+        SettingsError: it is not.
     """
-    kind = _KINDS[key]
-    if (kind == _WAY and value not in TRANSCRIPTS) or (kind == _NAME and not str(value).strip()):
-        raise SettingsError(f"{where}: {what} not {kind}")
+    if isinstance(kind, Kind) and not kind.fits(value):
+        raise SettingsError(f"{where}: {text!r} is not {kind.name}{remedy}")
+    return value
 
 
 def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
@@ -216,33 +222,12 @@ def _place(repository: Path, path: str, where: str) -> Path:
 
 
 def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
-    if not isinstance(table, dict):
-        raise SettingsError(f"{where}: not a table")
-    found: dict[str, Any] = {}
-    for key, value in table.items():
-        if key in _TABLES:
-            continue
-        if key in _PERSONAL:
-            raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
-        if key not in _KINDS:
-            known = ", ".join(sorted(_SHARED))
-            raise SettingsError(
-                f"{where}: unknown setting {key!r}; known: {known}, and [{'], ['.join(sorted(_TABLES))}]"
-            )
-        kind = _KINDS[key]
-        if kind == _PATHS:
-            paths = [value] if isinstance(value, str) else value
-            if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-                raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
-            found[key] = tuple(_place(repository, path, where) for path in paths)
-        elif kind == _COUNT:
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
-            found[key] = value
-        elif not isinstance(value, bool if kind == _FLAG else str):
-            raise SettingsError(f"{where}: {key} is {value!r}, not {kind}")
-        else:
-            _check(key, value, where, f"{key} is {value!r},")
-            is_path = kind == _PATH or (key == "rubric" and is_rubric_file(str(value)))
-            found[key] = _place(repository, str(value), where) if is_path else value
+    for key in _PERSONAL & table.keys() if isinstance(table, dict) else ():
+        raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
+    found = checked_table(table, _SHARED, where, elsewhere=_TABLES)
+    for key, value in found.items():
+        if _KINDS[key] == _PATHS:
+            found[key] = tuple(_place(repository, path, where) for path in value)
+        elif _KINDS[key] == _PATH or (key == "rubric" and is_rubric_file(value)):
+            found[key] = _place(repository, value, where)
     return found

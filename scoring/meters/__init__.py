@@ -1,1 +1,49 @@
-"""Meters of deliberations, ``dr`` and ``meeting``, and what they share. They know nothing of logs."""
+"""The two meters of deliberations, and how both compare and round: within 1e-9 two values are equal.
+
+A rate such as 0.15 is rarely that number as a float; without the tolerance a class would hang on the last bit of a sum.
+"""
+
+from typing import Literal, TypeAlias
+
+TOLERANCE = 1e-9
+"""Values no further apart than this are equal."""
+
+PLACES = 4
+"""Decimal places of numbers in output; comparisons are made before rounding."""
+
+NOVELTY_HIGH, NOVELTY_LOW = 0.5, 0.15
+"""Where novelty is HIGH and LOW, unless somebody sets it otherwise."""
+
+Level: TypeAlias = Literal["HIGH", "MEDIUM", "LOW"]
+
+
+def at_least(value: float, limit: float) -> bool:
+    """Return whether ``value`` ≥ ``limit``."""
+    return value >= limit - TOLERANCE
+
+
+def at_most(value: float, limit: float) -> bool:
+    """Return whether ``value`` ≤ ``limit``."""
+    return value <= limit + TOLERANCE
+
+
+def above(value: float, limit: float) -> bool:
+    """Return whether ``value`` > ``limit``: more than equal to it."""
+    return not at_most(value, limit)
+
+
+def below(value: float, limit: float) -> bool:
+    """Return whether ``value`` < ``limit``: less than equal to it."""
+    return not at_least(value, limit)
+
+
+def rounded(value: float) -> float:
+    """Return a number as output shows it, to 4 places and never as minus zero."""
+    return round(value, PLACES) + 0.0
+
+
+def novelty_level(rate: float, high: float = NOVELTY_HIGH, low: float = NOVELTY_LOW) -> Level:
+    """Return the raw class of a novelty rate: HIGH above one threshold, LOW below the other."""
+    if above(rate, high):
+        return "HIGH"
+    return "LOW" if below(rate, low) else "MEDIUM"

@@ -352,7 +352,9 @@ class TestFiles:
         where = self.write(file, f"{key} = {written}\n")
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        assert re.fullmatch(f"{re.escape(where)}: {key} is .*, not {re.escape(WRONG_KINDS[key][0])}", str(raised.value))
+        item = r"|transcript-dir\[[01]\] is .*, not a path" if key == "transcript-dir" else ""
+        wrong = f"{re.escape(where)}: ({key} is .*, not {WRONG_KINDS[key][0]}{item})"
+        assert re.fullmatch(wrong, str(raised.value))
 
     def test_a_personal_setting_is_refused(self, file: Path) -> None:
         """A cache is trusted, and a repository that somebody checked out is not."""
@@ -368,10 +370,10 @@ class TestFiles:
     @pytest.mark.parametrize("key", ["rubrics", "iter_log_dir", "JSON", "no-write", '""', "branch"])
     def test_an_unknown_key_is_refused(self, file: Path, key: str) -> None:
         where = self.write(file, f"{key} = true\n")
-        known = ", ".join(sorted(key.name for key in KEYS if not key.personal))
+        known = ", ".join(key.name for key in KEYS if not key.personal)
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        assert str(raised.value) == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}, and [dr]"
+        assert str(raised.value) == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}, [dr]"
 
     def test_a_wrong_value_is_refused_even_where_another_source_wins(self, file: Path) -> None:
         self.write(file, "json = 1\n")
@@ -461,7 +463,9 @@ class TestPyproject:
     @pytest.mark.parametrize("text", ["[tool]\nda-score = 1\n", "[[tool.da-score]]\nrubric = 'x'\n"])
     def test_with_something_else_of_our_name_is_refused(self, text: str) -> None:
         Path("pyproject.toml").write_text(text)
-        with pytest.raises(SettingsError, match=r"^pyproject\.toml: \[tool\.da-score\]: not a table$"):
+        with pytest.raises(
+            SettingsError, match=r"^pyproject\.toml: \[tool\.da-score\]: (1|a list) where a table belongs$"
+        ):
             resolve_settings({}, {})
 
     @pytest.mark.parametrize("text", ['tool = "da-score"\n', "[[tool]]\nda-score = 1\n"])

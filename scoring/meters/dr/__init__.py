@@ -6,11 +6,16 @@ together. docs/DIMINISHING_RETURNS.md explains it. What reads transcripts is loa
 a model of the input takes long to import.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from scoring.meters import Level, rounded
 from scoring.meters.dr.novelty import Meanings, RoundNovelty, distinct, measure_novelty
+from scoring.meters.dr.profile import BUILT_IN as BUILT_IN
+from scoring.meters.dr.profile import DEFAULT, DRThresholds
+from scoring.meters.dr.profile import Profile as Profile
+from scoring.meters.dr.profile import Words as Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     NOT_CLAIMED,
@@ -26,11 +31,6 @@ from scoring.meters.dr.recommendation import (
 )
 from scoring.meters.dr.recommendation import Signal as Signal
 from scoring.meters.dr.semantic import open_embedder as open_embedder
-from scoring.meters.dr.settings import BUILT_IN as BUILT_IN
-from scoring.meters.dr.settings import DEFAULT, DRThresholds
-from scoring.meters.dr.settings import Profile as Profile
-from scoring.meters.dr.settings import Words as Words
-from scoring.meters.levels import Level, rounded
 
 if TYPE_CHECKING:
     from scoring.meters.dr.transcript import Outputs as Outputs
@@ -121,11 +121,8 @@ class DRResult:
         """
         last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
         similarity: dict[str, Any] = {"semantic_similarity": None}
-        if self.similarity is not None:
-            similarity = {
-                "semantic_similarity": rounded(self.similarity.value),
-                "semantic_similarity_of": self.similarity.of,
-            }
+        if (alike := self.similarity) is not None:
+            similarity = {"semantic_similarity": rounded(alike.value), "semantic_similarity_of": alike.of}
         found = {
             "score": rounded(self.score),
             "components": {
@@ -229,18 +226,14 @@ def score_transcript(
 
 
 def _novelty(new: RoundNovelty) -> dict[str, Any]:
-    counts = _by_level("new_claims", new.new)
+    counts = {f"new_claims_{level}": count for level, count in new.new.items()}
     numbers = {"round": new.round, "claims": new.claims, "new_claims": new.new_claims}
     return {**numbers, **counts, **_rates(new), "classification": new.level}
 
 
 def _rates(new: RoundNovelty) -> dict[str, float]:
-    by_level = _by_level("novelty_rate", {level: rounded(rate) for level, rate in new.rates.items()})
+    by_level = {f"novelty_rate_{level}": rounded(rate) for level, rate in new.rates.items()}
     return {"novelty_rate": rounded(new.rate), **by_level}
-
-
-def _by_level(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{name}_{level}": value for level, value in values.items()}
 
 
 def _scores(ready: RoundReadiness) -> dict[str, float]:

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, get_args
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import list_names, read_file
+from scoring.meters import Level, rounded
 from scoring.meters.dr import Embed, score_transcript
+from scoring.meters.dr.profile import Tuning
 from scoring.meters.dr.recommendation import Signal
-from scoring.meters.dr.settings import Tuning
 from scoring.meters.dr.transcript import HEADER, Transcript, decoded, parse_transcript
-from scoring.meters.faults import shown
-from scoring.meters.levels import Level, rounded
+from scoring.text import shown
 
 KEY = "_expected"
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
@@ -135,11 +135,6 @@ class Calibration:
         pairs = [(getattr(o.expected, name), getattr(o.found, name)) for o in self.outcomes]
         named = [wanted == found for wanted, found in pairs if wanted is not None]
         return Agreement(sum(named), len(named))
-
-    @property
-    def disagreements(self) -> tuple[Judged, ...]:
-        """Those with another signal than expected."""
-        return tuple(o for o in self.outcomes if not o.agrees)
 
     def confusion(self) -> dict[Signal, dict[Signal, int]]:
         """Return how often each signal was found, by the signal that was expected."""

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file, reason
+from scoring.meters import rounded
 from scoring.meters.dr import DRResult
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
 from scoring.meters.dr.recommendation import RoundSignal
-from scoring.meters.dr.transcript import LineReader, Round, Transcript, decoded, is_object
-from scoring.meters.levels import rounded
+from scoring.meters.dr.transcript import Round, Transcript, TranscriptLines, decoded, is_object
 
 _PART = 1 << 20
 
@@ -75,7 +75,7 @@ class TranscriptFollower:
         if self.replaced:
             self._known = ()
         self._read = whole
-        reader = LineReader(self._source)
+        reader = TranscriptLines(self._source)
         reader.feed(decoded(whole, self._source).split("\n"))
         if not reader.rounds and not is_final:
             return []
@@ -131,18 +131,6 @@ def contents_of(
             text = str(e) if isinstance(e, InputError) else f"{path}: {reason(e)}"
             raise TranscriptError(f"{text}; watch a plain file") from e
         sleep(interval)
-
-
-def read_all(descriptor: int) -> bytes:
-    """Return everything up to the end.
-
-    Raises:
-        TranscriptError: it is too much, or cannot be read.
-    """
-    for data, is_final in growing_contents(descriptor):
-        if is_final:
-            return data
-    raise AssertionError("the last content is final")
 
 
 def growing_contents(descriptor: int, only_whole: bool = False) -> Iterator[tuple[bytes, bool]]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from scoring.errors import SettingsError
-from scoring.meters.dr.settings import DEFAULT, Profile
-from scoring.meters.levels import TOLERANCE, Level, at_least, at_most, novelty_level
+from scoring.meters import TOLERANCE, Level, at_least, at_most, novelty_level
+from scoring.meters.dr.profile import DEFAULT, Profile
 
 Tokens: TypeAlias = frozenset[str]
 
@@ -127,11 +127,6 @@ def measure_novelty(
 # Level L1: the words that two claims share
 
 
-def tokens_of(normalized: str) -> Tokens:
-    """Return the tokens of a normalised claim."""
-    return frozenset(normalized.split())
-
-
 class TokenIndex:
     """The claims so far, to be asked whether one of them is as similar to another claim as ``threshold``.
 
@@ -227,7 +222,7 @@ def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list
     index = TokenIndex(threshold)
     answers = []
     for claims in rounds:
-        sets = [tokens_of(claim) for claim in claims]
+        sets = [frozenset(claim.split()) for claim in claims]
         answers.append([not index.has_similar(tokens) for tokens in sets])
         for tokens in sets:
             index.add(tokens)

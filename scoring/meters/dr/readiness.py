@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from scoring.meters.dr.settings import BUILT_IN, DEFAULT, Profile, Words
-from scoring.meters.levels import Level
+from scoring.meters import Level
+from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 
 ACTIONS_WEIGHT, QUESTIONS_WEIGHT, BLOCKERS_WEIGHT = 0.5, 0.3, 0.2
 

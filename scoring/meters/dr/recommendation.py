@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from scoring.meters import at_least, below, rounded
 from scoring.meters.dr.novelty import Claim, Meanings, RoundNovelty
+from scoring.meters.dr.profile import Profile
 from scoring.meters.dr.readiness import RoundReadiness
-from scoring.meters.dr.settings import Profile
-from scoring.meters.levels import at_least, below, rounded
 from scoring.text import cut, quote
 
 if TYPE_CHECKING:

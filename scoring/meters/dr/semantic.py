@@ -68,11 +68,9 @@ Vector: TypeAlias = "array[float]"
 class VectorCache:
     """Vectors of texts that one model embedded before, by a digest of the text.
 
-    One directory per model in the cache directory; in it at most 256 files, each with the vectors whose digests begin
-    with the same byte. A file names its format and its model and carries a checksum; one that is not whole, or of
-    another format or model, is as if it were not there, and is written anew with the next vectors. It holds digests and
-    numbers, never a word of a claim. Several processes may use it at once: a file is replaced whole, and what another
-    one added meanwhile is kept. Deleting the cache changes nothing but time.
+    A directory per model has at most 256 files, each with the vectors whose digests begin with the same byte, and never
+    a word of a claim. A file that is not whole, or of another format or model, is written anew with the next vectors.
+    Several processes may use it at once: a file is replaced whole, and what another one added meanwhile is kept.
 
     Args:
         cache_dir: where caches are; None keeps nothing.

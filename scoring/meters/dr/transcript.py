@@ -23,8 +23,8 @@ from pydantic import (
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Repeating, checked, in_a_line, json_schema, shown, utf8
-from scoring.meters.plaindata import decode, read_json
+from scoring.meters.plaindata import checked, decode, json_schema, read_json, utf8
+from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"
 """The types of the lines that count in JSONL."""
@@ -167,7 +167,7 @@ def parse_transcript(text: str, source: str) -> Transcript:
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
-        reader = LineReader(source)
+        reader = TranscriptLines(source)
         reader.feed(text.split("\n"))
         return reader.transcript()
     document = _json(text, source)
@@ -178,8 +178,9 @@ def parse_transcript(text: str, source: str) -> Transcript:
     rounds = document["rounds"]
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    reader = LineReader(source)
-    reader.header = _without(document, "rounds")
+    reader = TranscriptLines(source)
+    del document["rounds"]  # that a key is given twice stays known
+    reader.header = document
     for index, item in enumerate(rounds):
         reader.take_round(item, f"rounds[{index}]")
     return reader.transcript()
@@ -205,7 +206,7 @@ def is_object(line: str | bytes) -> bool:
         return False
 
 
-class LineReader:
+class TranscriptLines:
     """Takes the rounds of a transcript as they come; in JSONL, lines of other types and blank ones are ignored."""
 
     def __init__(self, source: str) -> None:
@@ -268,16 +269,11 @@ class LineReader:
         return Transcript(rounds=tuple(self.rounds), **{name: getattr(fields, name) for name in _Head.model_fields})
 
 
-def _without(document: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return an object without one of its keys; that a key was given twice stays known."""
-    rest = [(name, value) for name, value in document.items() if name != key]
-    return Repeating(rest, document.repeated) if isinstance(document, Repeating) else dict(rest)
-
-
 def _checked(model: type[_M], value: Any, source: str, place: str) -> _M:
     found, faults = checked(model, value, place)
     if found is None:
-        raise TranscriptError(f"{source}: {in_a_line(faults)}")
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise TranscriptError(f"{source}: {faults[0]}{more}")
     return found
 
 

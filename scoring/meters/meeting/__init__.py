@@ -1,8 +1,8 @@
 """The deliberation meter: whether a meeting of several experts may end, must go on, or should be parked.
 
-A judge writes one record per round. The way through: :mod:`records` and :mod:`config` say what is read, :mod:`scores`
-computes each round's scores from the record's own evidence, :mod:`rules` holds the rules in their order, and
-:func:`score_meeting` puts them together into one verdict per round. docs/DELIBERATION.md explains it.
+A judge writes one record per round. The way through: :mod:`records` and :mod:`config` say what is read,
+:mod:`round_scores` scores each round from the record's own evidence, :mod:`decision_rules` holds the rules in order,
+and :func:`score_meeting` puts them together into one verdict per round. docs/DELIBERATION.md explains it.
 """
 
 import math
@@ -10,11 +10,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scoring.meters.levels import rounded
+from scoring.meters import rounded
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
+from scoring.meters.meeting.decision_rules import (
+    Situation,
+    Strength,
+    decide,
+    ending_allowed,
+    missing_aspects,
+    off_topic,
+)
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
-from scoring.meters.meeting.rules import Situation, Strength, decide, ending_allowed, missing_aspects, off_topic
-from scoring.meters.meeting.scores import Difference, Scores, coverage, leading, score_round, stated_differences
+from scoring.meters.meeting.round_scores import Difference, Scores, coverage, leading, score_round, stated_differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class MeetingVerdict:
     scores: Scores
     status: Status
     rule: str
-    """The rule that decided: a name of :data:`~scoring.meters.meeting.rules.RULES`."""
+    """The rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`."""
     strength: Strength | None
     """Of a recommended end: strong when exploration and convergence are both good. None with every other status."""
     ending_allowed: bool

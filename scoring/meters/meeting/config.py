@@ -14,10 +14,10 @@ from pydantic import AfterValidator, BaseModel, Field
 from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
-from scoring.meters.faults import checked, dotted, json_schema, shown
-from scoring.meters.levels import TOLERANCE
+from scoring.meters import TOLERANCE
 from scoring.meters.meeting.records import Block, Name, RoundNumber, Share
-from scoring.meters.plaindata import CONFIG_SUFFIXES, read_config
+from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
+from scoring.text import shown
 
 PRESETS = ("default", "tactical", "strategic")
 """The configs that come with da-score, by name."""

@@ -3,9 +3,8 @@
 A field that has a default may be missing or null. Keys that nobody knows are kept and ignored.
 """
 
-import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -13,9 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
-from scoring.files import SIZE_LIMIT, read_file
-from scoring.meters.faults import Fault, checked, json_schema, shown, utf8
-from scoring.meters.plaindata import decode, read_values
+from scoring.files import read_file
+from scoring.meters.plaindata import Fault, checked, decode, json_schema, read_standard_input, read_values, utf8
+from scoring.text import shown
 
 STDIN = "-"
 """The name of standard input."""
@@ -183,7 +182,7 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
         MeetingError: it holds something else; every fault names the round, the field and the reason.
     """
     if str(source) == STDIN:
-        return parse_meeting_records(_standard_input(), "standard input")
+        return parse_meeting_records(read_standard_input(), "standard input")
     try:
         return parse_meeting_records(read_file(source), str(source))
     except FileNotFoundError as e:
@@ -234,55 +233,36 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     return sorted(records, key=lambda record: record.round_index)
 
 
-def _standard_input() -> bytes:
-    if sys.stdin is None:
-        raise InputError("standard input: is closed")
-    try:
-        data = sys.stdin.buffer.read(SIZE_LIMIT + 1)
-    except OSError as e:
-        raise InputError(f"standard input: {(e.strerror or str(e)).lower()}") from e
-    if len(data) > SIZE_LIMIT:
-        raise InputError(f"standard input: larger than {SIZE_LIMIT >> 20} MiB")
-    return data
-
-
-def _field(item: Any, name: str) -> Any:
-    if isinstance(item, JudgeRecord):
-        return getattr(item, name)
-    return item.get(name) if isinstance(item, Mapping) else None
-
-
-def _round(item: Any) -> int | None:
-    number = _field(item, "round_index")
+def _head(item: Any) -> tuple[int | None, str | None]:
+    """Return the round and the meeting that an item names, whatever else is wrong with it."""
+    data: Mapping[str, Any] = dict(item) if isinstance(item, JudgeRecord | Mapping) else {}
+    number, meeting = data.get("round_index"), data.get("meeting_id")
     known = isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LARGEST
-    return number if known else None
+    return number if known else None, meeting if isinstance(meeting, str) else None
 
 
 def _where(item: Any, number: int) -> str:
     """Name a record: by its round, or by its place where it has none."""
-    found = _round(item)
+    found, _ = _head(item)
     return f"record {number}" if found is None else f"round {found}"
 
 
-def _rounds_given_twice(items: list[Any]) -> list[Fault]:
+def _rounds_given_twice(items: list[Any]) -> Iterator[Fault]:
     places: dict[int, list[int]] = {}
     for number, item in enumerate(items, start=1):
-        if (found := _round(item)) is not None:
+        if (found := _head(item)[0]) is not None:
             places.setdefault(found, []).append(number)
-    return [
-        Fault(f"round {found}", "round_index", f"given {len(at)} times, in records {', '.join(map(str, at))}")
-        for found, at in places.items()
-        if len(at) > 1
-    ]
+    for found, at in places.items():
+        if len(at) > 1:
+            given = f"given {len(at)} times, in records {', '.join(map(str, at))}"
+            yield Fault(f"round {found}", "round_index", given)
 
 
-def _other_meetings(items: list[Any]) -> list[Fault]:
-    named = [(n, item) for n, item in enumerate(items, start=1) if isinstance(_field(item, "meeting_id"), str)]
-    if not named:
-        return []
-    first = _field(named[0][1], "meeting_id")
-    return [
-        Fault(_where(item, n), "meeting_id", f"{shown(other)} is another meeting than {shown(first)}")
-        for n, item in named
-        if (other := _field(item, "meeting_id")) != first
-    ]
+def _other_meetings(items: list[Any]) -> Iterator[Fault]:
+    first = None
+    for number, item in enumerate(items, start=1):
+        _, meeting = _head(item)
+        first = meeting if first is None else first
+        if meeting is not None and meeting != first:
+            reason = f"{shown(meeting)} is another meeting than {shown(first)}"
+            yield Fault(_where(item, number), "meeting_id", reason)

@@ -14,13 +14,14 @@ from scoring.errors import MeetingError
 from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import JudgeRecord, check_records
-from scoring.meters.meeting.scores import CHECKLIST
+from scoring.meters.meeting.round_scores import CHECKLIST, LEVELS
 
 OPTIONS = ("option_a", "option_b", "option_c")
 POINTS = 24
 """The points that are made in each round, new ones and repeated ones."""
 MESSAGES = 16
-MOST_ROUNDS, MOST_EXPERTS = 100, 100
+MOST = 100
+"""The most rounds, and the most experts, that a made meeting has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,9 @@ class MeetingKnobs:
         """Refuse what no meeting is like."""
         if self.seed < 0:
             raise MeetingError(f"seed is {self.seed}, below 0")
-        for name, most in (("rounds", MOST_ROUNDS), ("experts", MOST_EXPERTS)):
-            if not 1 <= getattr(self, name) <= most:
-                raise MeetingError(f"{name} is {getattr(self, name)}, not 1 to {most}")
+        for name in ("rounds", "experts"):
+            if not 1 <= getattr(self, name) <= MOST:
+                raise MeetingError(f"{name} is {getattr(self, name)}, not 1 to {MOST}")
         for field in fields(self)[3:]:
             if not 0 <= getattr(self, field.name) <= 1:
                 raise MeetingError(f"{field.name} is {getattr(self, field.name):g}, not 0 to 1")
@@ -78,7 +79,7 @@ def simulate_meeting(knobs: MeetingKnobs | None = None) -> list[JudgeRecord]:
     choices = [OPTIONS[int(draw() * len(OPTIONS))] for _ in range(knobs.experts)]
     doubts = [0.3 + 0.4 * draw() for _ in range(knobs.experts)]
     new = 1.0
-    records = []
+    records: list[dict[str, Any]] = []
     for number in range(1, knobs.rounds + 1):
         leader = max(OPTIONS, key=choices.count)
         for expert in range(knobs.experts):
@@ -92,7 +93,22 @@ def simulate_meeting(knobs: MeetingKnobs | None = None) -> list[JudgeRecord]:
         novel = _whole(POINTS * new * (0.8 + 0.2 * draw()))
         off_topic = min(MESSAGES, _whole(MESSAGES * knobs.drift * (0.5 + draw())))
         core = _whole((MESSAGES - off_topic) * (0.6 + 0.4 * draw()))
-        records.append(_record(knobs, number, levels, choices, doubts, novel, (core, off_topic)))
+        aspects = [{"name": name, "coverage_level": tuple(LEVELS)[level]} for name, level in levels.items()]
+        positions = [
+            {"expert_id": f"expert_{n}", "preferred_option": choice, "confidence": _whole(100 * (1 - doubt)) / 100}
+            for n, (choice, doubt) in enumerate(zip(choices, doubts, strict=True), start=1)
+        ]
+        messages = {"core_count": core, "context_count": MESSAGES - core - off_topic, "off_topic_count": off_topic}
+        records.append(
+            {
+                "meeting_id": f"simulated-{knobs.seed}",
+                "round_index": number,
+                "exploration": {"aspects": aspects},
+                "convergence": {"options_considered": list(OPTIONS), "expert_positions": positions},
+                "focus": messages,
+                "novelty": {"novel_points_count": novel, "repeated_points_count": POINTS - novel},
+            }
+        )
         new *= 1 - knobs.novelty_decay
     return check_records(records)
 
@@ -109,33 +125,3 @@ def endings(records: Sequence[JudgeRecord], configs: Mapping[str, MeetingConfig]
 
 def _whole(number: float) -> int:
     return int(number + 0.5)
-
-
-def _record(
-    knobs: MeetingKnobs,
-    number: int,
-    levels: Mapping[str, int],
-    choices: Sequence[str],
-    doubts: Sequence[float],
-    novel: int,
-    messages: tuple[int, int],
-) -> dict[str, Any]:
-    core, off_topic = messages
-    return {
-        "meeting_id": f"simulated-{knobs.seed}",
-        "round_index": number,
-        "exploration": {
-            "aspects": [
-                {"name": name, "coverage_level": ("none", "shallow", "deep")[level]} for name, level in levels.items()
-            ]
-        },
-        "convergence": {
-            "options_considered": list(OPTIONS),
-            "expert_positions": [
-                {"expert_id": f"expert_{n}", "preferred_option": choice, "confidence": _whole(100 * (1 - doubt)) / 100}
-                for n, (choice, doubt) in enumerate(zip(choices, doubts, strict=True), start=1)
-            ],
-        },
-        "focus": {"core_count": core, "context_count": MESSAGES - core - off_topic, "off_topic_count": off_topic},
-        "novelty": {"novel_points_count": novel, "repeated_points_count": POINTS - novel},
-    }

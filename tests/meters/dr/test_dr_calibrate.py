@@ -19,6 +19,7 @@ from scoring.meters.dr import Embed, score_transcript, semantic
 from scoring.meters.dr.calibrate import (
     Agreement,
     Calibration,
+    Judged,
     Label,
     Setting,
     calibrate,
@@ -51,6 +52,11 @@ DISAGREE = {
     K_2_L2: {*ONE_LOW_ROUND, PARAPHRASED},
 }
 """The files of the public set with another signal than their label, under each setting."""
+
+
+def disagreements(found: Calibration) -> list[Judged]:
+    """Those with another signal than expected."""
+    return [o for o in found.outcomes if not o.agrees]
 
 
 class Run(NamedTuple):
@@ -115,7 +121,7 @@ class TestPublicSet:
 
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_disagrees_where_it_is_said(self, setting: Setting) -> None:
-        assert {o.file for o in public(setting).disagreements} == DISAGREE[setting]
+        assert {o.file for o in disagreements(public(setting))} == DISAGREE[setting]
         assert public(setting).agreement == Agreement(9 - len(DISAGREE[setting]), 9)
 
     def test_was_labelled_as_if_one_low_round_counted(self) -> None:
@@ -184,8 +190,8 @@ class TestPage:
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_has_a_reason_for_every_disagreement(self, setting: Setting) -> None:
         told = [row for row in rows("files") if row[1] == str(setting)]
-        assert [row[0] for row in told] == sorted(o.file for o in public(setting).disagreements)
-        by_file = {o.file: o for o in public(setting).disagreements}
+        assert [row[0] for row in told] == sorted(o.file for o in disagreements(public(setting)))
+        by_file = {o.file: o for o in disagreements(public(setting))}
         for file, _, wanted, found, rule, why in told:
             o = by_file[file]
             assert (wanted, found, rule) == (o.expected.signal, o.found.signal, o.rule)
@@ -293,7 +299,7 @@ class TestCalibration:
     def test_says_which_rule_decided_and_what_it_saw(self, directory: Path) -> None:
         one, two = self.measured(directory, K_1, K_2)
         assert [o.rule for o in one.outcomes] == ["novelty_not_low", "converged", "blocker"]
-        (missed,) = two.disagreements
+        (missed,) = disagreements(two)
         assert (missed.file, missed.rule) == ("stuck.json", "novelty_not_low")
         assert "counts from 2" in missed.why
         assert BLOCKED in one.outcomes[2].why

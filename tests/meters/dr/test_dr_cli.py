@@ -32,7 +32,7 @@ from scoring.cli import main
 from scoring.errors import InputError, SettingsError, TranscriptError
 from scoring.meters.dr import Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import TranscriptFollower, contents_of, growing_contents, whole_lines
-from scoring.meters.dr.settings import Tuning, tuning_from
+from scoring.meters.dr.profile import Tuning, tuning_from
 from scoring.meters.figures import draw_convergence
 from scoring.meters.plaindata import read_config
 
@@ -220,7 +220,7 @@ class TestTuning:
         ("table", "message"),
         [
             (7, "x: 7 where a table belongs"),
-            ({"K": 1}, "x: unknown setting 'K'; known: k, thresholds, words"),
+            ({"K": 1}, "x: unknown setting 'K'; known: k, [thresholds], [words]"),
             ({"k": 0}, "x: k is 0, not a number of rounds from 1"),
             ({"k": True}, "x: k is true, not a number of rounds from 1"),
             ({"k": 1.0}, "x: k is 1.0, not a number of rounds from 1"),
@@ -249,8 +249,8 @@ class TestTuning:
                 "x: words: unknown setting 'nouns'; known: verbs, vague-starts, ",
             ),
             ({"words": {"verbs": 7}}, "x: words.verbs is 7, not a list of words"),
-            ({"words": {"verbs": ["a", " "]}}, 'x: words.verbs: " " is no word or phrase'),
-            ({"words": {"verbs": [None]}}, "x: words.verbs: null is no word or phrase"),
+            ({"words": {"verbs": ["a", " "]}}, 'x: words.verbs[1] is " ", not a word or phrase'),
+            ({"words": {"verbs": [None]}}, "x: words.verbs[0] is null, not a word or phrase"),
         ],
     )
     def test_says_what_is_wrong(self, table: Any, message: str) -> None:
@@ -552,7 +552,7 @@ for found in pkgutil.walk_packages(scoring.meters.__path__, "scoring.meters."):
     if found.name != "scoring.meters.dr.minilm":  # needs an extra, and imports nothing of ours
         importlib.import_module(found.name)
 from scoring.meters.dr import score_transcript, read_transcript, parse_transcript
-allowed = ("errors", "files", "meters", "numbers", "text", "yamlread")
+allowed = ("errors", "files", "meters", "settings_table", "text", "yamlread")
 print([name for name in sys.modules if name.startswith("scoring.") and name.split(".")[1] not in allowed])
 """
         command = [sys.executable, "-W", "error", "-c", code]

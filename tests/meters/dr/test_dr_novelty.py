@@ -11,10 +11,10 @@ from helpers.deliberations import MEETING, new_claims, outputs, transcript
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from scoring.meters import above, at_least, at_most, below, novelty_level, rounded
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
 from scoring.meters.dr.novelty import Claim, Meanings, distinct, measure_novelty, new_by_text, new_by_words, normalize
-from scoring.meters.dr.settings import DEFAULT
-from scoring.meters.levels import above, at_least, at_most, below, novelty_level, rounded
+from scoring.meters.dr.profile import DEFAULT
 
 
 def scored(*rounds: Sequence[str], k: int = 2) -> DRResult:

@@ -15,7 +15,7 @@ from scoring import score_log
 from scoring.errors import SettingsError
 from scoring.evidence.deliberations import PROFILE
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
-from scoring.meters.dr.settings import DEFAULT
+from scoring.meters.dr.profile import DEFAULT
 
 DATA: dict[str, Any] = dict(released_profile("dr-1"))
 DR_1 = Profile.from_data(DATA, "dr-1")
@@ -77,7 +77,7 @@ def log(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tune(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     """Change the defaults of the meter wherever it has them."""
-    for name in ("", ".settings", ".novelty", ".readiness"):
+    for name in ("", ".profile", ".novelty", ".readiness"):
         monkeypatch.setattr(f"scoring.meters.dr{name}.DEFAULT", profile)
 
 
@@ -130,7 +130,7 @@ def without(*path: str) -> dict[str, Any]:
 )
 def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
     where = "".join(f": {name}" for name in path[:-1])
-    with pytest.raises(SettingsError, match=rf"^mine{where}: {path[-1]} missing; a profile leaves nothing out$"):
+    with pytest.raises(SettingsError, match=rf"^mine{where}: {path[-1]} missing; nothing may be left out$"):
         Profile.from_data(without(*path), "mine")
 
 
@@ -141,8 +141,8 @@ def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
         ({"stuck-after": True}, "stuck-after is true, not a number of rounds from 1"),
         ({"short-action": "5"}, 'short-action is "5", not a number of words from 1'),
         ({"levels": []}, "levels is empty, not L0, L1 or both"),
-        ({"levels": ["L0", "L2"]}, "levels is L0, L2, not L0, L1 or both"),
-        ({"artifacts": [1]}, "artifacts: 1 is no word or phrase"),
+        ({"levels": ["L0", "L2"]}, 'levels[1] is "L2", not L0 or L1'),
+        ({"artifacts": [1]}, "artifacts[0] is 1, not a word or phrase"),
         ({"thresholds": {**DATA["thresholds"], "paraphrase": 0}}, "thresholds.paraphrase is 0, not a number above 0"),
         ({"thresholds": {**DATA["thresholds"], "novelty-low": 0.6}}, "thresholds.novelty-low is above"),
         ({"words": {**DATA["words"], "nouns": []}}, "words: unknown setting 'nouns'"),

@@ -4,8 +4,8 @@ import pytest
 from helpers.deliberations import outputs, transcript
 
 from scoring.meters.dr import Words, score_transcript
+from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, rate_questions
-from scoring.meters.dr.settings import DEFAULT
 
 METER = ReadinessMeter()
 has_verb, is_owned, is_specific, is_vague = METER.has_verb, METER.is_owned, METER.is_specific, METER.is_vague

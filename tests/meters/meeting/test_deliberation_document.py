@@ -9,10 +9,10 @@ import pytest
 from helpers.meetings import ALL_DEEP, record
 
 from scoring import MeetingError, MeetingVerdict, meeting_config, score_meeting
-from scoring.meters.levels import NOVELTY_HIGH, NOVELTY_LOW
+from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW
 from scoring.meters.meeting.config import PRESETS, preset
-from scoring.meters.meeting.rules import RULES
-from scoring.meters.meeting.scores import CHECKLIST, MARGIN, Scores
+from scoring.meters.meeting.decision_rules import RULES
+from scoring.meters.meeting.round_scores import CHECKLIST, MARGIN, Scores
 from scoring.meters.plaindata import read_yaml
 
 PAGE = (Path(__file__).parents[3] / "docs" / "DELIBERATION.md").read_text("utf-8")

@@ -7,7 +7,7 @@ import pytest
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record
 
 from scoring.meters.meeting import score_meeting
-from scoring.meters.meeting.scores import Difference, Scores
+from scoring.meters.meeting.round_scores import Difference, Scores
 
 
 def scores(**given: Any) -> Scores:

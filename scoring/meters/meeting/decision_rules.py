@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from scoring.meters.levels import at_least, at_most, below, novelty_level, rounded
+from scoring.meters import at_least, at_most, below, novelty_level, rounded
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
-from scoring.meters.meeting.scores import Lead, Scores, deep_share
+from scoring.meters.meeting.round_scores import Lead, Scores, deep_share
 from scoring.text import printable, quote
 
 Strength: TypeAlias = Literal["strong", "normal"]

@@ -11,17 +11,13 @@ settings (``[dr]`` in ``.agents/da-score.toml``, ``[tool.da-score.dr]`` in ``pyp
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from math import isfinite
 from typing import Any
 
 from scoring.errors import SettingsError
-from scoring.meters.faults import shown
-from scoring.meters.levels import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
+from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
+from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 
 LARGEST_K = 1_000_000
-
-_ABOVE_ZERO = {"paraphrase", "semantic"}
-"""Thresholds at 0 would make every claim a repetition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +108,12 @@ class Profile:
         Raises:
             SettingsError: a key is missing or unknown, or a value does not fit it.
         """
-        given = _table(data, where, "", [_key(f.name) for f in fields(cls)], whole=True)
-        limits = _table(given["thresholds"], where, "thresholds", _THRESHOLDS, whole=True)
-        lists = _table(given["words"], where, "words", _WORDS, whole=True)
-        thresholds = DRThresholds(**{_THRESHOLDS[key]: _limit(value, key, where) for key, value in limits.items()})
-        _check_order(thresholds, where)
-        levels = _list(given["levels"], "levels", where)
-        if not levels or not set(levels) <= {"L0", "L1"}:
-            raise SettingsError(f"{where}: levels is {', '.join(levels) or 'empty'}, not L0, L1 or both")
-        return cls(
-            k=_rounds(given["k"], "k", where),
-            levels=levels,
-            stuck_after=_rounds(given["stuck-after"], "stuck-after", where),
-            short_action=_rounds(given["short-action"], "short-action", where, "words"),
-            thresholds=thresholds,
-            words=Words(**{_WORDS[key]: _list(value, f"words.{key}", where) for key, value in lists.items()}),
-            artifacts=_list(given["artifacts"], "artifacts", where),
-            alternatives=_list(given["alternatives"], "alternatives", where),
-        )
+        given = checked_table(data, _PROFILE, where, whole=True)
+        if not given["levels"]:
+            raise SettingsError(f"{where}: levels is empty, not L0, L1 or both")
+        thresholds = _thresholds(given.pop("thresholds"), where)
+        words = Words(**_attributes(given.pop("words")))
+        return cls(thresholds=thresholds, words=words, **_attributes(given))
 
 
 DEFAULT = Profile()
@@ -149,8 +133,37 @@ def _key(name: str) -> str:
     return name.replace("_", "-")
 
 
-_THRESHOLDS = {_key(f.name): f.name for f in fields(DRThresholds)}
-_WORDS = {_key(f.name): f.name for f in fields(Words)}
+def _attributes(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.replace("-", "_"): value for key, value in table.items()}
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+_ROUNDS, _LENGTH = (
+    Kind(f"a number of {of} from 1", lambda value: is_whole(value, 1, LARGEST_K)) for of in ("rounds", "words")
+)
+_LIST = ListOf("a list of words", Kind("a word or phrase", lambda value: TEXT.fits(value) and value.strip() != ""))
+_SHARE = Kind("a number from 0 to 1", _is_share)
+_ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) and value > 0)
+"""Of a threshold that would make every claim a repetition at 0."""
+
+_TUNING: Kinds = {
+    "k": _ROUNDS,
+    "thresholds": {
+        _key(f.name): _ABOVE_ZERO if f.name in ("paraphrase", "semantic") else _SHARE for f in fields(DRThresholds)
+    },
+    "words": {_key(f.name): _LIST for f in fields(Words)},
+}
+_PROFILE: Kinds = {
+    **_TUNING,
+    "levels": ListOf("a list of levels", Kind("L0 or L1", lambda value: value in ("L0", "L1"))),
+    "stuck-after": _ROUNDS,
+    "short-action": _LENGTH,
+    "artifacts": _LIST,
+    "alternatives": _LIST,
+}
 
 
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> Tuning:
@@ -163,57 +176,21 @@ def tuning_from(tables: Iterable[tuple[str, Any]]) -> Tuning:
         SettingsError: a key is unknown, or a value does not fit it.
     """
     k = DEFAULT.k
-    thresholds: dict[str, float] = {}
+    limits: dict[str, float] = {}
     words: dict[str, tuple[str, ...]] = {}
+    thresholds = DEFAULT.thresholds
     for where, table in tables:
-        given = _table(table, where, "", ("k", "thresholds", "words"))
-        if "k" in given:
-            k = _rounds(given["k"], "k", where)
-        limits = _table(given.get("thresholds", {}), where, "thresholds", _THRESHOLDS)
-        thresholds |= {_THRESHOLDS[key]: _limit(value, key, where) for key, value in limits.items()}
-        lists = _table(given.get("words", {}), where, "words", _WORDS)
-        words |= {_WORDS[key]: _list(value, f"words.{key}", where) for key, value in lists.items()}
-        _check_order(DRThresholds(**thresholds), where)
-    return Tuning(k, DRThresholds(**thresholds), Words(**words))
+        given = checked_table(table, _TUNING, where)
+        k = given.get("k", k)
+        limits |= given.get("thresholds", {})
+        words |= given.get("words", {})
+        thresholds = _thresholds(limits, where)
+    return Tuning(k, thresholds, Words(**_attributes(words)))
 
 
-def _table(value: Any, where: str, name: str, known: Iterable[str], whole: bool = False) -> Mapping[str, Any]:
-    at = f"{where}: {name}" if name else where
-    if not isinstance(value, Mapping):
-        raise SettingsError(f"{at}: {shown(value)} where a table belongs")
-    for key in value:
-        if key not in known:
-            raise SettingsError(f"{at}: unknown setting {key!r}; known: {', '.join(known)}")
-    if whole and (missing := [key for key in known if key not in value]):
-        raise SettingsError(f"{at}: {', '.join(missing)} missing; a profile leaves nothing out")
-    return value
-
-
-def _rounds(value: Any, key: str, where: str, of: str = "rounds") -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_K:
-        raise SettingsError(f"{where}: {key} is {shown(value)}, not a number of {of} from 1")
-    return value
-
-
-def _limit(value: Any, key: str, where: str) -> float:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and 0 <= value <= 1
-    if not known or (value == 0 and key in _ABOVE_ZERO):
-        span = "above 0, up to 1" if key in _ABOVE_ZERO else "from 0 to 1"
-        raise SettingsError(f"{where}: thresholds.{key} is {shown(value)}, not a number {span}")
-    return float(value)
-
-
-def _list(value: Any, key: str, where: str) -> tuple[str, ...]:
-    words = [value] if isinstance(value, str) else value
-    if not isinstance(words, list):
-        raise SettingsError(f"{where}: {key} is {shown(value)}, not a list of words")
-    for word in words:
-        if not isinstance(word, str) or not word.strip():
-            raise SettingsError(f"{where}: {key}: {shown(word)} is no word or phrase")
-    return tuple(words)
-
-
-def _check_order(thresholds: DRThresholds, where: str) -> None:
+def _thresholds(limits: Mapping[str, float], where: str) -> DRThresholds:
+    found = DRThresholds(**{name: float(value) for name, value in _attributes(limits).items()})
     for low, high in (("novelty_low", "novelty_high"), ("readiness_medium", "readiness_high")):
-        if getattr(thresholds, low) > getattr(thresholds, high):
+        if getattr(found, low) > getattr(found, high):
             raise SettingsError(f"{where}: thresholds.{_key(low)} is above thresholds.{_key(high)}; swap them")
+    return found

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.meters.levels import TOLERANCE, above
+from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.config import MeetingConfig, Weights
 from scoring.meters.meeting.records import (
     CoverageLevel,

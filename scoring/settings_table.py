@@ -1,0 +1,91 @@
+"""The one checker for tables of settings: every key is known, every value is of its kind, and an error is one line.
+
+The settings of the repository, those of the diminishing-returns meter and the profiles of rubrics are checked here. The
+configs of meetings are not: all their faults are listed at once and their JSON schema is printed, which is
+what models of pydantic do.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple, TypeAlias, Union
+
+from scoring.errors import SettingsError
+from scoring.text import shown
+
+
+class Kind(NamedTuple):
+    """What a setting may be: in words, as errors say it, and whether a value is that."""
+
+    name: str
+    fits: Callable[[Any], bool]
+
+
+class ListOf(NamedTuple):
+    """A list of values of one kind, read as a tuple; a text alone is a list of one."""
+
+    name: str
+    item: Kind
+
+
+Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
+"""What the keys of a table may hold; a table in it has kinds of its own."""
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is text."""
+    return isinstance(value, str)
+
+
+def is_whole(value: Any, least: int, most: float) -> bool:
+    """Return whether a value is a whole number from ``least`` to ``most``; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+TEXT = Kind("text", is_text)
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
+
+
+def checked_table(
+    table: Any, kinds: Kinds, where: str, *, name: str = "", elsewhere: Collection[str] = (), whole: bool = False
+) -> dict[str, Any]:
+    """Return what a table sets, checked.
+
+    Args:
+        table: plain data, as a file of TOML, JSON or YAML gives it.
+        kinds: every key that is known, with what it may hold.
+        where: which file or table it is, which errors name.
+        name: what it is called there; empty for all of it.
+        elsewhere: tables in it that something else checks; they are left out.
+        whole: whether every key must be there.
+
+    Raises:
+        SettingsError: it is no table, has an unknown key, lacks one, or a value is of another kind; in one line.
+    """
+    at = f"{where}: {name}" if name else where
+    if not isinstance(table, Mapping):
+        raise SettingsError(f"{at}: {shown(table)} where a table belongs")
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in elsewhere:
+            continue
+        if key not in kinds:
+            tables = [*(known for known, kind in kinds.items() if isinstance(kind, Mapping)), *elsewhere]
+            known = [known for known in kinds if known not in tables] + [f"[{known}]" for known in tables]
+            raise SettingsError(f"{at}: unknown setting {key!r}; known: {', '.join(known)}")
+        kind, full = kinds[key], f"{name}.{key}" if name else key
+        if isinstance(kind, Mapping):
+            found[key] = checked_table(value, kind, where, name=full, whole=whole)
+        else:
+            found[key] = _value(value, kind, where, full)
+    if whole and (missing := [key for key in kinds if key not in found]):
+        raise SettingsError(f"{at}: {', '.join(missing)} missing; nothing may be left out")
+    return found
+
+
+def _value(value: Any, kind: Kind | ListOf, where: str, name: str) -> Any:
+    if isinstance(kind, Kind):
+        if kind.fits(value):
+            return value
+    elif isinstance(value, str | list):
+        items = [value] if isinstance(value, str) else value
+        return tuple(_value(item, kind.item, where, f"{name}[{n}]") for n, item in enumerate(items))
+    raise SettingsError(f"{where}: {name} is {shown(value)}, not {kind.name}")
