@@ -13,8 +13,7 @@ from scoring.errors import SettingsError, WriteError
 from scoring.files import write_atomically
 from scoring.log.settings import Settings
 from scoring.text import printable, spans
-from scoring.views.gates import GATES, check, demands
-from scoring.views.gates.verdict import Verdict, junit, markdown
+from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
 FAILED = 3
 """The exit status of a check that found something."""
@@ -52,7 +51,7 @@ def command(
     Scores are those of the sidecars; an iteration that has none is scored in memory. Every gate looks at every
     iteration; --min-mean and --max-drop look at the mean too.
     """
-    from scoring.cli.views import log_view
+    from scoring.cli.reading import log_view
 
     summary = _summary_file() if github_summary else None
     view = log_view(settings, recompute, last)

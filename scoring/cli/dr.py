@@ -128,7 +128,7 @@ def stop(file: Path, settings: Settings, **tuning: Any) -> None:
 
 def advice_view(advice: dict[str, Any]) -> "list[Block]":
     """Return an advice as a line for the signal and one for each part."""
-    from scoring.views.table import Cell, Column, Line, Row, Table
+    from scoring.views.table import Cell, Column, Line, Table, TableRow
 
     following = advice["next_action"]
     if advice["first_next_action"]:
@@ -136,8 +136,8 @@ def advice_view(advice: dict[str, Any]) -> "list[Block]":
     rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [("Next", following)]
     if advice["flags"]:
         rows.append(("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"])))
-    lines = [Row((Cell(label, style="bold"), text)) for label, text in rows]
-    lines.append(Row((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
+    lines = [TableRow((Cell(label, style="bold"), text)) for label, text in rows]
+    lines.append(TableRow((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
     return [
         Line((Cell(advice["signal"], style=_STYLES[advice["signal"]]), f"  as of round {advice['round']}")),
         Line(only="terminal"),

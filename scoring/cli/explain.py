@@ -30,7 +30,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     """
     from dataclasses import replace
 
-    from scoring.cli.views import log_view
+    from scoring.cli.reading import log_view
     from scoring.log.load import entry_places, no_such_entry
     from scoring.views.explain import explain
 

@@ -9,7 +9,7 @@ from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import write_atomically
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import printable
-from scoring.views.doctor.examination import Examination
+from scoring.views.doctor import Examination
 
 RUBRIC = "2.3.0"
 """The rubric that a new settings file names: the one whose evidence rules fit real machines."""

@@ -14,15 +14,15 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
-class Span(NamedTuple):
+class JsonSpan(NamedTuple):
     """Where a value stands in a text, with its members (objects: by key) or items (lists: by number)."""
 
     start: int
     end: int
-    inside: "dict[str, Span] | list[Span] | None"
+    inside: "dict[str, JsonSpan] | list[JsonSpan] | None"
 
 
-def parse_spans(text: str) -> tuple[Any, Span]:
+def parse_spans(text: str) -> tuple[Any, JsonSpan]:
     """Return a JSON document as data and as spans.
 
     Raises:
@@ -42,15 +42,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _span(text: str, at: int) -> Span:
+def _span(text: str, at: int) -> JsonSpan:
     """Return the span of the value that begins at an offset of a text that is known to be JSON."""
     if text[at] == '"':
-        return Span(at, _string_end(text, at), None)
+        return JsonSpan(at, _string_end(text, at), None)
     if text[at] not in "{[":
-        return Span(at, _SCALAR.match(text, at).end(), None)  # type: ignore[union-attr]
+        return JsonSpan(at, _SCALAR.match(text, at).end(), None)  # type: ignore[union-attr]
     closing = "}" if text[at] == "{" else "]"
-    members: dict[str, Span] = {}
-    items: list[Span] = []
+    members: dict[str, JsonSpan] = {}
+    items: list[JsonSpan] = []
     here = _skip(text, at + 1)
     while text[here] != closing:
         if closing == "}":
@@ -64,7 +64,7 @@ def _span(text: str, at: int) -> Span:
         here = _skip(text, value.end)
         if text[here] == ",":
             here = _skip(text, here + 1)
-    return Span(at, here + 1, members if closing == "}" else items)
+    return JsonSpan(at, here + 1, members if closing == "}" else items)
 
 
 def _string_end(text: str, at: int) -> int:
@@ -101,7 +101,7 @@ def put_item(text: str, path: tuple[str, ...], item: Any) -> str:
     return _insert(text, span, "", item, len(path) + 1)
 
 
-def _insert(text: str, container: Span, before: str, value: Any, depth: int) -> str:
+def _insert(text: str, container: JsonSpan, before: str, value: Any, depth: int) -> str:
     """Put a value at the end of a container, indented as deep as it stands."""
     unit = _indentation(text)
     members = container.inside.values() if isinstance(container.inside, dict) else container.inside or ()

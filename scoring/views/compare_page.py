@@ -7,7 +7,7 @@ from typing import Any
 from rubric import Rubric, SignalContribution
 from scoring.views.compare import IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
 from scoring.views.score_pages import TASK_WIDTH, band_cell, score_cell
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Row, Table, number, pairs
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 NOT_IN = "not in this rubric"
 
@@ -34,7 +34,7 @@ def comparison_page(
     yield Line(f"Rubric {before} → {after}", "bold")
     yield Line()
     columns = (Column("SIGNAL", width=20), *sides, Column("CHANGE", width=0, right=True))
-    yield Table(columns, [Row((spec.signal, *_weights(spec)), _changed_words(spec)) for spec in diff.signals])
+    yield Table(columns, [TableRow((spec.signal, *_weights(spec)), _changed_words(spec)) for spec in diff.signals])
     yield Line()
     yield from map(Line, _summary(diff))
     if source is None:
@@ -53,7 +53,7 @@ def comparison_page(
         Column("CHANGE", width=7, right=True),
         Column("BAND", width=0),
     )
-    rows = [Row(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
+    rows = [TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
     yield Table(columns, rows, notes="MOVED BY", notes_indent=8)
     yield Line()
     yield pairs(_total_rows(log.totals()), 12)

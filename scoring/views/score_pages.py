@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.signals.values import deliberation_dict
-from scoring.views.table import Block, Cell, Column, Line, Row, Table, number, pairs
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric import Coverage
@@ -158,7 +158,7 @@ def iteration_page(
             number(row.contribution, row.present),
             row.detail,
         )
-        rows.append(Row(cells, style="" if row.present else "dim"))
+        rows.append(TableRow(cells, style="" if row.present else "dim"))
     yield Table(_BREAKDOWN, rows)
     if hooks:
         records = [(h.rule_id, h.sentinel_id, h.lifecycle_point, h.result, h.intervention_class) for h in hooks]

@@ -73,7 +73,7 @@ class Column(NamedTuple):
     only: Place | Literal["json"] | None = None
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One row: a cell for each column, notes that belong to it, and a style for all of it."""
 
     cells: Sequence[AnyCell]
@@ -95,7 +95,7 @@ class Table(NamedTuple):
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Row | Sequence[AnyCell]]
+    rows: Sequence[TableRow | Sequence[AnyCell]]
     heads: bool = True
     indent: int = 0
     notes: str = ""
@@ -160,8 +160,8 @@ class Table(NamedTuple):
             for row in self._rows()
         ]
 
-    def _rows(self) -> list[Row]:
-        return [row if isinstance(row, Row) else Row(row) for row in self.rows]
+    def _rows(self) -> list[TableRow]:
+        return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
 
 
 class Line(NamedTuple):

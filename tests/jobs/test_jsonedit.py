@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.jobs.jsonedit import Span, parse_spans, put_item, take_item
+from scoring.jobs.jsonedit import JsonSpan, parse_spans, put_item, take_item
 
 PATH = ("hooks", "Stop")
 ITEM = {"type": "command", "n": 30}
@@ -20,10 +20,10 @@ class TestParseSpans:
         text = ' {"a": [1, "x]"], "b" : {}}\n'
         data, span = parse_spans(text)
         assert data == {"a": [1, "x]"], "b": {}}
-        assert span == Span(
+        assert span == JsonSpan(
             1,
             27,
-            {"a": Span(7, 16, [Span(8, 9, None), Span(11, 15, None)]), "b": Span(24, 26, {})},
+            {"a": JsonSpan(7, 16, [JsonSpan(8, 9, None), JsonSpan(11, 15, None)]), "b": JsonSpan(24, 26, {})},
         )
         assert isinstance(span.inside, dict)
         assert text[span.inside["b"].start : span.inside["b"].end] == "{}"

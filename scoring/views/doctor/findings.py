@@ -7,7 +7,7 @@ from typing import Literal
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.table import signal_of
 from scoring.text import spans
-from scoring.views.doctor.examination import Examination
+from scoring.views.doctor import Examination
 
 Level = Literal["problem", "note"]
 """A problem costs evidence or stops a run; a note is good to know."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.evidence.transcripts.facts import FileFound
 from scoring.text import short, spans
-from scoring.views.doctor.examination import Examination
+from scoring.views.doctor import Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import Block, Cell, Column, Line, Table, pairs
 
