@@ -39,12 +39,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML too.")
 @click.option("--github-summary", is_flag=True, help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
-    settings: Settings,
-    last: int | None,
-    recompute: bool,
-    junit_file: Path | None,
-    github_summary: bool,
-    **given: Any,
+    settings: Settings, last: int | None, recompute: bool, junit_file: Path | None, github_summary: bool, **given: Any
 ) -> None:
     """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 

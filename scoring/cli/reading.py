@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def sources(
-    settings: Settings,
-    rules: EvidenceRules | None = None,
-    hinted: Sequence[Path] = (),
-    warn: Warn = warn,
+    settings: Settings, rules: EvidenceRules | None = None, hinted: Sequence[Path] = (), warn: Warn = warn
 ) -> Sources:
     """Return where evidence comes from under some settings.
 

@@ -30,8 +30,7 @@ def settings_text(seen: Examination, settings: Settings) -> str:
     parts = [
         _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),
         _block(
-            "The rubric: which signals vote, and by which rules their evidence is read.",
-            f"rubric = {_quoted(RUBRIC)}",
+            "The rubric: which signals vote, and by which rules their evidence is read.", f"rubric = {_quoted(RUBRIC)}"
         ),
         _block(_log_found(seen), _log_setting(seen, settings)),
         _block(_trunk_found(seen), _setting("trunk", settings.trunk, _trunk_example(seen))),

@@ -27,21 +27,14 @@ TASK_WIDTH = 12
 _BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red", "unscored": "dim"}
 _BAR = 20
 
-_RUN = (
-    Column("ITER", width=6, right=True),
-    Column("TASK", width=TASK_WIDTH, cut=True),
-    Column("SCORE", width=9, right=True),
-    Column("BAND", width=26),
-    Column("COVERAGE", only="terminal"),
-    Column("DATE", width=0),
-)
-_SESSIONS = (
-    Column("SESSION", width=40, cut=True),
-    Column("SCORE", width=9, right=True),
-    Column("ITERS", width=11, right=True),
-    Column("BAND", width=0),
-    Column("COVERAGE", only="terminal"),
-)
+_ITER = Column("ITER", width=6, right=True)
+_SCORE = Column("SCORE", width=9, right=True)
+_BAND = Column("BAND", width=0)
+_COVERAGE = Column("COVERAGE", only="terminal")
+_TASK = Column("TASK", width=TASK_WIDTH, cut=True)
+_RUN = (_ITER, _TASK, _SCORE, _BAND._replace(width=26), _COVERAGE, Column("DATE", width=0))
+_SESSIONS = (Column("SESSION", width=40, cut=True), _SCORE, Column("ITERS", width=11, right=True), _BAND, _COVERAGE)
+_MEMBERS = (_ITER, _SCORE, _BAND, _COVERAGE)
 _BREAKDOWN = (
     Column("SIGNAL", width=22),
     Column("PRESENT", width=7),
@@ -56,12 +49,6 @@ _HOOKS = (
     Column("LIFECYCLE", width=22, cut=True),
     Column("RESULT", width=10, cut=True),
     Column("INTERVENTION", width=0),
-)
-_MEMBERS = (
-    Column("ITER", width=6, right=True),
-    Column("SCORE", width=9, right=True),
-    Column("BAND", width=0),
-    Column("COVERAGE", only="terminal"),
 )
 
 
@@ -173,7 +160,7 @@ def iteration_page(
         yield Line("Observed, not scored", "bold", only="terminal")
         columns = (Column("CHECK"), Column("SEEN"), Column("DETAIL"))
         yield Table(columns, [_objective_row(*item) for item in objectives.as_dict().items()], only="terminal")
-    yield from source_line(source)
+    yield from _source_line(source)
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
@@ -184,8 +171,7 @@ def _section(title: str, table: Table) -> Iterator[Block]:
     yield table._replace(only="terminal")
 
 
-def source_line(source: Path) -> Iterator[Line]:
-    """Yield where the above was read from."""
+def _source_line(source: Path) -> Iterator[Line]:
     yield Line()
     yield Line(f"Source: {source}", "dim")
 
@@ -231,7 +217,7 @@ def session_page(session: "SessionScore", coverages: "Mapping[int, Coverage]", s
         for ref in session.per_iteration
     ]
     yield Table(_MEMBERS, rows)
-    yield from source_line(source)
+    yield from _source_line(source)
 
 
 def session_coverage_text(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> str:
