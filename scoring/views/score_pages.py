@@ -21,20 +21,17 @@ if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from scoring.sidecars.scores import PersistedScore
     from scoring.signals.values import Deliberation, IterationObjectives
 
-TASK_WIDTH = 12
-"""How many characters of a task's name a pipe shows."""
-
 _BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red", "unscored": "dim"}
 _BAR = 20
 
-_ITER = Column("ITER", width=6, right=True)
+ITER = Column("ITER", width=6, right=True)
 _SCORE = Column("SCORE", width=9, right=True)
-_BAND = Column("BAND", width=0)
+BAND = Column("BAND", width=0)
 _COVERAGE = Column("COVERAGE", only="terminal")
-_TASK = Column("TASK", width=TASK_WIDTH, cut=True)
-_RUN = (_ITER, _TASK, _SCORE, _BAND._replace(width=26), _COVERAGE, Column("DATE", width=0))
-_SESSIONS = (Column("SESSION", width=40, cut=True), _SCORE, Column("ITERS", width=11, right=True), _BAND, _COVERAGE)
-_MEMBERS = (_ITER, _SCORE, _BAND, _COVERAGE)
+TASK = Column("TASK", width=12, cut=True)
+_RUN = (ITER, TASK, _SCORE, BAND._replace(width=26), _COVERAGE, Column("DATE", width=0))
+_SESSIONS = (Column("SESSION", width=40, cut=True), _SCORE, Column("ITERS", width=11, right=True), BAND, _COVERAGE)
+_MEMBERS = (ITER, _SCORE, BAND, _COVERAGE)
 _BREAKDOWN = (
     Column("SIGNAL", width=22),
     Column("PRESENT", width=7),

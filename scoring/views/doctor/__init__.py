@@ -107,23 +107,18 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     schemas = Counter(record.schema_version for record in records)
     numbers = tuple(record.iteration for record in records)
     log = LogFound(iter_log_dir, numbers, dict(sorted(schemas.items())), tuple(map(str, broken)), problem)
+    signals: tuple[SignalFound, ...] = ()
+    uncovered: tuple[int, ...] = ()
     with noted.transcripts().start() as scan:
         repository, evidence = _repository(records, iter_log_dir, noted, scan, meter_profile(rubric))
-        signals: tuple[SignalFound, ...] = ()
-        uncovered: tuple[int, ...] = ()
-        if evidence is not None and records:
-            try:
+        try:
+            if evidence is not None and records:
                 found = [evidence.of(record) for record in records]
-                signals = _signals(rubric, found)
-                uncovered = tuple(_uncovered(found))
-            except DaScoreError as e:
-                repository = replace(repository, problem=str(e))
-        else:
-            try:
-                scan.facts([])
-            except DaScoreError as e:
-                if not repository.problem:
-                    repository = replace(repository, problem=str(e))
+                signals, uncovered = _signals(rubric, found), tuple(_uncovered(found))
+            else:
+                scan.facts([])  # transcripts are surveyed without windows too
+        except DaScoreError as e:
+            repository = replace(repository, problem=repository.problem or str(e))
         survey = scan.survey()
     once = tuple(dict.fromkeys(warnings))
     return Examination(rubric, sources, log, repository, survey, signals, uncovered, once)
@@ -165,7 +160,6 @@ def _git_version(repository: GitRepository) -> tuple[int, ...]:
 
 
 def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:
-    """Count in how many iterations each signal of the rubric is present, and why not in the others."""
     wanted = optional_signals(rubric)
     sets = [signal_set(facts, wanted) for facts in found]
     counted = []
