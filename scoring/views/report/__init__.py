@@ -88,6 +88,7 @@ def _charts(digest: Digest) -> dict[str, Any]:
         "integrity": charts.integrity(digest),
         "hooks": charts.hooks(digest) if digest.hooks else "",
         "deliberations": charts.deliberations(digest) if digest.deliberated else "",
+        "tokens": charts.tokens(digest),
         "corrections": charts.corrections(digest),
     }
 

@@ -178,6 +178,22 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
         return _svg(figure, f"signal{number}", f"{label}: sub-score over the iterations", said)
 
 
+def tokens(digest: Digest) -> str:
+    """Draw the cache hit rate of every iteration, and its trend."""
+    rates = [line.cache_hit_rate for line in digest.lines]
+    with _figure(11, 2.2) as (figure, axes):
+        axes.plot(range(len(rates)), smooth(rates, 8), color=ACCENT, linewidth=1.6)
+        _dots(axes, range(len(rates)), rates, INK, _size(rates))
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_ylabel("cache hit rate")
+        _ticks(axes, digest.lines, 16)
+        there = [rate for rate in rates if rate is not None]
+        said = f"Known in {len(there)} of {len(rates)} iterations, "
+        said += f"mean {fmean(there):.2f}." if there else "never known."
+        title = "Token efficiency: share of the cached prompt that was read rather than written"
+        return _svg(figure, "tokens", title, said)
+
+
 def presence(digest: Digest) -> str:
     """Draw for every signal where it is present."""
     signals = list(digest.signals)

@@ -1,5 +1,6 @@
 """What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,7 @@ class ReportedIteration:
     retries: int | None = None
     corrections: int | None = None
     tool_errors: float | None = None
+    cache_hit_rate: float | None = None
     deliberation: Deliberated | None = None
 
 
@@ -217,6 +219,7 @@ def _line(one: Examined) -> ReportedIteration:
         retries=retries,
         corrections=corrections,
         tool_errors=tool_errors,
+        cache_hit_rate=_cache_hit_rate(one),
         deliberation=_deliberated(one.signals.deliberation),
     )
 
@@ -231,6 +234,14 @@ def _pressure(one: Examined) -> tuple[int | None, int | None, float | None]:
     if not corrections.reported:
         return None, None, tool_errors
     return corrections.retries, corrections.corrections, tool_errors
+
+
+def _cache_hit_rate(one: Examined) -> float | None:
+    """Return the share of the cached prompt that was read, in [0, 1], as the entry or else the transcripts have it."""
+    counted, transcripts = one.record.session_tokens, one.facts.transcripts
+    if counted is not None:
+        return counted.cache_hit_rate if math.isfinite(counted.cache_hit_rate) else None
+    return transcripts.cache_hit_rate if transcripts and transcripts.turns else None
 
 
 def _vote(row: SignalContribution) -> Vote:
