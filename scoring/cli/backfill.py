@@ -138,7 +138,6 @@ def _shown(reports: Iterator[LogReport], total: int, quiet: bool, dry_run: bool)
 
 
 def _line(report: LogReport, dry_run: bool = False) -> str:
-    """Return one log in one line."""
     place = printable(str(report.iter_log_dir))
     if report.error:
         return f"{place}: failed: {printable(report.error)}\n"
@@ -155,13 +154,19 @@ def _line(report: LogReport, dry_run: bool = False) -> str:
 def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
     """Yield the tables at the end: what was done, why, what was kept, and where the logs are blind."""
     totals = _totals(reports)
-    heads = ("LOGS", f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}")
-    heads += ("           up to date", "           kept", "           passed over", "LOGS failed")
-    counts = (totals[key] for key in ("logs", "scored", "up_to_date", "kept", "passed_over", "failed"))
+    counts = {
+        "LOGS": totals["logs"],
+        f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}": totals["scored"],
+        "           up to date": totals["up_to_date"],
+        "           kept": totals["kept"],
+        "           passed over": totals["passed_over"],
+        "LOGS failed": totals["failed"],
+        "TIME": f"{totals['seconds']:.1f} s",
+    }
     yield Line()
     yield Line(f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}", "bold")
     yield Line()
-    yield pairs([*zip(heads, map(str, counts), strict=True), ("TIME", f"{totals['seconds']:.1f} s")], 26)
+    yield pairs([(name, str(count)) for name, count in counts.items()], 26)
     for title, texts in (
         ("Why", [(r, text) for r in reports if plan.dry_run for text in _by_reason(r)]),
         (

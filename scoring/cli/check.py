@@ -20,7 +20,6 @@ FAILED = 3
 
 
 def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of every gate."""
     for option in reversed([option for gate in GATES for option in gate.options]):
         if option.kind == "flag":
             add = click.option(f"--{option.name}", is_flag=True, help=option.help)

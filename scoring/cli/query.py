@@ -94,7 +94,6 @@ def _plain(value: Any) -> Any:
 
 
 def _field(value: Any) -> Any:
-    """Return a value as a field of CSV."""
     plain = _plain(value)
     if plain is None:
         return ""

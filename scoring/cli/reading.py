@@ -82,7 +82,7 @@ def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
     """Return the settings of the repository that a log is about.
 
     Raises:
-        NotARepositoryError: nothing says which repository that is: the log lies in none.
+        NotARepositoryError: nothing says which repository that is: the log is in none.
         SettingsError: its settings cannot be used.
     """
     from scoring.evidence.git.repository import GitRepository  # most commands look at one log only
@@ -92,7 +92,7 @@ def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
 
 
 def cache_dir(settings: Settings) -> Path | None:
-    """Return where the cache lies; None when there is to be none."""
+    """Return where the cache is; None when there is to be none."""
     if settings.no_cache:
         return None
     if settings.cache_dir:

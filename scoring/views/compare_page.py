@@ -64,7 +64,6 @@ def _weights(spec: SpecChange) -> tuple[str, str, str]:
 
 
 def _changed_words(spec: SpecChange) -> list[str]:
-    """Return the changes of a signal that are not its weight, a line each."""
     return [
         f"{field.replace('_', '-')}: {_word(getattr(spec.before, field))} → {_word(getattr(spec.after, field))}"
         for field in spec.fields
@@ -77,7 +76,6 @@ def _word(value: object) -> str:
 
 
 def _summary(diff: RubricDiff) -> Iterator[str]:
-    """Yield what the two rubrics have in common beside their weights, or how they differ."""
     before, after = names(diff)
     if diff.same_proportions and any(spec.change in ("added", "removed") for spec in diff.signals):
         yield "The signals that both have keep their proportions to each other."

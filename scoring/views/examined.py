@@ -74,7 +74,7 @@ class LogView:
 
         Raises:
             LogError: the log cannot be loaded.
-            NotARepositoryError: ``repo_dir`` lies in no git work tree.
+            NotARepositoryError: ``repo_dir`` is in no git work tree.
             GitError: the trunk that the options name is not there.
         """
         rubric = self.rubric

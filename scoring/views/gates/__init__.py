@@ -173,8 +173,8 @@ def markdown(verdict: Verdict, log: str) -> str:
     """Return a check as Markdown for a page that shows a build's summary."""
     head = "passed" if verdict.passed else f"failed: {len(verdict.failures)} of the gates' demands are not met"
     mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
-    lines = [f"## Iteration scores: {head}", ""]
-    lines += [f"Log `{_md(log)}`, {len(verdict.iterations)} iterations, mean {mean}.", ""]
+    count = len(verdict.iterations)
+    lines = [f"## Iteration scores: {head}", "", f"Log `{_md(log)}`, {count} iterations, mean {mean}.", ""]
     if verdict.failures:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
         lines += [
@@ -185,7 +185,7 @@ def markdown(verdict: Verdict, log: str) -> str:
     lines += ["<details><summary>Iterations</summary>", ""]
     lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]
     lines += [_line(one) for one in verdict.iterations[-_MOST_ROWS:]]
-    return "\n".join([*lines, "", *_left_out(len(verdict.iterations), "older iterations"), "</details>", ""])
+    return "\n".join([*lines, "", *_left_out(count, "older iterations"), "</details>", ""])
 
 
 def _left_out(count: int, what: str) -> list[str]:

@@ -89,7 +89,6 @@ def _size(values: Sequence[float | None]) -> float:
 
 
 def _ticks(axes: Any, lines: Sequence[ReportedIteration], most: int) -> None:
-    """Write iteration numbers below an axis whose places count from 0."""
     step = max(1, math.ceil(len(lines) / most))
     places = list(range(0, len(lines), step))
     axes.set_xticks(places, [str(lines[n].iteration) for n in places])
@@ -97,7 +96,6 @@ def _ticks(axes: Any, lines: Sequence[ReportedIteration], most: int) -> None:
 
 
 def _legend(axes: Any) -> None:
-    """Name what is drawn, in one line above the axes."""
     axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
 
 
@@ -144,7 +142,6 @@ def scores(digest: Digest) -> str:
 
 
 def _bands(axes: Any, digest: Digest) -> None:
-    """Colour the bands of the rubric, and name them beside the axes."""
     upper, beside = 1.0, axes.get_yaxis_transform()
     for band in digest.rubric.bands:
         axes.axhspan(band.min, upper, color=_BAND_COLOURS.get(band.name, FAINT), alpha=0.09, linewidth=0)
@@ -305,7 +302,6 @@ def corrections(digest: Digest) -> str:
 
 
 def _failed_calls(axes: Any, rates: Sequence[float | None], most: float) -> None:
-    """Draw shares of tool calls that failed, as dots with an axis of their own."""
     other = axes.twinx()
     other.spines["right"].set_visible(True)
     other.patch.set_alpha(0)
