@@ -2,6 +2,7 @@
 
 A colour here is a placeholder for one of the page: what is drawn in ``INK`` becomes ``var(--ink)``, so that one
 picture serves light and dark. Many points are drawn as one path of dots, which keeps a picture of thousands small.
+The module is long because a picture is a function, and there are eight.
 """
 
 import html
@@ -31,12 +32,8 @@ _RC: Any = {
     "svg.hashsalt": "da-score",
     "font.size": 10,
     "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
+    **dict.fromkeys(("axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
 }
 
 
