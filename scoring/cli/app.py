@@ -15,28 +15,12 @@ PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 
 COMMANDS = {
-    "run": "scoring.cli.run",
-    "iteration": "scoring.cli.iteration",
-    "session": "scoring.cli.session",
-    "records": "scoring.cli.records",
-    "signals": "scoring.cli.signals",
-    "integrity": "scoring.cli.integrity",
-    "explain": "scoring.cli.explain",
-    "report": "scoring.cli.report",
-    "check": "scoring.cli.check",
-    "watch": "scoring.cli.watch",
-    "export": "scoring.cli.export",
-    "query": "scoring.cli.query",
-    "close-task": "scoring.cli.close_task",
-    "backfill": "scoring.cli.backfill",
-    "doctor": "scoring.cli.doctor",
-    "init": "scoring.cli.init",
-    "hook": "scoring.cli.hook",
-    "rubric": "scoring.cli.rubric",
-    "dr": "scoring.cli.dr",
-    "meeting": "scoring.cli.meeting",
-    "demo": "scoring.cli.demo",
-    "completion": "scoring.cli.completion",
+    name: f"scoring.cli.{name.replace('-', '_')}"
+    for name in (
+        *("run", "iteration", "session", "records", "signals", "integrity", "explain", "report", "check", "watch"),
+        *("export", "query", "close-task", "backfill", "doctor", "init", "hook", "rubric", "dr", "meeting", "demo"),
+        "completion",
+    )
 }
 """Every command in the order of the help, with its module, which is loaded when it is called and has ``command``."""
 
@@ -92,54 +76,35 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     ctx.obj = {"json": as_json}
 
 
-_OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "iter-log-dir": click.option(
-        "--iter-log-dir",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help=f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]",
-    ),
-    "repo-dir": click.option(
-        "--repo-dir",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="The git repository that the log is about.  [default: the current directory]",
-    ),
-    "transcript-dir": click.option(
-        "--transcript-dir",
-        type=click.Path(path_type=Path),
-        multiple=True,
-        metavar="DIR",
-        help="A folder of agent transcripts, all of which count; may be given several times.",
-    ),
-    "transcripts": click.option(
-        "--transcripts",
-        metavar="auto|none",
-        help="Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
-        "none takes none.  [default: auto from rubric 2.3.0 on]",
-    ),
-    "trunk": click.option(
-        "--trunk",
-        metavar="REF",
-        help="The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
-    ),
-    "rubric": click.option(
-        "--rubric", metavar="VERSION|FILE", help="The rubric to score under: a released version or a rubric file."
-    ),
-    "cache-dir": click.option(
-        "--cache-dir",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
-    ),
-    "no-cache": click.option("--no-cache", is_flag=True, default=None, help="Read everything again and cache nothing."),
-    "processes": click.option(
-        "--processes",
-        type=click.IntRange(1),
-        metavar="N",
-        help="How many processes read transcripts.  [default: as many as are worth it]",
-    ),
-    "json": click.option("--json", is_flag=True, default=None, help="Print JSON."),
+_FOLDER: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "DIR"}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "iter-log-dir": _FOLDER | {"help": f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]"},
+    "repo-dir": _FOLDER | {"help": "The git repository that the log is about.  [default: the current directory]"},
+    "transcript-dir": _FOLDER
+    | {"multiple": True, "help": "A folder of agent transcripts, all of which count; may be given several times."},
+    "transcripts": {
+        "metavar": "auto|none",
+        "help": "Where no folder is given: auto takes this repository's sessions from the default transcript "
+        "directories, none takes none.  [default: auto from rubric 2.3.0 on]",
+    },
+    "trunk": {
+        "metavar": "REF",
+        "help": "The branch on which work lands, from rubric 2.3.0 on.  "
+        "[default: the remote's default branch, or main]",
+    },
+    "rubric": {
+        "metavar": "VERSION|FILE",
+        "help": "The rubric to score under: a released version or a rubric file.",
+    },
+    "cache-dir": _FOLDER
+    | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
+    "no-cache": {"is_flag": True, "default": None, "help": "Read everything again and cache nothing."},
+    "processes": {
+        "type": click.IntRange(1),
+        "metavar": "N",
+        "help": "How many processes read transcripts.  [default: as many as are worth it]",
+    },
+    "json": {"is_flag": True, "default": None, "help": "Print JSON."},
 }
 
 
@@ -158,7 +123,7 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
             return command(options=given, **arguments)
 
         for name in ("json", *reversed(names)):
-            with_options = _OPTIONS[name](with_options)
+            with_options = click.option(f"--{name}", **_OPTIONS[name])(with_options)
         return with_options
 
     return decorate
@@ -179,16 +144,7 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
-EVIDENCE_OPTIONS = (
-    "iter-log-dir",
-    "repo-dir",
-    "transcript-dir",
-    "transcripts",
-    "trunk",
-    "cache-dir",
-    "no-cache",
-    "processes",
-)
+EVIDENCE_OPTIONS = (*LOG_OPTIONS, "transcript-dir", "transcripts", "trunk", "cache-dir", "no-cache", "processes")
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
 
 

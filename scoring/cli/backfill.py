@@ -84,7 +84,9 @@ def command(
         signal.signal(signal.SIGTERM, previous)
     reports.sort(key=lambda r: [os.fspath(log.iter_log_dir) for log in found].index(os.fspath(r.iter_log_dir)))
     if settings.json:
-        write_json(_payload(reports, plan))
+        logs = [report.as_dict() for report in reports]
+        version, totals = plan.rubric.version, _totals(reports)
+        write_json({"rubric_version": version, "dry_run": plan.dry_run, "totals": totals, "logs": logs})
     else:
         show(_page(reports, plan))
     if failed := [r for r in reports if r.error]:
@@ -104,25 +106,17 @@ def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob],
     broken: list[LogReport] = []
     for log in found:
         try:
-            jobs.append(_job(log, options))
+            settings = settings_of(log, options)
+            rubric = find_rubric(settings.rubric)
         except DaScoreError as e:
             broken.append(LogReport(log.iter_log_dir, error=str(e)))
+            continue
+        for text in without_effect(settings, rules_of(rubric)):
+            warn(f"{log.iter_log_dir}: {text}")
+        named = settings.transcript_dirs
+        job = LogJob(log.iter_log_dir, settings.repo_dir, named, rubric, settings.transcripts, settings.trunk)
+        jobs.append(job)
     return jobs, broken
-
-
-def _job(log: FoundLog, options: dict[str, Any]) -> LogJob:
-    """Return what to do for one log, under the settings of its own repository.
-
-    Raises:
-        NotARepositoryError: nothing says which repository that is: the log is in none.
-        RubricError, SettingsError: its settings cannot be used.
-    """
-    settings = settings_of(log, options)
-    rubric = find_rubric(settings.rubric)
-    for text in without_effect(settings, rules_of(rubric)):
-        warn(f"{log.iter_log_dir}: {text}")
-    named = settings.transcript_dirs
-    return LogJob(log.iter_log_dir, settings.repo_dir, named, rubric, settings.transcripts, settings.trunk)
 
 
 def _terminate(*_: object) -> None:
@@ -144,7 +138,6 @@ def _shown(reports: Iterator[LogReport], total: int, quiet: bool, dry_run: bool)
 
 
 def _line(report: LogReport, dry_run: bool = False) -> str:
-    """Return one log in one line."""
     place = printable(str(report.iter_log_dir))
     if report.error:
         return f"{place}: failed: {printable(report.error)}\n"
@@ -161,10 +154,9 @@ def _line(report: LogReport, dry_run: bool = False) -> str:
 def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
     """Yield the tables at the end: what was done, why, what was kept, and where the logs are blind."""
     totals = _totals(reports)
-    done = "would be scored" if plan.dry_run else "scored"
     counts = {
         "LOGS": totals["logs"],
-        f"ITERATIONS {done}": totals["scored"],
+        f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}": totals["scored"],
         "           up to date": totals["up_to_date"],
         "           kept": totals["kept"],
         "           passed over": totals["passed_over"],
@@ -175,16 +167,21 @@ def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
     yield Line(f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}", "bold")
     yield Line()
     yield pairs([(name, str(count)) for name, count in counts.items()], 26)
-    for title, rows in (
-        ("Why", [(r, _by_reason(r)) for r in reports if r.scored and plan.dry_run]),
-        ("Kept, because the transcripts no longer cover the window", [(r, _kept(r)) for r in reports if r.kept]),
-        ("Git answers differently (--refresh-git scores these)", [(r, _git(r)) for r in reports if r.git_changed]),
-        ("Failed", [(r, [r.error]) for r in reports if r.error]),
+    for title, texts in (
+        ("Why", [(r, text) for r in reports if plan.dry_run for text in _by_reason(r)]),
+        (
+            "Kept, because the transcripts no longer cover the window",
+            [(r, f"{iteration}: {' and '.join(lost)}") for r in reports for iteration, lost in r.kept.items()],
+        ),
+        (
+            "Git answers differently (--refresh-git scores these)",
+            [(r, spans(r.git_changed)) for r in reports if r.git_changed],
+        ),
+        ("Failed", [(r, r.error) for r in reports if r.error]),
     ):
-        if rows:
-            yield Line()
-            yield Line(f"{title}:")
-            yield from (Line(f"  {report.iter_log_dir}: {text}") for report, texts in rows for text in texts)
+        if texts:
+            yield from (Line(), Line(f"{title}:"))
+            yield from (Line(f"  {report.iter_log_dir}: {text}") for report, text in texts)
     absent: Counter[tuple[str, str]] = sum((r.absent for r in reports), Counter())
     if absent:
         yield Line()
@@ -211,21 +208,3 @@ def _by_reason(report: LogReport) -> list[str]:
     for iteration, reason in report.scored.items():
         reasons.setdefault(reason, []).append(iteration)
     return [f"{spans(iterations)}: {reason}" for reason, iterations in reasons.items()]
-
-
-def _kept(report: LogReport) -> list[str]:
-    return [f"{iteration}: {' and '.join(lost)}" for iteration, lost in report.kept.items()]
-
-
-def _git(report: LogReport) -> list[str]:
-    return [spans(report.git_changed)]
-
-
-def _payload(reports: Sequence[LogReport], plan: BackfillPlan) -> dict[str, Any]:
-    """Return the whole backfill as JSON."""
-    return {
-        "rubric_version": plan.rubric.version,
-        "dry_run": plan.dry_run,
-        "totals": _totals(reports),
-        "logs": [report.as_dict() for report in reports],
-    }

@@ -13,15 +13,13 @@ from scoring.errors import SettingsError, WriteError
 from scoring.files import write_atomically
 from scoring.log.settings import Settings
 from scoring.text import printable, spans
-from scoring.views.gates import GATES, check, demands
-from scoring.views.gates.verdict import Verdict, junit, markdown
+from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
 FAILED = 3
 """The exit status of a check that found something."""
 
 
 def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of every gate."""
     for option in reversed([option for gate in GATES for option in gate.options]):
         if option.kind == "flag":
             add = click.option(f"--{option.name}", is_flag=True, help=option.help)
@@ -40,19 +38,14 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML too.")
 @click.option("--github-summary", is_flag=True, help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
-    settings: Settings,
-    last: int | None,
-    recompute: bool,
-    junit_file: Path | None,
-    github_summary: bool,
-    **given: Any,
+    settings: Settings, last: int | None, recompute: bool, junit_file: Path | None, github_summary: bool, **given: Any
 ) -> None:
     """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 
     Scores are those of the sidecars; an iteration that has none is scored in memory. Every gate looks at every
     iteration; --min-mean and --max-drop look at the mean too.
     """
-    from scoring.cli.views import log_view
+    from scoring.cli.reading import log_view
 
     summary = _summary_file() if github_summary else None
     view = log_view(settings, recompute, last)

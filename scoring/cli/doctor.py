@@ -23,7 +23,7 @@ def command(options: dict[str, Any], list_files: bool) -> None:
     from rubric import RubricError, default_rubric, find_rubric
     from scoring.cli.reading import sources
     from scoring.evidence.rules import rules_of
-    from scoring.views.doctor.examination import examine
+    from scoring.views.doctor import examine
     from scoring.views.doctor.findings import Finding, findings
     from scoring.views.doctor.page import doctor_page, doctor_payload
 

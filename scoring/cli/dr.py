@@ -16,7 +16,7 @@ from scoring.files import write_atomically
 from scoring.log.settings import Settings, tables_of
 from scoring.meters.figures import check_plot, draw_convergence
 from scoring.text import cut, quote
-from scoring.views.table import Block, Cell, Column, Line, Row, Table
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
     from scoring.meters.dr import DRResult, Transcript
@@ -138,8 +138,8 @@ def advice_view(advice: dict[str, Any]) -> list[Block]:
     rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [("Next", following)]
     if advice["flags"]:
         rows.append(("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"])))
-    lines = [Row((Cell(label, style="bold"), text)) for label, text in rows]
-    lines.append(Row((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
+    lines = [TableRow((Cell(label, style="bold"), text)) for label, text in rows]
+    lines.append(TableRow((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
     return [
         Line((Cell(advice["signal"], style=_STYLES[advice["signal"]]), f"  as of round {advice['round']}")),
         Line(only="terminal"),

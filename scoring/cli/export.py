@@ -67,7 +67,7 @@ def _tables(text: str | None) -> list[str]:
 
 
 def _rows(roots: tuple[Path, ...], options: dict[str, Any], recompute: bool) -> Iterator[tuple[str, DataRow]]:
-    from scoring.cli.views import log_views, rows_of
+    from scoring.cli.reading import log_views, rows_of
 
     return rows_of(log_views(roots, options, recompute))
 

@@ -26,7 +26,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
     from scoring.cli.reading import sources
     from scoring.evidence.rules import rules_of
     from scoring.jobs.init import RUBRIC, settings_text, write_settings
-    from scoring.views.doctor.examination import examine
+    from scoring.views.doctor import examine
 
     settings = _settings(options)
     rubric = released_rubric(RUBRIC)

@@ -2,12 +2,10 @@
 
 import click
 
-from rubric import evidence_of
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import show, write_json
-from scoring.cli.reading import options
+from scoring.cli.reading import log_view
 from scoring.log.settings import Settings
-from scoring.parity import build_signal_sets
 from scoring.views.integrity import integrity_page, integrity_table, summarize_integrity
 
 
@@ -18,13 +16,9 @@ def command(settings: Settings) -> None:
 
     Weights and bands have no part in it; --rubric only says under which rules evidence is read.
     """
-    log_dir = settings.iter_log_dir
-    how, rules = options(settings), evidence_of(settings.rubric)
-    sets = build_signal_sets(
-        log_dir, settings.repo_dir, *settings.transcript_dirs, meter="unread", evidence=rules, **how
-    )
-    rows = summarize_integrity(sets)
+    examined = log_view(settings, recompute=True).examine()
+    rows = summarize_integrity(one.signals for one in examined)
     if settings.json:
         write_json({"pairs": integrity_table(rows).as_json()})
     else:
-        show(integrity_page(rows, log_dir))
+        show(integrity_page(rows, settings.iter_log_dir))

@@ -35,7 +35,7 @@ def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recomput
     several statements with ; between, the answer of the last is printed.
     Needs the extra: pip install 'da-score[query]'
     """
-    from scoring.cli.views import log_views, rows_of
+    from scoring.cli.reading import log_views, rows_of
     from scoring.views.sql import ask
 
     rows = rows_of(log_views(roots, options, recompute))
@@ -94,7 +94,6 @@ def _plain(value: Any) -> Any:
 
 
 def _field(value: Any) -> Any:
-    """Return a value as a field of CSV."""
     plain = _plain(value)
     if plain is None:
         return ""

@@ -1,10 +1,14 @@
-"""How commands read evidence: under which rules, where from, and the warnings for settings that those rules ignore."""
+"""Which logs a command reads, from where it takes evidence, and under which rules.
 
-from collections.abc import Mapping, Sequence
+Everything that scores is imported by the functions that need it: most commands begin before it is loaded.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubric import Rubric, evidence_of
+from rubric import Rubric, evidence_of, find_rubric
 from scoring.cli.output import warn
 from scoring.errors import Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
@@ -12,13 +16,12 @@ from scoring.log.settings import Settings, resolve_settings
 
 if TYPE_CHECKING:
     from scoring.log.find import FoundLog
+    from scoring.views.columns import DataRow
+    from scoring.views.examined import LogView
 
 
 def sources(
-    settings: Settings,
-    rules: EvidenceRules | None = None,
-    hinted: Sequence[Path] = (),
-    warn: Warn = warn,
+    settings: Settings, rules: EvidenceRules | None = None, hinted: Sequence[Path] = (), warn: Warn = warn
 ) -> Sources:
     """Return where evidence comes from under some settings.
 
@@ -79,7 +82,7 @@ def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
     """Return the settings of the repository that a log is about.
 
     Raises:
-        NotARepositoryError: nothing says which repository that is: the log lies in none.
+        NotARepositoryError: nothing says which repository that is: the log is in none.
         SettingsError: its settings cannot be used.
     """
     from scoring.evidence.git.repository import GitRepository  # most commands look at one log only
@@ -89,7 +92,7 @@ def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
 
 
 def cache_dir(settings: Settings) -> Path | None:
-    """Return where the cache lies; None when there is to be none."""
+    """Return where the cache is; None when there is to be none."""
     if settings.no_cache:
         return None
     if settings.cache_dir:
@@ -97,3 +100,45 @@ def cache_dir(settings: Settings) -> Path | None:
     from platformdirs import user_cache_path  # a cache directory that is named does not pay for it
 
     return user_cache_path("da-score", appauthor=False)
+
+
+def log_view(settings: Settings, recompute: bool = False, last: int | None = None) -> "LogView":
+    """Return the one log that some settings name.
+
+    Raises:
+        RubricError: its rubric cannot be used.
+    """
+    from scoring.views.examined import LogView
+
+    return LogView(
+        settings.iter_log_dir,
+        settings.repo_dir,
+        settings.transcript_dirs,
+        find_rubric(settings.rubric),
+        recompute,
+        last,
+        options=options(settings),
+    )
+
+
+def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool = False) -> "list[LogView]":
+    """Return the logs below some roots, or without roots the one that the options name.
+
+    Raises:
+        InputError: a root does not exist or holds no log.
+        NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
+    """
+    if not roots:
+        return [log_view(resolve_settings(options), recompute)]
+    from scoring.log.find import find_logs
+
+    found = find_logs(roots)
+    return [replace(log_view(settings_of(log, options), recompute), iter_log_dir=log.iter_log_dir) for log in found]
+
+
+def rows_of(views: "Iterable[LogView]") -> "Iterator[tuple[str, DataRow]]":
+    """Yield the rows of every table of some logs, each with the name of its table."""
+    from scoring.views.columns import table_rows
+
+    for view in views:
+        yield from table_rows(view.iter_log_dir, view.rubric, view.examine())

@@ -36,12 +36,11 @@ def command(
     Also says what changed since the page that was at the same place before. Needs the extra 'report':
     pip install 'da-score[report]'; --terminal needs nothing.
     """
-    from scoring.cli.views import log_view
+    from scoring.cli.reading import log_view
     from scoring.files import write_atomically
     from scoring.views.formats import require
-    from scoring.views.report import changes, page, read_snapshot
+    from scoring.views.report import changes, page, read_snapshot, report_lines
     from scoring.views.report.digest import digest
-    from scoring.views.report.terminal import report_lines
 
     before = None
     if not terminal:

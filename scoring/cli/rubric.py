@@ -23,7 +23,7 @@ from scoring.cli.output import show as show_page
 from scoring.cli.output import write, write_json
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.text import printable
-from scoring.views.table import Block, Cell, Column, Line, Row, Table
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 
 @click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")
@@ -113,7 +113,8 @@ def _page(rubric: Rubric) -> Iterator[Block]:
     yield Line(f"Rubric {rubric.version}   {rubric.combination}", "bold")
     yield Line()
     rows = [
-        Row((s.id, f"{s.weight:.4g}", "yes" if s.two_way else "no", s.label), [s.description]) for s in rubric.signals
+        TableRow((s.id, f"{s.weight:.4g}", "yes" if s.two_way else "no", s.label), [s.description])
+        for s in rubric.signals
     ]
     yield Table(_COLUMNS, rows, notes="DESCRIPTION", notes_indent=40)
     yield Line()

@@ -34,7 +34,6 @@ def command(session_id: str, settings: Settings) -> None:
 
 
 def _coverages(session: SessionScore, log_dir: Path) -> dict[int, Coverage]:
-    """Read the coverage of the members whose sidecars are there."""
     found = {}
     for iteration in session.iterations:
         try:

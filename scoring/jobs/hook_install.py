@@ -73,7 +73,7 @@ def installed_in(path: Path) -> list[str]:
 
 
 def _places(path: Path, text: str) -> list[tuple[str, int, int]]:
-    """Return where the hook stands: event, group and place in the group."""
+    """Return where the hook is: event, group and place in the group."""
     try:
         data: Any = parse_spans(text)[0] if text.strip() else {}
     except InputError as e:
@@ -85,11 +85,11 @@ def _places(path: Path, text: str) -> list[tuple[str, int, int]]:
         for number, group in enumerate(groups if isinstance(groups, list) else ())
         if isinstance(group, dict) and isinstance(group.get("hooks"), list)
         for inner, hook in enumerate(group["hooks"])
-        if isinstance(hook, dict) and _is_ours(hook.get("command"))
+        if isinstance(hook, dict) and _is_the_hook(hook.get("command"))
     ]
 
 
-def _is_ours(command: object) -> bool:
+def _is_the_hook(command: object) -> bool:
     """Tell whether a command is the hook, with whatever path and options."""
     if not isinstance(command, str):
         return False
@@ -102,7 +102,6 @@ def _is_ours(command: object) -> bool:
 
 
 def _take_inner(text: str, event: str, number: int, inner: int) -> str:
-    """Remove one command of a group that has others."""
     _, span = parse_spans(text)
     for key in ("hooks", event):
         assert isinstance(span.inside, dict)

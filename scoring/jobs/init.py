@@ -9,15 +9,12 @@ from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import write_atomically
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import printable
-from scoring.views.doctor.examination import Examination
+from scoring.views.doctor import Examination
 
 RUBRIC = "2.3.0"
 """The rubric that a new settings file names: the one whose evidence rules fit real machines."""
 
 _WIDTH = 100
-
-MODE = 0o644
-"""Settings are part of a repository, for everybody to read."""
 
 
 def settings_text(seen: Examination, settings: Settings) -> str:
@@ -27,14 +24,14 @@ def settings_text(seen: Examination, settings: Settings) -> str:
         seen: what was found under the rubric that the file will name.
         settings: what the command line names; that is written as a setting, and the rest as a comment.
     """
+    trunk = seen.repository.trunk
     parts = [
         _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),
         _block(
-            "The rubric: which signals vote, and by which rules their evidence is read.",
-            f"rubric = {_quoted(RUBRIC)}",
+            "The rubric: which signals vote, and by which rules their evidence is read.", f"rubric = {_quoted(RUBRIC)}"
         ),
         _block(_log_found(seen), _log_setting(seen, settings)),
-        _block(_trunk_found(seen), _setting("trunk", settings.trunk, _trunk_example(seen))),
+        _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
         _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -70,7 +67,7 @@ def _log_setting(seen: Examination, settings: Settings) -> str:
 
 
 def _place(path: Path, top: Path) -> str:
-    """Return a path as the file names it: relative to the repository where it lies in it."""
+    """Return a path as the file names it: relative to the repository where it is in it."""
     real, root = os.path.realpath(path), os.path.realpath(top)
     return os.path.relpath(real, root) if real.startswith(root + os.sep) else real
 
@@ -83,18 +80,13 @@ def _trunk_found(seen: Examination) -> str:
     return f"The branch on which work lands. Found: {trunk.name}, {trunk.how}."
 
 
-def _trunk_example(seen: Examination) -> str:
-    trunk = seen.repository.trunk
-    return trunk.name if trunk and trunk.name else "main"
-
-
 def _transcripts_found(seen: Examination) -> str:
     files = seen.transcripts.files
     count = sum(not file.left_out for file in files)
-    told = f"{count} of {len(files)} transcripts found are of work in this repository"
+    known = f"{count} of {len(files)} transcripts found are of work in this repository"
     return (
         "Where transcripts are looked for: auto takes the harnesses' own places and counts the work done in this "
-        f"repository, none reads none; a list of folders counts whole. {told if files else 'None were found'}."
+        f"repository, none reads none; a list of folders counts whole. {known if files else 'None were found'}."
     )
 
 
@@ -127,5 +119,5 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
         path.parent.mkdir(exist_ok=True)
     except OSError as e:
         raise WriteError(f"{path.parent}: cannot make the folder: {(e.strerror or str(e)).lower()}") from e
-    write_atomically(path, text.encode("utf-8"), mode=MODE)
+    write_atomically(path, text.encode("utf-8"), mode=0o644)
     return path

@@ -15,7 +15,7 @@ _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
 class JsonSpan(NamedTuple):
-    """Where a value stands in a text, with its members (objects: by key) or items (lists: by number)."""
+    """Where a value is in a text, with its members (objects: by key) or items (lists: by number)."""
 
     start: int
     end: int
@@ -102,11 +102,11 @@ def put_item(text: str, path: tuple[str, ...], item: Any) -> str:
 
 
 def _insert(text: str, container: JsonSpan, before: str, value: Any, depth: int) -> str:
-    """Put a value at the end of a container, indented as deep as it stands."""
+    """Put a value at the end of a container, indented as deep as it is nested."""
     unit = _indentation(text)
     members = container.inside.values() if isinstance(container.inside, dict) else container.inside or ()
     last = max((span.end for span in members), default=None)
-    if unit is None:  # the whole text stands on one line
+    if unit is None:  # the whole text is on one line
         written = before + json.dumps(value, ensure_ascii=False)
         if last is not None:
             return _splice(text, last, last, f", {written}")
@@ -120,7 +120,7 @@ def _insert(text: str, container: JsonSpan, before: str, value: Any, depth: int)
 
 
 def _indentation(text: str) -> str | None:
-    """Return what one level of a text is indented with; None when it stands on one line."""
+    """Return what one level of a text is indented with; None when it is on one line."""
     if m := re.search(r"[{\[]\r?\n([ \t]+)\S", text):
         return m[1]
     return "  " if "\n" in text.strip() or text.strip() in ("{}", "[]") else None

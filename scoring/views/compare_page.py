@@ -1,15 +1,17 @@
 """What ``rubric diff`` shows: two rubrics side by side, and a log under both, as lines, tables and JSON."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rubric import Rubric, SignalContribution
+from rubric import Rubric, Score, SignalContribution
 from scoring.views.compare import IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.score_pages import TASK_WIDTH, band_cell, score_cell
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Row, Table, number, pairs
+from scoring.views.score_pages import BAND, ITER, TASK, band_cell, score_cell
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 NOT_IN = "not in this rubric"
+_ROW = ("present", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
 
 
 def names(diff: RubricDiff) -> tuple[str, str]:
@@ -34,26 +36,19 @@ def comparison_page(
     yield Line(f"Rubric {before} → {after}", "bold")
     yield Line()
     columns = (Column("SIGNAL", width=20), *sides, Column("CHANGE", width=0, right=True))
-    yield Table(columns, [Row((spec.signal, *_weights(spec)), _changed_words(spec)) for spec in diff.signals])
+    yield Table(columns, [TableRow((spec.signal, *_weights(spec)), _changed_words(spec)) for spec in diff.signals])
     yield Line()
     yield from map(Line, _summary(diff))
     if source is None:
         return
     yield Line()
     if log is None:
-        no_log = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
-        yield Line(no_log, "dim")
+        yield Line(f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.", "dim")
         return
     yield Line(f"Iterations of {source}", "bold")
     yield Line()
-    columns = (
-        Column("ITER", width=6, right=True),
-        Column("TASK", width=TASK_WIDTH, cut=True),
-        *sides,
-        Column("CHANGE", width=7, right=True),
-        Column("BAND", width=0),
-    )
-    rows = [Row(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
+    columns = (ITER, TASK, *sides, Column("CHANGE", width=7, right=True), BAND)
+    rows = [TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
     yield Table(columns, rows, notes="MOVED BY", notes_indent=8)
     yield Line()
     yield pairs(_total_rows(log.totals()), 12)
@@ -69,11 +64,10 @@ def _weights(spec: SpecChange) -> tuple[str, str, str]:
 
 
 def _changed_words(spec: SpecChange) -> list[str]:
-    """Return the changes of a signal that are not its weight, a line each."""
-    fields = [field for field in spec.fields if field != "weight"]
     return [
         f"{field.replace('_', '-')}: {_word(getattr(spec.before, field))} → {_word(getattr(spec.after, field))}"
-        for field in fields
+        for field in spec.fields
+        if field != "weight"
     ]
 
 
@@ -82,18 +76,14 @@ def _word(value: object) -> str:
 
 
 def _summary(diff: RubricDiff) -> Iterator[str]:
-    """Yield what the two rubrics have in common beside their weights, or how they differ."""
     before, after = names(diff)
     if diff.same_proportions and any(spec.change in ("added", "removed") for spec in diff.signals):
         yield "The signals that both have keep their proportions to each other."
-    if diff.same_combination:
-        yield f"Combination: {diff.before.combination} in both."
-    else:
-        yield f"Combination: {diff.before.combination} → {diff.after.combination}"
-    if diff.before.evidence == diff.after.evidence:
-        yield f"Evidence: {diff.before.evidence} in both."
-    else:
-        yield f"Evidence: {diff.before.evidence} → {diff.after.evidence}; each side is read under its own rules."
+    for name, a, b, more in (
+        ("Combination", diff.before.combination, diff.after.combination, ""),
+        ("Evidence", diff.before.evidence, diff.after.evidence, "; each side is read under its own rules."),
+    ):
+        yield f"{name}: {a} in both." if a == b else f"{name}: {a} → {b}{more}"
     if diff.same_bands:
         yield f"Bands: {_bands(diff.before)} in both."
     else:
@@ -158,7 +148,6 @@ def details(diff: RubricDiff, move: SignalMove) -> Iterator[tuple[str, str]]:
 
 
 def _total_rows(totals: Totals) -> list[tuple[str, str]]:
-    """Return the totals, a name and a text per line."""
     rows = [("MOVED", f"{totals.moved} of {totals.iterations} iterations")]
     if totals.mean_change is not None:
         over = "" if totals.mean_move is None else f", {totals.mean_move:+.4f} over those that moved"
@@ -183,15 +172,14 @@ def comparison_payload(
         "same_proportions": diff.same_proportions,
         "signals": [_spec(spec) for spec in diff.signals],
         "iter_log_dir": None if log is None else str(source),
-        "iterations": None if log is None else [_iteration(item, tasks) for item in log.iterations],
-        "totals": None if log is None else _totals(log.totals()),
+        "iterations": log and [_iteration(item, tasks) for item in log.iterations],
+        "totals": log and _totals(log.totals()),
     }
 
 
 def _rubric(rubric: Rubric) -> dict[str, Any]:
-    bands = [{"name": band.name, "min": band.min} for band in rubric.bands]
-    rules = {"combination": rubric.combination, "evidence": rubric.evidence}
-    return {"version": rubric.version, **rules, "bands": bands}
+    rules = {"version": rubric.version, "combination": rubric.combination, "evidence": rubric.evidence}
+    return {**rules, "bands": [{"name": band.name, "min": band.min} for band in rubric.bands]}
 
 
 def _spec(spec: SpecChange) -> dict[str, Any]:
@@ -212,8 +200,8 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
     return {
         "iteration": item.iteration,
         "task_id": tasks.get(item.iteration, ""),
-        "a": {"scored": item.before.scored, "value": item.before.value, "band": item.before.band},
-        "b": {"scored": item.after.scored, "value": item.after.value, "band": item.after.band},
+        "a": _picked(item.before, "scored", "value", "band"),
+        "b": _picked(item.after, "scored", "value", "band"),
         "change": item.change,
         "moved": item.moved,
         "band_changed": item.band_changed,
@@ -223,27 +211,19 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
                 "effect": None if item.change is None else move.effect,
                 "moved": move.moved,
                 "causes": list(move.causes),
-                "a": _row(move.before),
-                "b": _row(move.after),
+                "a": move.before and _picked(move.before, *_ROW),
+                "b": move.after and _picked(move.after, *_ROW),
             }
             for move in item.signals
         ],
     }
 
 
-def _row(row: SignalContribution | None) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    keys = ("present", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
-    return {key: getattr(row, key) for key in keys}
+def _picked(found: Score | SignalContribution, *keys: str) -> dict[str, Any]:
+    return {key: getattr(found, key) for key in keys}
 
 
 def _totals(totals: Totals) -> dict[str, Any]:
-    return {
-        "iterations": totals.iterations,
-        "moved": totals.moved,
-        "mean_change": totals.mean_change,
-        "mean_move": totals.mean_move,
-        "band_changes": [{"a": a, "b": b, "iterations": n} for (a, b), n in sorted(totals.band_changes.items())],
-        "signals": [{"signal": s, "moved": count, "mean_effect": mean} for s, (count, mean) in totals.signals.items()],
-    }
+    bands = [{"a": a, "b": b, "iterations": n} for (a, b), n in sorted(totals.band_changes.items())]
+    moved = [{"signal": s, "moved": count, "mean_effect": mean} for s, (count, mean) in totals.signals.items()]
+    return asdict(totals) | {"band_changes": bands, "signals": moved}

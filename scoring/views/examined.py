@@ -17,12 +17,7 @@ from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.score import score_records
-from scoring.sidecars.scores import (
-    PersistedScore,
-    check_numbers,
-    iteration_score_path,
-    read_iteration_score,
-)
+from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
 from scoring.signals.values import SignalSet
 
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
@@ -79,7 +74,7 @@ class LogView:
 
         Raises:
             LogError: the log cannot be loaded.
-            NotARepositoryError: ``repo_dir`` lies in no git work tree.
+            NotARepositoryError: ``repo_dir`` is in no git work tree.
             GitError: the trunk that the options name is not there.
         """
         rubric = self.rubric

@@ -1,5 +1,6 @@
 """Why an iteration scored what it did, and what would have raised it."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -7,9 +8,12 @@ from rubric import SignalContribution
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import window_text
 from scoring.signals.table import signal_of
+from scoring.signals.values import IntegrityObservation
+from scoring.text import cut, printable
 from scoring.views.examined import Examined
 
 _WORTH_SAYING = 0.0005
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +101,68 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
         tuple(signal.sources(one.facts, entry)) if signal else (),
         signal.advice(row.present, one.facts) if signal else "",
     )
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return why an iteration scored what it did, in paragraphs."""
+    return "".join(printable(line) + "\n" for line in _lines(explanation))
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    one, score = explanation.one, explanation.one.score
+    task = f" ({cut(one.record.task_id, _LONGEST_NAME)})" if one.record.task_id else ""
+    if score.scored:
+        yield f"Iteration {score.iteration}{task} scored {score.value:.3f}, which is {score.band}."
+    else:
+        yield f"Iteration {score.iteration}{task} has no score: no signal is present."
+    provenance = "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
+    yield f"Rubric {score.rubric_version}, {provenance}; it rests on {score.coverage}."
+    if one.differs:
+        now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
+        yield f"The evidence gives {now} today; 'da-score iteration {score.iteration} --recompute' takes that over."
+    if explanation.entry:
+        yield f"Entry: {explanation.entry}"
+    if one.facts.window:
+        yield f"Time: {window_text(one.facts.window)}"
+    if voted := [s for s in explanation.signals if s.present]:
+        yield from ("", "What voted")
+        for signal in sorted(voted, key=lambda s: -s.effective_weight):
+            yield from _voted(signal)
+    if silent := [s for s in explanation.signals if not s.present]:
+        yield from ("", "What did not vote")
+        for signal in silent:
+            yield f"  {signal.label}: {signal.detail}"
+            if signal.advice:
+                yield f"    to let it vote: {signal.advice}"
+    yield from ("", "What would have raised the score")
+    for signal in explanation.raises:
+        missing = "" if signal.present else ", if it voted in full"
+        advice = f": {signal.advice}" if signal.advice and signal.present else ""
+        yield f"  +{signal.could_add:.3f}  {signal.label}{missing}{advice}"
+    if not explanation.raises:
+        yield "  nothing: every vote is full and every signal voted"
+    if one.signals.integrity:
+        yield from ("", "What was claimed, and what was seen")
+        yield from (f"  {_claim(observation)}" for observation in one.signals.integrity)
+
+
+def _voted(signal: ExplainedSignal) -> Iterator[str]:
+    cost = f", which cost {signal.cost:.3f}" if signal.cost and signal.cost >= _WORTH_SAYING else ""
+    yield (
+        f"  {signal.label}: {signal.sub_score:.3f} of 1, with {signal.effective_weight * 100:.1f} % of the vote, "
+        f"gave {signal.contribution:.3f}{cost}"
+    )
+    yield f"    {signal.detail}"
+    yield from (f"    from {source}" for source in signal.sources)
+
+
+def _claim(observation: IntegrityObservation) -> str:
+    claimed, seen = observation.claimed, observation.observed
+    head = f"{observation.role}, {observation.signal}:"
+    saw = f"seen {seen.sub_score:.2f} ({seen.detail})"
+    if not claimed.present:
+        return f"{head} nothing claimed ({claimed.detail}); {saw}"
+    claim = f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail})"
+    if not seen.present:
+        return f"{claim}; nothing to compare it with ({seen.detail})"
+    return f"{claim}, {saw}: {'over-claimed' if observation.delta < 0 else 'claimed no more than was seen'}"

@@ -63,8 +63,7 @@ def arrow(table: str, *log: Path | str, **how: Any) -> Any:
     require("frames", "pyarrow")
     import pyarrow as pa
 
-    found = list(rows(table, *log, **how))
-    return pa.Table.from_pylist(found, schema=arrow_schema(TABLES[table]))
+    return pa.Table.from_pylist(list(rows(table, *log, **how)), schema=arrow_schema(TABLES[table]))
 
 
 def pandas(table: str, *log: Path | str, **how: Any) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rubric import SignalID
 from scoring.signals.values import AgentRole, IntegrityObservation, SignalSet
 from scoring.text import spans
-from scoring.views.table import Block, Cell, Column, Line, Row, Table
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 _COLUMNS = (
     Column("ROLE", "role", 10),
@@ -70,7 +70,7 @@ def _summary(role: AgentRole, signal: SignalID, found: list[tuple[int, Integrity
 
 def integrity_table(rows: Iterable[IntegritySummary]) -> Table:
     """Return claims against observations as a table, a row per role and signal."""
-    return Table(_COLUMNS, [Row(_cells(row), style="red" if row.over_claims else "") for row in rows])
+    return Table(_COLUMNS, [TableRow(_cells(row), style="red" if row.over_claims else "") for row in rows])
 
 
 def _cells(row: IntegritySummary) -> Sequence[Cell | str | int]:

@@ -11,37 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.signals.values import deliberation_dict
-from scoring.views.table import Block, Cell, Column, Line, Row, Table, number, pairs
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
-    from rubric import Coverage
+    from rubric import Coverage, SignalContribution
     from scoring.evidence.hooks import HookOutcome
     from scoring.score import ScoredIteration, ScoredLog
     from scoring.sessions import SessionScore
     from scoring.sidecars.scores import PersistedScore
     from scoring.signals.values import Deliberation, IterationObjectives
 
-TASK_WIDTH = 12
-"""How many characters of a task's name a pipe shows."""
-
 _BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red", "unscored": "dim"}
 _BAR = 20
 
-_RUN = (
-    Column("ITER", width=6, right=True),
-    Column("TASK", width=TASK_WIDTH, cut=True),
-    Column("SCORE", width=9, right=True),
-    Column("BAND", width=26),
-    Column("COVERAGE", only="terminal"),
-    Column("DATE", width=0),
-)
-_SESSIONS = (
-    Column("SESSION", width=40, cut=True),
-    Column("SCORE", width=9, right=True),
-    Column("ITERS", width=11, right=True),
-    Column("BAND", width=0),
-    Column("COVERAGE", only="terminal"),
-)
+ITER = Column("ITER", width=6, right=True)
+_SCORE = Column("SCORE", width=9, right=True)
+BAND = Column("BAND", width=0)
+_COVERAGE = Column("COVERAGE", only="terminal")
+TASK = Column("TASK", width=12, cut=True)
+_RUN = (ITER, TASK, _SCORE, BAND._replace(width=26), _COVERAGE, Column("DATE", width=0))
+_SESSIONS = (Column("SESSION", width=40, cut=True), _SCORE, Column("ITERS", width=11, right=True), BAND, _COVERAGE)
+_MEMBERS = (ITER, _SCORE, BAND, _COVERAGE)
 _BREAKDOWN = (
     Column("SIGNAL", width=22),
     Column("PRESENT", width=7),
@@ -56,12 +46,6 @@ _HOOKS = (
     Column("LIFECYCLE", width=22, cut=True),
     Column("RESULT", width=10, cut=True),
     Column("INTERVENTION", width=0),
-)
-_MEMBERS = (
-    Column("ITER", width=6, right=True),
-    Column("SCORE", width=9, right=True),
-    Column("BAND", width=0),
-    Column("COVERAGE", only="terminal"),
 )
 
 
@@ -148,18 +132,7 @@ def iteration_page(
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
     yield Line(str(score.coverage), "dim", only="terminal")
     yield Line()
-    rows = []
-    for row in score.breakdown:
-        cells = (
-            row.signal,
-            "yes" if row.present else "no",
-            number(row.sub_score, row.present),
-            number(row.effective_weight if row.present else row.nominal_weight),
-            number(row.contribution, row.present),
-            row.detail,
-        )
-        rows.append(Row(cells, style="" if row.present else "dim"))
-    yield Table(_BREAKDOWN, rows)
+    yield Table(_BREAKDOWN, list(map(_breakdown_row, score.breakdown)))
     if hooks:
         records = [(h.rule_id, h.sentinel_id, h.lifecycle_point, h.result, h.intervention_class) for h in hooks]
         yield from _section("Hook outcome sources", Table(_HOOKS, records))
@@ -171,9 +144,18 @@ def iteration_page(
     if objectives is not None:
         yield Line(only="terminal")
         yield Line("Observed, not scored", "bold", only="terminal")
-        columns = (Column("CHECK"), Column("SEEN"), Column("DETAIL"))
-        yield Table(columns, [_objective_row(*item) for item in objectives.as_dict().items()], only="terminal")
-    yield from source_line(source)
+        rows = [
+            (name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"]))
+            for name, value in objectives.as_dict().items()
+        ]
+        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL")), rows, only="terminal")
+    yield from _source_line(source)
+
+
+def _breakdown_row(row: "SignalContribution") -> TableRow:
+    there, weight = row.present, row.effective_weight if row.present else row.nominal_weight
+    numbers = number(row.sub_score, there), number(weight), number(row.contribution, there)
+    return TableRow((row.signal, "yes" if there else "no", *numbers, row.detail), style="" if there else "dim")
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
@@ -184,8 +166,7 @@ def _section(title: str, table: Table) -> Iterator[Block]:
     yield table._replace(only="terminal")
 
 
-def source_line(source: Path) -> Iterator[Line]:
-    """Yield where the above was read from."""
+def _source_line(source: Path) -> Iterator[Line]:
     yield Line()
     yield Line(f"Source: {source}", "dim")
 
@@ -205,16 +186,9 @@ def _deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
             ("NEXT", meter["hint"]),
         ]
         if meter["flags"]:
-            rows.append(("FLAGS", ", ".join(map(_flag, meter["flags"]))))
+            flags = (f["flag"] + ("" if f["round"] is None else f" (round {f['round']})") for f in meter["flags"])
+            rows.append(("FLAGS", ", ".join(flags)))
     return [*rows, ("SOURCE", str(deliberation.source))]
-
-
-def _flag(flag: Mapping[str, Any]) -> str:
-    return str(flag["flag"]) + ("" if flag["round"] is None else f" (round {flag['round']})")
-
-
-def _objective_row(name: str, value: Mapping[str, Any]) -> tuple[str, str, str]:
-    return name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"])
 
 
 def session_page(session: "SessionScore", coverages: "Mapping[int, Coverage]", source: Path) -> Iterator[Block]:
@@ -231,7 +205,7 @@ def session_page(session: "SessionScore", coverages: "Mapping[int, Coverage]", s
         for ref in session.per_iteration
     ]
     yield Table(_MEMBERS, rows)
-    yield from source_line(source)
+    yield from _source_line(source)
 
 
 def session_coverage_text(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> str:

@@ -73,7 +73,7 @@ class Column(NamedTuple):
     only: Place | Literal["json"] | None = None
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One row: a cell for each column, notes that belong to it, and a style for all of it."""
 
     cells: Sequence[AnyCell]
@@ -95,7 +95,7 @@ class Table(NamedTuple):
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Row | Sequence[AnyCell]]
+    rows: Sequence[TableRow | Sequence[AnyCell]]
     heads: bool = True
     indent: int = 0
     notes: str = ""
@@ -114,7 +114,9 @@ class Table(NamedTuple):
             lines.append(([column.head for column in columns], ()))
         for row in self._rows():
             cells = [_cell(row.cells[n]).shown for n in shown]
-            lines.append(([self._fitted(*pair) for pair in zip(cells, columns, strict=True)], row.notes))
+            limits = [column.width if column.cut else None for column in columns]
+            fitted = [text if most is None else cut(text, most) for text, most in zip(cells, limits, strict=True)]
+            lines.append((fitted, row.notes))
         widths = [
             max((len(cells[n]) for cells, _ in lines), default=0) if column.width is None else column.width
             for n, column in enumerate(columns)
@@ -127,10 +129,6 @@ class Table(NamedTuple):
             text.append(line.rstrip(" ") if fits else line)
             text += [" " * (self.indent + self.notes_indent) + printable(note) for note in notes]
         return "".join(f"{line}\n" for line in text)
-
-    @staticmethod
-    def _fitted(text: str, column: Column) -> str:
-        return cut(text, column.width) if column.cut and column.width is not None else text
 
     def drawn(self) -> "rich.table.Table":
         """Return the table as one of rich: nothing cut off, long texts folded."""
@@ -160,8 +158,8 @@ class Table(NamedTuple):
             for row in self._rows()
         ]
 
-    def _rows(self) -> list[Row]:
-        return [row if isinstance(row, Row) else Row(row) for row in self.rows]
+    def _rows(self) -> list[TableRow]:
+        return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
 
 
 class Line(NamedTuple):
@@ -177,20 +175,18 @@ class Line(NamedTuple):
     style: str = ""
     only: Place | None = None
 
-    @property
-    def cells(self) -> Sequence[AnyCell]:
-        """The parts, also where there is but one."""
-        return [self.parts] if isinstance(self.parts, str) else self.parts
-
     def pipe(self) -> str:
         """Return the line as text."""
-        return "".join(_cell(part).shown for part in self.cells) + "\n"
+        return "".join(_cell(part).shown for part in self._cells()) + "\n"
 
     def drawn(self) -> "rich.text.Text":
         """Return the line as a text of rich."""
         from rich.text import Text
 
-        return Text(style=self.style).join(map(_drawn, self.cells))
+        return Text(style=self.style).join(map(_drawn, self._cells()))
+
+    def _cells(self) -> Sequence[AnyCell]:
+        return [self.parts] if isinstance(self.parts, str) else self.parts
 
 
 Block: TypeAlias = Line | Table

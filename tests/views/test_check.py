@@ -27,10 +27,9 @@ from scoring.signals.values import (
     present_signal,
 )
 from scoring.views.examined import Examined, LogView
-from scoring.views.gates import check, demands
+from scoring.views.gates import Verdict, check, demands
 from scoring.views.gates.drops import Baseline, BaselineScore, MaxDrop
 from scoring.views.gates.gate import Gate
-from scoring.views.gates.verdict import Verdict
 
 NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
 

@@ -269,7 +269,7 @@ class TestText:
 
     def test_problems_come_before_notes(self, whole: Place) -> None:
         from scoring.cli.reading import sources
-        from scoring.views.doctor.examination import examine
+        from scoring.views.doctor import examine
 
         settings = resolve_settings({"rubric": "2.3.0"}, {})
         told = findings(examine(whole.log, sources(settings), released_rubric("2.3.0")))

@@ -24,10 +24,9 @@ from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import InputError
 from scoring.views.examined import LogView
-from scoring.views.report import ReportChanges, changes, page, read_snapshot
+from scoring.views.report import ReportChanges, changes, page, read_snapshot, report_lines, sparkline
 from scoring.views.report.charts import smooth
 from scoring.views.report.digest import Digest, ReportedClaim, ReportedIteration, Vote, digest
-from scoring.views.report.terminal import report_lines, sparkline
 from scoring.views.table import draw, pipe_text
 
 SIGNALS = 7
@@ -131,6 +130,11 @@ class TestPage:
         assert not re.search(r"url\((?!#)", html)
         assert not re.search(r"@import|<link\b|<img\b|<iframe\b", html)
 
+    def test_shows_the_cache_hit_rates(self, html: str) -> None:
+        assert "Token efficiency" in html
+        assert ">cache hit rate<" in html
+        assert re.search(r"Known in [1-9]\d* of \d+ iterations, mean 0\.\d\d", html)
+
     def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
         found = structure(html)
         assert len(found.ids) == len(set(found.ids))
@@ -140,7 +144,7 @@ class TestPage:
 
     def test_says_for_every_picture_what_it_shows(self, html: str) -> None:
         pictures = re.findall(r"<svg [^>]*>", html)
-        assert len(pictures) == SIGNALS + 5
+        assert len(pictures) == SIGNALS + 6
         assert all('role="img"' in picture and "aria-labelledby=" in picture for picture in pictures)
         assert html.count("<desc id=") == len(pictures)
 

@@ -24,10 +24,11 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
-from scoring import assemble
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
+from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import REFERENCE, Sources
+from scoring.log.model import IterationRecord
 from scoring.score import score_log, score_log_under
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.views import compare_page
@@ -403,15 +404,15 @@ class TestCommand:
 
 def test_the_evidence_of_both_is_gathered_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = assemble.gathered
+    real = Evidence.of
 
-    def counted(*arguments: Any, **named: Any) -> Any:
-        calls.append(named)
-        return real(*arguments, **named)
+    def counted(evidence: Evidence, record: IterationRecord) -> Any:
+        calls.append(record.iteration)
+        return real(evidence, record)
 
-    monkeypatch.setattr("scoring.score.gathered", counted)
+    monkeypatch.setattr(Evidence, "of", counted)
     one, other = score_log_under([default_rubric(), NEXT], log, {"reference": Sources.under(REFERENCE, Path())})
-    assert calls == [{"meter": "votes"}]
+    assert calls == [i.record.iteration for i in one.iterations]
     assert diff_logs(one, other).totals().moved == 2
     assert [i.score for i in one.iterations] == [i.score for i in score_log(log, Path()).iterations]
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from scoring.views.table import Block, Cell, Column, Line, Row, Table, draw, number, pairs, pipe_text
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, draw, number, pairs, pipe_text
 
 SCORES = Table(
     (
@@ -65,7 +65,9 @@ class TestPipe:
         ]
 
     def test_puts_notes_below_their_row_and_indents(self) -> None:
-        table = Table((Column("A"), Column("B")), [Row((1, 2), ("so\n", "and so")), (3, 4)], indent=2, notes_indent=3)
+        table = Table(
+            (Column("A"), Column("B")), [TableRow((1, 2), ("so\n", "and so")), (3, 4)], indent=2, notes_indent=3
+        )
         assert table.pipe() == "  A  B\n  1  2\n     so\\n\n     and so\n  3  4\n"
 
     def test_of_no_rows_and_no_heads_is_empty(self) -> None:
@@ -88,7 +90,7 @@ class TestTerminal:
 
     def test_shows_notes_in_a_column_where_there_are_some(self) -> None:
         columns = (Column("A"), Column("B"))
-        assert drawn(Table(columns, [Row((1, 2), ("so", "and so")), (3, 4)], notes="WHY")) == [
+        assert drawn(Table(columns, [TableRow((1, 2), ("so", "and so")), (3, 4)], notes="WHY")) == [
             "A  B  WHY",
             "1  2  so",
             "      and so",
@@ -102,7 +104,7 @@ class TestTerminal:
             Line(["all ", Cell("good", style="green")]),
             Line("bold", "bold"),
             SCORES,
-            Table((Column("A"),), [Row(("x",), style="dim")]),
+            Table((Column("A"),), [TableRow(("x",), style="dim")]),
         ]
         draw(blocks, Console(file=screen, width=100, force_terminal=True, color_system="standard", highlight=False))
         shown = screen.getvalue()

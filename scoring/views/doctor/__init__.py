@@ -1,4 +1,177 @@
-"""Looks at what da-score finds, and what it does not find, and says what to do about it.
+"""What there is to score from: the log, the repository, the transcripts, and how much each signal gets of them.
 
-``examination`` gathers facts without ever stopping at the first problem, ``findings`` makes advice of them.
+Everything that a whole run would stop at (a broken entry, no repository, a trunk that is not there) is noted, and the
+rest is still looked at. Nothing is written, and nothing is taken into the cache.
 """
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rubric import Rubric
+from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
+from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.facts import Trunk
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.facts import TranscriptSurvey
+from scoring.evidence.transcripts.scan import Scan
+from scoring.log.load import load_iteration_log
+from scoring.log.model import IterationRecord
+from scoring.signals.table import meter_profile, optional_signals, signal_set
+from scoring.text import trim
+
+
+@dataclass(frozen=True, slots=True)
+class LogFound:
+    """The iteration log: how many entries of which schema, and what is wrong with it or with some of them."""
+
+    path: Path
+    iterations: tuple[int, ...] = ()
+    schema_versions: dict[int, int] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryFound:
+    """The repository, the trunk in it, and which commits of the log it does not know.
+
+    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used. ``unresolved``
+    has the commit field by iteration, ``without_commit`` the iterations without one.
+    """
+
+    path: Path
+    top_level: Path | None = None
+    git_version: tuple[int, ...] = ()
+    trunk: Trunk | None = None
+    trunk_problem: str = ""
+    unresolved: dict[int, str] = field(default_factory=dict)
+    without_commit: tuple[int, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalFound:
+    """In how many iterations a signal is present, and why it is absent in the others, most frequent reason first."""
+
+    signal: str
+    present: int
+    total: int
+    absent: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float:
+        """The share of iterations in which it is present, 0 to 1."""
+        return self.present / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Everything that was looked at, under one rubric."""
+
+    rubric: Rubric
+    sources: Sources
+    log: LogFound
+    repository: RepositoryFound
+    transcripts: TranscriptSurvey
+    signals: tuple[SignalFound, ...]
+    uncovered: tuple[int, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def duplicates(self) -> int:
+        """How many responses and events were there again, and did not count again."""
+        return sum(harness.duplicates_dropped for harness in self.transcripts.harnesses)
+
+
+def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
+    """Look at everything that a score under a rubric would be computed from. Raises nothing that a user can act on.
+
+    Args:
+        iter_log_dir: the log.
+        sources: where evidence comes from, under the rubric's rules. Their warnings come back with the rest.
+        rubric: the rubric.
+    """
+    warnings: list[str] = []
+    noted = replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
+    broken: list[LogError] = []
+    records: list[IterationRecord] = []
+    problem = ""
+    try:
+        records = load_iteration_log(iter_log_dir, sources.rules.true_flags, broken.append)
+    except LogError as e:
+        problem = str(e)
+    schemas = Counter(record.schema_version for record in records)
+    numbers = tuple(record.iteration for record in records)
+    log = LogFound(iter_log_dir, numbers, dict(sorted(schemas.items())), tuple(map(str, broken)), problem)
+    signals: tuple[SignalFound, ...] = ()
+    uncovered: tuple[int, ...] = ()
+    with noted.transcripts().start() as scan:
+        repository, evidence = _repository(records, iter_log_dir, noted, scan, meter_profile(rubric))
+        try:
+            if evidence is not None and records:
+                found = [evidence.of(record) for record in records]
+                signals, uncovered = _signals(rubric, found), tuple(_uncovered(found))
+            else:
+                scan.facts([])  # transcripts are surveyed without windows too
+        except DaScoreError as e:
+            repository = replace(repository, problem=repository.problem or str(e))
+        survey = scan.survey()
+    once = tuple(dict.fromkeys(warnings))
+    return Examination(rubric, sources, log, repository, survey, signals, uncovered, once)
+
+
+def _repository(
+    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, scan: Scan, profile: str | None
+) -> tuple[RepositoryFound, Evidence | None]:
+    """Look at the repository; a trunk that is not there is noted, and the one that would be found is taken."""
+    path, trunk_problem = Path(sources.repo_dir), ""
+    try:
+        try:
+            evidence = Evidence(records, log_dir, sources, scan, None, profile)
+        except NotARepositoryError:
+            raise
+        except GitError as e:
+            if sources.trunk is None:
+                raise
+            trunk_problem = str(e)
+            evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, profile)
+        opened = GitRepository(path)
+        fields = {record.iteration: record.commit for record in records}
+        return RepositoryFound(
+            path,
+            opened.top_level,
+            _git_version(opened),
+            evidence.git.trunk,
+            trunk_problem,
+            {n: commit for n, commit in fields.items() if trim(commit) and evidence.git.resolve(trim(commit)) is None},
+            tuple(n for n, commit in fields.items() if not trim(commit)),
+        ), evidence
+    except GitError as e:
+        return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
+
+
+def _git_version(repository: GitRepository) -> tuple[int, ...]:
+    found = re.search(rb"(\d+)\.(\d+)", repository.ask("version").stdout)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:
+    wanted = optional_signals(rubric)
+    sets = [signal_set(facts, wanted) for facts in found]
+    counted = []
+    for spec in rubric.signals:
+        values = [signals.value(spec.id) for signals in sets]
+        reasons = Counter(value.reason for value in values if not value.present)
+        counted.append(SignalFound(spec.id, sum(v.present for v in values), len(values), dict(reasons.most_common())))
+    return tuple(counted)
+
+
+def _uncovered(found: Sequence[IterationFacts]) -> Iterator[int]:
+    """Yield the iterations that have a window, and no tokens from the log nor a transcript line in it."""
+    for facts in found:
+        if facts.transcripts is not None and not facts.transcripts.flags and facts.record.session_tokens is None:
+            yield facts.record.iteration

@@ -7,7 +7,7 @@ from typing import Literal
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.table import signal_of
 from scoring.text import spans
-from scoring.views.doctor.examination import Examination
+from scoring.views.doctor import Examination
 
 Level = Literal["problem", "note"]
 """A problem costs evidence or stops a run; a note is good to know."""
@@ -25,10 +25,6 @@ class Finding:
     what: str
     advice: str
 
-    def as_dict(self) -> dict[str, str]:
-        """Return plain data."""
-        return {"topic": self.topic, "level": self.level, "what": self.what, "advice": self.advice}
-
 
 Rule = Callable[[Examination], Iterator[Finding]]
 
@@ -45,12 +41,10 @@ def _log(seen: Examination) -> Iterator[Finding]:
         place = f"have your agent write its entries to {DEFAULT_LOG_DIR}, or name their folder with --iter-log-dir"
         yield Finding("log", "problem", f"there is no iteration log to read: {log.problem}", place)
     elif not log.iterations and not log.broken:
-        what = f"{log.path} holds no entry"
-        yield Finding(
-            "log", "problem", what, "an entry is a file iter-N.yaml; see the example that da-score demo makes"
-        )
+        advice = "an entry is a file iter-N.yaml; see the example that da-score demo makes"
+        yield Finding("log", "problem", f"{log.path} holds no entry", advice)
     for text in log.broken:
-        advice = "mend the entry, or move it out of the log: a run stops at it"
+        advice = "fix the entry, or move it out of the log: a run stops at it"
         yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)
 
 
@@ -75,9 +69,8 @@ def _trunk(seen: Examination) -> Iterator[Finding]:
         what = "there is no local branch master, the only trunk that this rubric knows: nothing counts as landed"
         yield Finding("trunk", "problem", what, "score under rubric 2.3.0, which finds the trunk that is there")
     elif trunk.commit is None:
-        yield Finding(
-            "trunk", "problem", f"no trunk was found: {trunk.how}", "name it with --trunk, or in the settings"
-        )
+        what = f"no trunk was found: {trunk.how}"
+        yield Finding("trunk", "problem", what, "name it with --trunk, or in the settings")
     if trunk.shallow:
         what = "this is a shallow clone: what landed before its history begins cannot be told"
         yield Finding("trunk", "problem", what, "fetch the whole history with git fetch --unshallow")
@@ -103,15 +96,12 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
         if root.problem and (root.origin == "--transcript-dir" or root.problem != "no such directory"):
             advice = "name the folder that holds them" if not root.harness else "make the folder readable"
             advice = "nothing, if that harness was not used" if root.files == 0 and root.harness else advice
-            level: Level = "note" if root.harness else "problem"
-            yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
+            yield Finding("transcripts", "note" if root.harness else "problem", f"{root.path}: {root.problem}", advice)
     read = [file for file in found.files if not file.left_out]
     if not found.roots:
-        how = "set transcripts to auto, or name folders with --transcript-dir"
-        if not seen.sources.rules.discovers_transcripts:
-            how = (
-                "name folders with --transcript-dir, or score under rubric 2.3.0, which looks in the harnesses' places"
-            )
+        how = "name folders with --transcript-dir, or score under rubric 2.3.0, which looks in the harnesses' places"
+        if seen.sources.rules.discovers_transcripts:
+            how = "set transcripts to auto, or name folders with --transcript-dir"
         yield Finding("transcripts", "problem", "no transcripts are read", how)
     elif not read:
         how = "work with an agent here first, or name the folders of its transcripts with --transcript-dir"
@@ -143,9 +133,8 @@ def _signals(seen: Examination) -> Iterator[Finding]:
     for signal in seen.signals:
         if signal.present < signal.total:
             reasons = ", ".join(f"{reason} ({count})" for reason, count in signal.absent.items())
-            what = (
-                f"{signal.signal} is absent in {signal.total - signal.present} of {signal.total} iterations: {reasons}"
-            )
+            absent = f"{signal.total - signal.present} of {signal.total} iterations"
+            what = f"{signal.signal} is absent in {absent}: {reasons}"
             known = signal_of(signal.signal)
             level: Level = "note" if signal.present or (known and known.optional) else "problem"
             yield Finding("signals", level, what, known.supply if known else "see the rubric's document")
@@ -162,11 +151,11 @@ def _rules(seen: Examination) -> Iterator[Finding]:
 
 
 def _warnings(seen: Examination) -> Iterator[Finding]:
-    told = {f"transcript directory {root.path}: " for root in seen.transcripts.roots}
+    known = tuple(f"transcript directory {root.path}: " for root in seen.transcripts.roots)
     for text in seen.warnings:
-        if not text.startswith(tuple(told)):
+        if not text.startswith(known):
             yield Finding("reading", "note", text, "see what it names")
 
 
 RULES: Sequence[Rule] = (_log, _repository, _trunk, _entries, _transcripts, _lines, _signals, _rules, _warnings)
-"""What is looked for, in the order in which it is told."""
+"""What is looked for, in the order in which it is reported."""

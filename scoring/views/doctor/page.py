@@ -1,20 +1,17 @@
 """What ``doctor`` shows: what was found to score from and what to do about it, as lines, tables and JSON."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from scoring.evidence.transcripts.facts import FileFound
 from scoring.text import short, spans
-from scoring.views.doctor.examination import Examination
+from scoring.views.doctor import Examination
 from scoring.views.doctor.findings import Finding
-from scoring.views.table import Block, Cell, Column, Line, Table, pairs
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 _EXAMPLES = 2
-_HARNESS = ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED")
-_FILE = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
 _LEVEL_STYLES = {"problem": "bold red", "note": "yellow"}
 
 
@@ -23,18 +20,35 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
     yield Line(f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence", "bold")
     yield Line()
     yield pairs(list(_heads(seen)), 12)
-    tables: list[tuple[Sequence[str], Iterable[Sequence[str]]]] = [
-        (("PLACE", "NAMED BY", "FILES", "STATE"), _roots(seen)),
-        (_HARNESS, _harnesses(seen)),
-        (("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), _left_out(seen)),
-        (("LINES", "SKIPPED BECAUSE"), [(str(n), why) for why, n in seen.transcripts.lines_skipped.items()]),
-        (("SIGNAL", "PRESENT", "OF"), _signals(seen)),
-        (_FILE, _files(seen) if list_files else ()),
+    survey = seen.transcripts
+    listed = survey.files if list_files else ()
+    tables: list[tuple[Sequence[str], Sequence[Sequence[AnyCell]]]] = [
+        (
+            ("PLACE", "NAMED BY", "FILES", "STATE"),
+            [(str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots],
+        ),
+        (
+            ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"),
+            [
+                (h.name, h.sessions, h.files, h.turns, h.tool_calls, h.tool_errors, h.duplicates_dropped)
+                for h in survey.harnesses
+            ],
+        ),
+        (("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), list(_left_out(survey.files))),
+        (("LINES", "SKIPPED BECAUSE"), [(count, why) for why, count in survey.lines_skipped.items()]),
+        (
+            ("SIGNAL", "PRESENT", "OF"),
+            [(s.signal, f"{s.share * 100:.0f} %", f"{s.present}/{s.total}") for s in seen.signals],
+        ),
+        (
+            ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"),
+            [(str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-") for f in listed],
+        ),
     ]
     for heads, rows in tables:
-        if shown := list(rows):
+        if rows:
             yield Line()
-            yield Table([Column(head) for head in heads], shown)
+            yield Table([Column(head) for head in heads], rows)
     yield Line()
     if not found:
         yield Line("Nothing is missing.")
@@ -50,10 +64,8 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
     log, repository = seen.log, seen.repository
     schemas = ", ".join(f"schema {version}: {count}" for version, count in log.schema_versions.items())
     broken = f", {len(log.broken)} that cannot be read" if log.broken else ""
-    yield (
-        "LOG",
-        log.problem or f"{len(log.iterations)} iterations in {log.path}{broken}" + (schemas and f" ({schemas})"),
-    )
+    found = f"{len(log.iterations)} iterations in {log.path}{broken}" + (schemas and f" ({schemas})")
+    yield "LOG", log.problem or found
     yield "REPOSITORY", repository.problem or f"{repository.top_level}"
     if trunk := repository.trunk:
         tip = f" at {short(trunk.commit)}" if trunk.commit else ""
@@ -67,43 +79,17 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
     yield "TRANSCRIPTS", f"{len(files) - left_out} files count, with {sessions} sessions; {left_out} are left out"
 
 
-def _roots(seen: Examination) -> Iterator[tuple[str, ...]]:
-    for root in seen.transcripts.roots:
-        yield str(root.path), root.origin, str(root.files), root.problem or "read"
-
-
-def _signals(seen: Examination) -> Iterator[tuple[str, ...]]:
-    for signal in seen.signals:
-        yield signal.signal, f"{signal.share * 100:.0f} %", f"{signal.present}/{signal.total}"
-
-
-def _harnesses(seen: Examination) -> Iterator[tuple[str, ...]]:
-    for h in seen.transcripts.harnesses:
-        counts = (h.sessions, h.files, h.turns, h.tool_calls, h.tool_errors, h.duplicates_dropped)
-        yield h.name, *map(str, counts)
-
-
-def _left_out(seen: Examination) -> Iterator[tuple[str, ...]]:
-    reasons = Counter(file.left_out for file in seen.transcripts.files if file.left_out)
+def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
+    """Yield why transcripts are left out, with examples: where their work was done, or else their paths."""
+    reasons = Counter(file.left_out for file in files if file.left_out)
     for reason, count in reasons.most_common():
-        examples = [_example(file) for file in seen.transcripts.files if file.left_out == reason]
-        yield str(count), reason, ", ".join(list(dict.fromkeys(examples))[:_EXAMPLES])
-
-
-def _example(file: FileFound) -> str:
-    """Return what says most about a transcript that is left out: where its work was done, or else its path."""
-    return file.cwd or str(file.path)
-
-
-def _files(seen: Examination) -> Iterator[tuple[str, ...]]:
-    for file in seen.transcripts.files:
-        yield str(file.path), file.harness or "-", str(len(file.sessions)), file.cwd or "-", file.left_out or "-"
+        examples = [file.cwd or str(file.path) for file in files if file.left_out == reason]
+        yield count, reason, ", ".join(list(dict.fromkeys(examples))[:_EXAMPLES])
 
 
 def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any]:
     """Return everything as data."""
     log, repository, survey = seen.log, seen.repository, seen.transcripts
-    places = seen.sources.places
     return {
         "rubric_version": seen.rubric.version,
         "evidence": seen.rubric.evidence,
@@ -116,19 +102,19 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
         },
         "repository": {
             "path": str(repository.path),
-            "top_level": _text(repository.top_level),
+            "top_level": repository.top_level and str(repository.top_level),
             "git_version": ".".join(map(str, repository.git_version)) or None,
-            "shallow": repository.trunk.shallow if repository.trunk else None,
+            "shallow": repository.trunk and repository.trunk.shallow,
             "problem": repository.problem or None,
         },
-        "trunk": asdict(repository.trunk) if repository.trunk else None,
+        "trunk": repository.trunk and asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
             "unresolved": [{"iteration": n, "commit": commit} for n, commit in repository.unresolved.items()],
             "without": list(repository.without_commit),
         },
         "transcripts": {
-            "auto": places.auto,
+            "auto": seen.sources.places.auto,
             "roots": [
                 {**asdict(root), "path": str(root.path), "problem": root.problem or None} for root in survey.roots
             ],
@@ -145,10 +131,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             ],
             "lines_skipped": survey.lines_skipped,
             "duplicates_dropped": seen.duplicates,
-            "harnesses": [
-                {name: count for name, count in asdict(harness).items() if name != "flags"}
-                for harness in survey.harnesses
-            ],
+            "harnesses": [{key: n for key, n in asdict(h).items() if key != "flags"} for h in survey.harnesses],
             "uncovered_iterations": list(seen.uncovered),
         },
         "signals": [
@@ -156,9 +139,5 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             for s in seen.signals
         ],
         "warnings": list(seen.warnings),
-        "findings": [finding.as_dict() for finding in found],
+        "findings": [asdict(finding) for finding in found],
     }
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)

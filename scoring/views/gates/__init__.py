@@ -5,26 +5,98 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file of this folder
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
+from scoring.text import as_utf8, cut, printable
 from scoring.views.gates.drops import MaxDrop
-from scoring.views.gates.flags import NoOverClaims, NoUnscored
-from scoring.views.gates.floors import MinBand, MinMean, MinScore
-from scoring.views.gates.gate import Gate
-from scoring.views.gates.verdict import Checked, Failure, Verdict
+from scoring.views.gates.gate import Gate, mean_score
+from scoring.views.gates.limits import MinBand, MinMean, MinScore, NoOverClaims, NoUnscored
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
+    from scoring.sidecars.scores import PersistedScore
     from scoring.views.examined import Examined, LogView
 
-GATES: list[type[Gate]] = [
-    MinScore,
-    MinBand,
-    MinMean,
-    MaxDrop,
-    NoOverClaims,
-    NoUnscored,
-]
+GATES: list[type[Gate]] = [MinScore, MinBand, MinMean, MaxDrop, NoOverClaims, NoUnscored]
 """Every gate, in the order of the help."""
+
+_MOST_ROWS = 500
+"""How many rows a table on a page has at most: GitHub shows no summary of more than 1 MiB."""
+_LONGEST = 300
+"""How many characters of a text a page and a name have at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One gate that one iteration did not hold up to; ``iteration`` is None for the log as a whole."""
+
+    gate: str
+    iteration: int | None
+    reason: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return plain data; the iteration is known from where it is."""
+        return {"gate": self.gate, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One iteration that was checked, with what it failed."""
+
+    iteration: int
+    task_id: str
+    score: "PersistedScore"
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "iteration": self.iteration,
+            "task_id": self.task_id,
+            "rubric_version": self.score.rubric_version,
+            "scored": self.score.scored,
+            "value": self.score.value,
+            "band": self.score.band,
+            "passed": not self.failures,
+            "failures": [failure.as_dict() for failure in self.failures],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a check found: each iteration, and the log as a whole. ``demanded`` is what was demanded, as plain data."""
+
+    demanded: dict[str, Any]
+    iterations: list[Checked] = field(default_factory=list)
+    whole: list[Failure] = field(default_factory=list)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Everything that failed, by iteration, the log as a whole at the end."""
+        return [f for one in self.iterations for f in one.failures] + self.whole
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+    @property
+    def mean(self) -> float | None:
+        """The mean score of the iterations that have one."""
+        return mean_score([one.score for one in self.iterations])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "passed": self.passed,
+            "gates": self.demanded,
+            "mean": self.mean,
+            "iterations": [one.as_dict() for one in self.iterations],
+            "failures": [failure.as_dict() for failure in self.whole],
+        }
 
 
 def demands(given: Mapping[str, Any], log: "LogView") -> list[Gate]:
@@ -60,3 +132,75 @@ def _as_data(gates: Sequence[Gate]) -> dict[str, Any]:
     """Return what every gate demands; None, and False for a flag, where it demands nothing."""
     nothing = {option.key: False if option.kind == "flag" else None for gate in GATES for option in gate.options}
     return nothing | {key: value for gate in gates for key, value in gate.as_dict().items()}
+
+
+def junit(verdict: Verdict, log: str) -> bytes:
+    """Return a check as JUnit XML: a test case per iteration, and one for the log as a whole."""
+    suite = ElementTree.Element(
+        "testsuite",
+        name="da-score check",
+        tests=str(len(verdict.iterations) + 1),
+        failures=str(sum(bool(one.failures) for one in verdict.iterations) + bool(verdict.whole)),
+        errors="0",
+        skipped="0",
+    )
+    for one in verdict.iterations:
+        name = f"iteration {one.iteration}" + (f" ({cut(one.task_id, _LONGEST)})" if one.task_id else "")
+        case = _case(suite, log, name, one.failures)
+        if one.notes:
+            ElementTree.SubElement(case, "system-out").text = _xml("\n".join(one.notes))
+    _case(suite, log, "the log as a whole", verdict.whole)
+    suites = ElementTree.Element("testsuites", suite.attrib)
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _case(suite: ElementTree.Element, log: str, name: str, failures: Sequence[Failure]) -> ElementTree.Element:
+    case = ElementTree.SubElement(suite, "testcase", classname=_xml(log), name=_xml(name), time="0")
+    if failures:
+        failure = ElementTree.SubElement(case, "failure", message=_xml(failures[0].reason), type=failures[0].gate)
+        failure.text = _xml("\n".join(f"{f.gate}: {f.reason}" for f in failures))
+    return case
+
+
+def _xml(text: str) -> str:
+    """Return text that XML can hold: control characters are shown escaped."""
+    return "\n".join(printable(as_utf8(line)) for line in text.split("\n"))
+
+
+def markdown(verdict: Verdict, log: str) -> str:
+    """Return a check as Markdown for a page that shows a build's summary."""
+    head = "passed" if verdict.passed else f"failed: {len(verdict.failures)} of the gates' demands are not met"
+    mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
+    count = len(verdict.iterations)
+    lines = [f"## Iteration scores: {head}", "", f"Log `{_md(log)}`, {count} iterations, mean {mean}.", ""]
+    if verdict.failures:
+        lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
+        lines += [
+            f"| {'all' if f.iteration is None else f.iteration} | {f.gate} | {_md(f.reason)} |"
+            for f in verdict.failures[:_MOST_ROWS]
+        ]
+        lines += ["", *_left_out(len(verdict.failures), "failures")]
+    lines += ["<details><summary>Iterations</summary>", ""]
+    lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]
+    lines += [_line(one) for one in verdict.iterations[-_MOST_ROWS:]]
+    return "\n".join([*lines, "", *_left_out(count, "older iterations"), "</details>", ""])
+
+
+def _left_out(count: int, what: str) -> list[str]:
+    return [f"and {count - _MOST_ROWS} more {what}", ""] if count > _MOST_ROWS else []
+
+
+def _line(one: Checked) -> str:
+    score = f"{one.score.value:.3f}" if one.score.scored else "-"
+    found = "fails" if one.failures else "; ".join(one.notes)
+    return f"| {one.iteration} | {_md(one.task_id)} | {score} | {_md(one.score.band)} | {_md(found)} |"
+
+
+def _md(text: str) -> str:
+    """Return text that is nothing but text in a Markdown table."""
+    safe = cut(printable(as_utf8(text)), _LONGEST).replace("\\", "\\\\")
+    for mark in "|`*_[]<>":
+        safe = safe.replace(mark, f"&#{ord(mark)};" if mark in "<>" else "\\" + mark)
+    return safe

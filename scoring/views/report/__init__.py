@@ -1,27 +1,33 @@
-"""The report of a log: a page of HTML in one file, which asks no network for anything, and what changed since the last.
+"""The report of a log: a page of HTML in one file, which asks no network for anything, or the essentials in lines.
 
-:mod:`~scoring.views.report.digest` gathers what a report shows, :mod:`~scoring.views.report.charts` draws it, and
-:mod:`~scoring.views.report.terminal` shows the essentials in lines.
+:mod:`~scoring.views.report.digest` gathers what a report shows, and :mod:`~scoring.views.report.charts` draws it.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
 from scoring.files import read_file
-from scoring.text import spans
+from scoring.text import cell, spans
 from scoring.views.report import charts
 from scoring.views.report.digest import Digest, ReportedIteration
+from scoring.views.table import Cell, Line
 
 _SIZE_LIMIT = 64 << 20
 _MOST_ROWS = 100
 _DATA = b'<script type="application/json" id="da-score-data">'
 """What the data of a page begins with, which the page's script shows and the next report compares with."""
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_ABSENT = "·"
+_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
+_NARROWEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,7 @@ def _charts(digest: Digest) -> dict[str, Any]:
         "integrity": charts.integrity(digest),
         "hooks": charts.hooks(digest) if digest.hooks else "",
         "deliberations": charts.deliberations(digest) if digest.deliberated else "",
+        "tokens": charts.tokens(digest),
         "corrections": charts.corrections(digest),
     }
 
@@ -159,3 +166,58 @@ def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
 
 def _score(value: Any) -> float | None:
     return None if value is None else float(value)
+
+
+def sparkline(values: Sequence[float | None], width: int) -> str:
+    """Return values in [0, 1] as block characters, a dot where there is none; means where they do not all fit."""
+    if len(values) > width:
+        bounds = [round(n * len(values) / width) for n in range(width + 1)]
+        values = [_mean(values[a:b]) for a, b in pairwise(bounds)]
+    return "".join(_ABSENT if v is None else _BLOCKS[min(int(max(v, 0) * 8), 7)] for v in values)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    there = [v for v in values if v is not None]
+    return sum(there) / len(there) if there else None
+
+
+def report_lines(digest: Digest, width: int) -> Iterator[Line]:
+    """Yield a report as lines of at most ``width`` columns, or 40 where that is less."""
+    width = max(width, _NARROWEST)
+    count = len(digest.lines)
+    mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
+    yield Line(cell(f"{count} iterations, {mean}", width), "bold")
+    yield Line(cell(f"rubric {digest.rubric.version}", width))
+    yield Line(cell(digest.log, width))
+    if not digest.lines:
+        return
+    label = min(max(len("SCORE"), *(len(name) for name in digest.signals)), 20)
+    room = width - label - 8
+    trend = Cell(sparkline([line.value for line in digest.lines], room), style="cyan")
+    yield Line()
+    yield Line((f"{'SCORE':<{label}}  ", trend))
+    for name in digest.signals:
+        blocks = sparkline([line.sub_scores.get(name) for line in digest.lines], room)
+        share = f"{digest.presence(name) * 100:3.0f} %"
+        yield Line(f"{cell(name, label):<{label}}  {blocks:<{min(room, count)}} {share}")
+    first, newest = digest.lines[0].iteration, digest.lines[-1].iteration
+    yield Line(cell(f"{'':<{label}}  iterations {first} to {newest}; % present", width), "dim")
+    yield Line()
+    most = max(digest.bands.values())
+    for name, number in digest.bands.items():
+        bar = Cell("█" * round(number / most * min(room, 40)), style=_STYLES.get(name, "dim"))
+        yield Line((f"{cell(name, label):<{label}}  ", bar, f" {number}"))
+    lowest = [cell(_low(line), width) for line in digest.lowest()]
+    over = [
+        cell(f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}", width)
+        for row in digest.integrity
+        if row.over_claims
+    ]
+    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over)):
+        if texts:
+            yield from (Line(), Line(head, "bold"), *map(Line, texts))
+
+
+def _low(line: ReportedIteration) -> str:
+    task = f" ({line.task_id})" if line.task_id else ""
+    return f"  {line.value or 0:.3f} {line.band:<9} {line.iteration}{task}: {line.weakest}"

@@ -2,6 +2,7 @@
 
 A colour here is a placeholder for one of the page: what is drawn in ``INK`` becomes ``var(--ink)``, so that one
 picture serves light and dark. Many points are drawn as one path of dots, which keeps a picture of thousands small.
+The module is long because a picture is a function, and there are eight.
 """
 
 import html
@@ -31,12 +32,8 @@ _RC: Any = {
     "svg.hashsalt": "da-score",
     "font.size": 10,
     "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
+    **dict.fromkeys(("axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
 }
 
 
@@ -89,7 +86,6 @@ def _size(values: Sequence[float | None]) -> float:
 
 
 def _ticks(axes: Any, lines: Sequence[ReportedIteration], most: int) -> None:
-    """Write iteration numbers below an axis whose places count from 0."""
     step = max(1, math.ceil(len(lines) / most))
     places = list(range(0, len(lines), step))
     axes.set_xticks(places, [str(lines[n].iteration) for n in places])
@@ -97,7 +93,6 @@ def _ticks(axes: Any, lines: Sequence[ReportedIteration], most: int) -> None:
 
 
 def _legend(axes: Any) -> None:
-    """Name what is drawn, in one line above the axes."""
     axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
 
 
@@ -144,7 +139,6 @@ def scores(digest: Digest) -> str:
 
 
 def _bands(axes: Any, digest: Digest) -> None:
-    """Colour the bands of the rubric, and name them beside the axes."""
     upper, beside = 1.0, axes.get_yaxis_transform()
     for band in digest.rubric.bands:
         axes.axhspan(band.min, upper, color=_BAND_COLOURS.get(band.name, FAINT), alpha=0.09, linewidth=0)
@@ -176,6 +170,22 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
         mean = f"mean {fmean(there):.2f}" if there else "never present"
         said = f"Present in {len(there)} of {len(values)} iterations, {mean}."
         return _svg(figure, f"signal{number}", f"{label}: sub-score over the iterations", said)
+
+
+def tokens(digest: Digest) -> str:
+    """Draw the cache hit rate of every iteration, and its trend."""
+    rates = [line.cache_hit_rate for line in digest.lines]
+    with _figure(11, 2.2) as (figure, axes):
+        axes.plot(range(len(rates)), smooth(rates, 8), color=ACCENT, linewidth=1.6)
+        _dots(axes, range(len(rates)), rates, INK, _size(rates))
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_ylabel("cache hit rate")
+        _ticks(axes, digest.lines, 16)
+        there = [rate for rate in rates if rate is not None]
+        said = f"Known in {len(there)} of {len(rates)} iterations, "
+        said += f"mean {fmean(there):.2f}." if there else "never known."
+        title = "Token efficiency: share of the cached prompt that was read rather than written"
+        return _svg(figure, "tokens", title, said)
 
 
 def presence(digest: Digest) -> str:
@@ -289,7 +299,6 @@ def corrections(digest: Digest) -> str:
 
 
 def _failed_calls(axes: Any, rates: Sequence[float | None], most: float) -> None:
-    """Draw shares of tool calls that failed, as dots with an axis of their own."""
     other = axes.twinx()
     other.spines["right"].set_visible(True)
     other.patch.set_alpha(0)

@@ -1,5 +1,6 @@
 """What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,7 @@ class ReportedIteration:
     retries: int | None = None
     corrections: int | None = None
     tool_errors: float | None = None
+    cache_hit_rate: float | None = None
     deliberation: Deliberated | None = None
 
 
@@ -190,7 +192,8 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     for one in examined:
         sessions.add(one)
         found.lines.append(_line(one))
-        found.hooks.update(_hooks(one))
+        hooks = one.facts.hooks.records or ()
+        found.hooks.update((_short(o.rule_id), o.result if o.result in RESULTS else "other") for o in hooks)
         observed.append(replace(one.signals, signals={}, deliberation=None))  # of a long log no more than is needed
     found.sessions = list(sessions.rows())
     found.integrity = summarize_integrity(observed)
@@ -199,7 +202,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
 
 def _line(one: Examined) -> ReportedIteration:
     score, record = one.score, one.record
-    retries, corrections, tool_errors = _pressure(one)
+    pressure, transcripts = one.facts.corrections, one.facts.transcripts
     return ReportedIteration(
         iteration=score.iteration,
         task_id=_short(record.task_id),
@@ -214,23 +217,20 @@ def _line(one: Examined) -> ReportedIteration:
         sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
         rows=tuple(map(_vote, score.breakdown)),
         claims=tuple(map(_claim, one.signals.integrity)),
-        retries=retries,
-        corrections=corrections,
-        tool_errors=tool_errors,
+        retries=pressure.retries if pressure.reported else None,
+        corrections=pressure.corrections if pressure.reported else None,
+        tool_errors=transcripts.tool_error_rate if transcripts else None,
+        cache_hit_rate=_cache_hit_rate(one),
         deliberation=_deliberated(one.signals.deliberation),
     )
 
 
-def _pressure(one: Examined) -> tuple[int | None, int | None, float | None]:
-    """Return how often the agent tried again, how often the user corrected it, and the share of tool calls that failed.
-
-    Each is None where it is not known; the share is in [0, 1].
-    """
-    corrections, transcripts = one.facts.corrections, one.facts.transcripts
-    tool_errors = transcripts.tool_error_rate if transcripts else None
-    if not corrections.reported:
-        return None, None, tool_errors
-    return corrections.retries, corrections.corrections, tool_errors
+def _cache_hit_rate(one: Examined) -> float | None:
+    """Return the share of the cached prompt that was read, in [0, 1], as the entry or else the transcripts have it."""
+    counted, transcripts = one.record.session_tokens, one.facts.transcripts
+    if counted is not None:
+        return counted.cache_hit_rate if math.isfinite(counted.cache_hit_rate) else None
+    return transcripts.cache_hit_rate if transcripts and transcripts.turns else None
 
 
 def _vote(row: SignalContribution) -> Vote:
@@ -264,8 +264,3 @@ def _deliberated(found: Deliberation | None) -> Deliberated | None:
 
 def _short(text: str, width: int = _NAME) -> str:
     return cut(as_utf8(text), width)
-
-
-def _hooks(one: Examined) -> Iterable[tuple[str, str]]:
-    outcomes = one.facts.hooks.records or ()
-    return [(_short(o.rule_id), o.result if o.result in RESULTS else "other") for o in outcomes]

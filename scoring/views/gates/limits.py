@@ -1,4 +1,4 @@
-"""Gates on how low a score may be: by its value, by its band, and the mean of all."""
+"""Gates on how low scores may be, and on what should not be in a log: over-claims, iterations without a score."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -58,3 +58,30 @@ class MinMean(Gate):
         mean = mean_score(scores)
         if mean is not None and mean < self.value - TOLERANCE:
             yield f"the mean score {mean:.3f} is below {self.value:g}"
+
+
+class NoOverClaims(Gate):
+    """Nobody claims more than was observed."""
+
+    options = (GateOption("no-over-claims", "Nobody claims more than was observed."),)
+
+    def fails(self, one: "Examined") -> Iterator[str]:
+        """Yield every claim that goes beyond what was observed."""
+        for pair in one.signals.integrity:
+            if pair.delta < 0:
+                claimed, observed = pair.claimed, pair.observed
+                yield (
+                    f"{pair.role} over-claimed {pair.signal}: claimed {claimed.sub_score:.2f} ({claimed.detail}), "
+                    f"observed {observed.sub_score:.2f} ({observed.detail})"
+                )
+
+
+class NoUnscored(Gate):
+    """Every iteration has a score."""
+
+    options = (GateOption("no-unscored", "Every iteration has a score."),)
+
+    def fails(self, one: "Examined") -> Iterator[str]:
+        """Fail what has no score."""
+        if not one.score.scored:
+            yield "has no score: no signal is present"
