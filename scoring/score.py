@@ -195,7 +195,7 @@ def score_iteration(
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
-    Beside a sidecar goes what the score was computed from, when the rubric's rules keep that. ``warn`` is told of every
+    Beside a sidecar goes what the score was computed from, when the rubric's rules keep that. ``warn`` hears of every
     score that lost evidence which its old sidecar had, and of a session whose id is no plain file name: it gets no
     sidecar.
 

@@ -17,7 +17,7 @@ iter  what happened
 ====  ===========================================================================================================
 
 Commits, dates and ids are fixed: every build has the same bytes and the same SHAs. The entries in ``data/`` name
-commits of ``data/history.fast-import``; whoever edits the history has to mend them (``tests/test_demo.py`` tells).
+commits of ``data/history.fast-import``; whoever edits the history has to fix them (``tests/jobs/test_demo.py`` checks it).
 """
 
 import shutil
@@ -39,10 +39,10 @@ _REPOSITORY, _TRANSCRIPTS = "repo", "transcripts"
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """Where the parts of a built demo lie.
+    """Where the parts of a built demo are.
 
-    ``repo_dir`` is a git work tree with the trunk ``master``, ``iter_log_dir`` lies at the default place inside it, and
-    ``transcript_dirs`` lie beside it, one per harness.
+    ``repo_dir`` is a git work tree with the trunk ``master``, ``iter_log_dir`` is at the default place inside it, and
+    ``transcript_dirs`` are beside it, one per harness.
     """
 
     root: Path

@@ -57,7 +57,7 @@ def _logs_of(root: Path) -> Iterator[FoundLog]:
 
 
 def _repository_of(log: Path) -> Path | None:
-    """Return the repository of a log directory that lies in its usual place."""
+    """Return the repository of a log directory in its usual place."""
     parts = DEFAULT_LOG_DIR.parts
     absolute = log.absolute()
     return absolute.parents[len(parts) - 1] if absolute.parts[-len(parts) :] == parts else None

@@ -112,7 +112,7 @@ def scalar(value: bool | int | float) -> str:
         return str(value)
     if value != value or value in (float("inf"), float("-inf")):
         return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
-    # repr gives the shortest digits that read back the same; only their layout is ours.
+    # repr gives the shortest digits that read back the same; only their layout is made here.
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     point = len(whole) + int(exponent or 0)  # where the decimal point stands, counted from the first digit

@@ -81,7 +81,7 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
                 what = f"{left.tool_calls} of {facts.tool_calls} {facts.name} tool calls are left"
                 lost.append(Loss("correction_pressure", what))
     if old.landed and not new.landed:
-        lost.append(Loss("landed", f"it was told by {old.landed} and cannot be told any more"))
+        lost.append(Loss("landed", f"it was known by {old.landed} and is not known any more"))
     return lost
 
 
@@ -93,7 +93,7 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
     if old.trunk_ref != new.trunk_ref:
         said.append(f"the trunk is {new.trunk_ref}, and was {old.trunk_ref}")
     if old.landed != new.landed:
-        said.append(f"landed is told by {new.landed or 'nothing'}, and was by {old.landed or 'nothing'}")
+        said.append(f"landed is known by {new.landed or 'nothing'}, and was by {old.landed or 'nothing'}")
     before, after = ({facts.name: facts for facts in kept.harnesses} for kept in (old, new))
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name, HarnessFacts(name)), after.get(name, HarnessFacts(name))

@@ -276,7 +276,7 @@ class TestLost:
             pytest.param({"landed": "not-landed"}, [], id="another answer of git is changed, not lost"),
             pytest.param(
                 {"landed": ""},
-                [Loss("landed", "it was told by squash and cannot be told any more")],
+                [Loss("landed", "it was known by squash and is not known any more")],
                 id="no answer of git any more",
             ),
             pytest.param(
@@ -301,7 +301,7 @@ class TestLost:
             pytest.param(
                 {"trunk_ref": "refs/heads/dev"}, ["the trunk is refs/heads/dev, and was refs/heads/main"], id="trunk"
             ),
-            pytest.param({"landed": ""}, ["landed is told by nothing, and was by squash"], id="landing"),
+            pytest.param({"landed": ""}, ["landed is known by nothing, and was by squash"], id="landing"),
             pytest.param(
                 {"harnesses": (replace(CLAUDE, turns=41), CODEX)},
                 ["claude: 40 → 41 turns, 12 → 12 tool calls", "codex: 0 → 4 turns, 0 → 0 tool calls"],
