@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,18 @@ from helpers.repos import Repo
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what a sample leaves out."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[test] += 1
 
 
 @pytest.fixture(autouse=True)

@@ -847,6 +847,7 @@ class TestSeveralLogs:
         assert [log["iter_log_dir"] for log in again["logs"]] == [str(project.log) for project in three]
         assert (again["totals"]["scored"], again["totals"]["up_to_date"]) == (0, 27)
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize(("spoil", "said"), BROKEN.values(), ids=BROKEN)
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_of_which_one_is_broken_are_done_but_for_that(

@@ -1220,6 +1220,7 @@ class TestProcess:
             assert child.stdout.read().decode() == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
             assert child.wait(30) == 0
 
+    @pytest.mark.slow
     def test_does_not_wait_for_a_pipe_on_which_nothing_comes(self, scored: Project) -> None:
         def seconds(stdin: int) -> float:
             began = time.monotonic()
@@ -1238,6 +1239,7 @@ class TestProcess:
             os.close(parent)
             os.close(child)
 
+    @pytest.mark.slow
     def test_survives_20_mib_of_input(self, scored: Project) -> None:
         data = b'{"cwd": "/", "x": "' + b"x" * (20 << 20) + b'"}'
         found = process(cwd=scored.repo, given=data)
@@ -1248,6 +1250,7 @@ class TestProcess:
         said = claude_stop(project, last_assistant_message="}" * 200_000)
         assert process(given=json.dumps(said).encode()).out.startswith("iteration 9 ")
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("closed", CLOSED)
     def test_bears_closed_streams(self, project: Project, closed: str) -> None:
         script = f'"$@" {CLOSED[closed]}'
@@ -1258,6 +1261,7 @@ class TestProcess:
         assert (done.returncode, done.stdout, done.stderr) == (0, out, b"")
         assert project.written() == ["iter-7", "iter-8", "iter-9", f"session-{CODEX}"]
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("closed", CLOSED)
     def test_fails_quietly_on_closed_streams(self, project: Project, closed: str) -> None:
         script = f'"$@" {CLOSED[closed]}'
@@ -1271,6 +1275,7 @@ class TestProcess:
         heard = closed in ("stdin", "stdout")
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, b"", int(heard))
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("stream", ["stdout", "stderr"])
     @pytest.mark.parametrize(
         ("arguments", "status"),
@@ -1312,6 +1317,7 @@ class TestProcess:
         assert child.wait(30) == 0
         assert "iter-9" in project.written()
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(("options", "status"), [([], 0), (["--strict"], 1)], ids=["lenient", "strict"])
     def test_bears_a_full_disk_behind_standard_output(self, project: Project, options: list[str], status: int) -> None:
         with open("/dev/full", "wb") as full:
