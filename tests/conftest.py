@@ -77,6 +77,14 @@ def _built_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def compact_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A demo to copy: the same, its objects packed into few files."""
+    root: Path = shutil.copytree(_built_demo, tmp_path_factory.mktemp("compact") / "demo", symlinks=True)
+    Repo.at(root / "repo").git("repack", "-a", "-d", "-q")
+    return root
+
+
 @pytest.fixture
 def demo(_built_demo: Path, tmp_path: Path) -> Demo:
     """A demo of one's own, to be changed at will."""
