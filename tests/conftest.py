@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,18 @@ from helpers.repos import Repo
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what a sample leaves out."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[test] += 1
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +74,14 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
 def _built_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("demo") / "demo"
     build_demo(root)
+    return root
+
+
+@pytest.fixture(scope="session")
+def compact_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A demo to copy: the same, its objects packed into few files."""
+    root: Path = shutil.copytree(_built_demo, tmp_path_factory.mktemp("compact") / "demo", symlinks=True)
+    Repo.at(root / "repo").git("repack", "-a", "-d", "-q")
     return root
 
 

@@ -59,6 +59,7 @@ class TestWorkflow:
         gate = next(n for n, step in enumerate(steps()) if step.get("name") == "Gate")
         assert all(step["if"] == "always()" for step in steps()[gate + 1 :])
 
+    @pytest.mark.slow
     def test_does_what_it_says(
         self, here: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

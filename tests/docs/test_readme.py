@@ -120,7 +120,7 @@ def test_the_script_of_the_tests(
     checkout: Path, arguments: list[str], variables: dict[str, str], passed_on: str
 ) -> None:
     done = script(checkout, "test", *arguments, **variables)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"-m|pytest|-n|2|{passed_on}", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"-m|pytest|-n|2|--dist|worksteal|{passed_on}", "")
 
 
 class TestScriptOfTheChecks:

@@ -86,6 +86,18 @@ def process(
 
 
 @contextlib.contextmanager
+def running(*arguments: str | Path, stdin: int = subprocess.DEVNULL) -> Iterator["subprocess.Popen[str]"]:
+    """Start a command line that goes on, in a process of its own, on pipes of text; it is killed at the end."""
+    command = [*COMMAND, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=stdin, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
 def terminal(columns: int = 160) -> Iterator[tuple[int, list[bytes]]]:
     """Open a terminal to write to, and collect what it shows; all of it is there once the terminal is closed."""
     parent, child = pty.openpty()

@@ -6,27 +6,25 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.commands import COMMAND, DaScore, Outcome, lines_of, terminal
+from helpers.projects import CLAUDE_SESSION as CLAUDE
+from helpers.projects import CODEX_SESSION as CODEX
+from helpers.projects import LOG, Project, edit
 from helpers.repos import Repo
 
 import scoring.jobs.backfill
 import scoring.jobs.fleet
 from rubric import default_rubric
 from scoring.cli import main
-from scoring.demo import build_demo
 from scoring.errors import InputError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.fingerprint import FORMAT
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 
-CLAUDE = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
-CODEX = "019cbd3b-b01a-7970-85d9-5954058b4714"
-LOG = Path(".agents/active/iteration-log")
 ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 BACKFILLED = [3, 4, 5, 8, 9]
 """The iterations of the demo whose tokens come out of a transcript."""
@@ -146,72 +144,19 @@ class TestFindLogs:
             roots_from_file(tmp_path)
 
 
-@dataclass(frozen=True)
-class Project:
-    """A copy of the demo."""
-
-    root: Path
-
-    @property
-    def repo(self) -> Path:
-        return self.root / "repo"
-
-    @property
-    def log(self) -> Path:
-        return self.repo / LOG
-
-    @property
-    def settings(self) -> Path:
-        return self.repo / ".agents/da-score.toml"
-
-    @property
-    def transcripts(self) -> Path:
-        return self.root / "transcripts"
-
-    def sidecar(self, iteration: int) -> Path:
-        return self.log / f"iter-{iteration}.score.yaml"
-
-    def entry(self, iteration: int) -> Path:
-        return self.log / f"iter-{iteration}.yaml"
-
-    def session(self, session_id: str) -> Path:
-        return self.log / f"session-{session_id}.score.yaml"
-
-    def written(self) -> list[str]:
-        """The sidecars that are there, without the ends of their names."""
-        return sorted(path.name.removesuffix(".score.yaml") for path in self.log.glob("*.score.yaml"))
-
-    def sidecars(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in self.log.glob("*.score.yaml")}
-
-
-def edit(path: Path, old: str, new: str) -> Path:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    return path
-
-
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = build_demo(tmp_path_factory.mktemp("demo")).root
-    Repo.at(root / "repo").git("repack", "-a", "-d", "-q")  # fewer files to copy
-    return root
-
-
-@pytest.fixture(scope="module")
-def expected(template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def expected(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The sidecars of the demo, as a run writes them."""
     root = tmp_path_factory.mktemp("expected") / "demo"
-    shutil.copytree(template, root, symlinks=True)
+    shutil.copytree(compact_demo, root, symlinks=True)
     assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
     return Project(root).sidecars()
 
 
 @pytest.fixture
-def project(template: Path, tmp_path: Path) -> Project:
+def project(compact_demo: Path, tmp_path: Path) -> Project:
     """The demo, not scored yet."""
-    shutil.copytree(template, tmp_path / "src/demo", symlinks=True)
+    shutil.copytree(compact_demo, tmp_path / "src/demo", symlinks=True)
     return Project(tmp_path / "src/demo")
 
 
@@ -812,11 +757,11 @@ class TestSessions:
 
 
 @pytest.fixture
-def three(project: Project, template: Path, tmp_path: Path) -> list[Project]:
+def three(project: Project, compact_demo: Path, tmp_path: Path) -> list[Project]:
     """Three copies of the demo below one folder, none of them scored."""
     others = [Project(tmp_path / "src" / name) for name in ("a", "z")]
     for other in others:
-        shutil.copytree(template, other.root, symlinks=True)
+        shutil.copytree(compact_demo, other.root, symlinks=True)
     return [others[0], project, others[1]]
 
 
@@ -847,6 +792,7 @@ class TestSeveralLogs:
         assert [log["iter_log_dir"] for log in again["logs"]] == [str(project.log) for project in three]
         assert (again["totals"]["scored"], again["totals"]["up_to_date"]) == (0, 27)
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize(("spoil", "said"), BROKEN.values(), ids=BROKEN)
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_of_which_one_is_broken_are_done_but_for_that(

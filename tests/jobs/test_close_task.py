@@ -11,7 +11,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +19,18 @@ from helpers.commands import COMMAND as DA_SCORE
 from helpers.commands import Outcome, in_process
 from helpers.commands import process as any_process
 from helpers.doors import ends
+from helpers.projects import CLAUDE_SESSION as CLAUDE
+from helpers.projects import CODEX_SESSION as CODEX
+from helpers.projects import LOG, Project, edit
 from helpers.repos import Repo
 
 import scoring.jobs.close_task
 from rubric import default_rubric
 from scoring.cli import main
-from scoring.demo import build_demo
 from scoring.errors import InputError, LogError, NotARepositoryError, NotFoundError, SettingsError, WriteError
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import PATIENCE, HookInput, parse_hook_input, read_hook_input
 
-CLAUDE = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
-CODEX = "019cbd3b-b01a-7970-85d9-5954058b4714"
-LOG = Path(".agents/active/iteration-log")
 MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
 
 
@@ -45,73 +43,18 @@ def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-@dataclass(frozen=True)
-class Project:
-    """A copy of the demo."""
-
-    root: Path
-
-    @property
-    def repo(self) -> Path:
-        return self.root / "repo"
-
-    @property
-    def log(self) -> Path:
-        return self.repo / LOG
-
-    @property
-    def claude(self) -> Path:
-        return self.root / "transcripts/claude"
-
-    @property
-    def codex(self) -> Path:
-        return self.root / "transcripts/codex"
-
-    @property
-    def settings(self) -> Path:
-        return self.repo / ".agents/da-score.toml"
-
-    def sidecar(self, iteration: int) -> Path:
-        return self.log / f"iter-{iteration}.score.yaml"
-
-    def session(self, session_id: str) -> Path:
-        return self.log / f"session-{session_id}.score.yaml"
-
-    def written(self) -> list[str]:
-        """The sidecars that are there, without the ends of their names."""
-        return sorted(path.name.removesuffix(".score.yaml") for path in self.log.glob("*.score.yaml"))
-
-    def edit(self, path: Path, old: str, new: str) -> None:
-        text = path.read_text()
-        assert text.count(old) >= 1
-        path.write_text(text.replace(old, new))
-
-    def tokens(self, iteration: int) -> str:
-        """What the sidecar of an iteration says of its tokens."""
-        lines = self.sidecar(iteration).read_text().splitlines()
-        at = lines.index("    - signal: token_efficiency")
-        return lines[at + 4].strip().removeprefix("detail: ").strip("'")
-
-
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = build_demo(tmp_path_factory.mktemp("demo")).root
-    Repo.at(root / "repo").git("repack", "-a", "-d", "-q")  # fewer files to copy
-    return root
-
-
-@pytest.fixture(scope="module")
-def scored_template(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+def scored_template(tmp_path_factory: pytest.TempPathFactory, compact_demo: Path) -> Path:
     root = tmp_path_factory.mktemp("scored") / "demo"
-    shutil.copytree(template, root, symlinks=True)
+    shutil.copytree(compact_demo, root, symlinks=True)
     assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
     return root
 
 
 @pytest.fixture
-def project(template: Path, tmp_path: Path) -> Project:
+def project(compact_demo: Path, tmp_path: Path) -> Project:
     """The demo, not scored yet."""
-    shutil.copytree(template, tmp_path / "demo", symlinks=True)
+    shutil.copytree(compact_demo, tmp_path / "demo", symlinks=True)
     return Project(tmp_path / "demo")
 
 
@@ -123,10 +66,10 @@ def scored(scored_template: Path, tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="module")
-def shared(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def shared(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The demo, for tests that may find sidecars of others, and leave only sidecars."""
     root = tmp_path_factory.mktemp("shared") / "demo"
-    shutil.copytree(template, root, symlinks=True)
+    shutil.copytree(compact_demo, root, symlinks=True)
     return Project(root)
 
 
@@ -279,7 +222,7 @@ class TestRecompute:
     )
     def test_scores_anew(self, scored: Project, iteration: int, recompute: str, rewritten: list[int]) -> None:
         for number in range(1, 10):  # still sidecars of this rubric, and not what a new score would be
-            scored.edit(scored.sidecar(number), "label: Landed on master", "label: Landed somewhere")
+            edit(scored.sidecar(number), "label: Landed on master", "label: Landed somewhere")
         close(scored, iteration, recompute)
         assert [n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()] == rewritten
 
@@ -334,7 +277,7 @@ class TestRecompute:
 
 class TestSession:
     def test_is_made_of_the_sidecars_of_its_members(self, scored: Project) -> None:
-        scored.edit(scored.sidecar(7), "value: 0.8641975308641974\nband: excellent", "value: 0.5\nband: fair")
+        edit(scored.sidecar(7), "value: 0.8641975308641974\nband: excellent", "value: 0.5\nband: fair")
         before = scored.sidecar(7).read_bytes()
         close(scored, 9)
         assert scored.sidecar(7).read_bytes() == before
@@ -478,7 +421,7 @@ class TestEvidenceLoss:
     def test_is_said_in_one_line_by_the_command(self, scored: Project, hook: Hook) -> None:
         scored.settings.unlink()
         for session in (CLAUDE, CODEX):
-            scored.edit(scored.log / f"iter-{MEMBERS[session][0]}.yaml", session, f"../{session}")
+            edit(scored.log / f"iter-{MEMBERS[session][0]}.yaml", session, f"../{session}")
         found = hook("3", "--score-recompute", "recent-1", "--repo-dir", scored.repo)
         assert found == Outcome(
             0,
@@ -984,7 +927,7 @@ FAILURES: dict[str, tuple[Broken, str]] = {
         "iter-4.yaml: ",
     ),
     "an entry of another schema": (
-        broken(lambda p: p.edit(p.log / "iter-4.yaml", "schema_version: 2", "schema_version: 7")),
+        broken(lambda p: edit(p.log / "iter-4.yaml", "schema_version: 2", "schema_version: 7")),
         "iter-4.yaml: ",
     ),
     "settings that are not TOML": (broken(lambda p: p.settings.write_text("x = [")), "da-score.toml: not TOML: "),
@@ -1220,6 +1163,7 @@ class TestProcess:
             assert child.stdout.read().decode() == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
             assert child.wait(30) == 0
 
+    @pytest.mark.slow
     def test_does_not_wait_for_a_pipe_on_which_nothing_comes(self, scored: Project) -> None:
         def seconds(stdin: int) -> float:
             began = time.monotonic()
@@ -1238,6 +1182,7 @@ class TestProcess:
             os.close(parent)
             os.close(child)
 
+    @pytest.mark.slow
     def test_survives_20_mib_of_input(self, scored: Project) -> None:
         data = b'{"cwd": "/", "x": "' + b"x" * (20 << 20) + b'"}'
         found = process(cwd=scored.repo, given=data)
@@ -1248,6 +1193,7 @@ class TestProcess:
         said = claude_stop(project, last_assistant_message="}" * 200_000)
         assert process(given=json.dumps(said).encode()).out.startswith("iteration 9 ")
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("closed", CLOSED)
     def test_bears_closed_streams(self, project: Project, closed: str) -> None:
         script = f'"$@" {CLOSED[closed]}'
@@ -1258,6 +1204,7 @@ class TestProcess:
         assert (done.returncode, done.stdout, done.stderr) == (0, out, b"")
         assert project.written() == ["iter-7", "iter-8", "iter-9", f"session-{CODEX}"]
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("closed", CLOSED)
     def test_fails_quietly_on_closed_streams(self, project: Project, closed: str) -> None:
         script = f'"$@" {CLOSED[closed]}'
@@ -1271,6 +1218,7 @@ class TestProcess:
         heard = closed in ("stdin", "stdout")
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, b"", int(heard))
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("stream", ["stdout", "stderr"])
     @pytest.mark.parametrize(
         ("arguments", "status"),
@@ -1312,6 +1260,7 @@ class TestProcess:
         assert child.wait(30) == 0
         assert "iter-9" in project.written()
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(("options", "status"), [([], 0), (["--strict"], 1)], ids=["lenient", "strict"])
     def test_bears_a_full_disk_behind_standard_output(self, project: Project, options: list[str], status: int) -> None:
         with open("/dev/full", "wb") as full:

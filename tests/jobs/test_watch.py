@@ -3,13 +3,11 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, running
+from helpers.repos import Repo
 
 from rubric import default_rubric
 from scoring.demo import Demo
@@ -112,9 +110,7 @@ class TestLogWatch:
 
     def test_tells_of_what_lands_when_the_trunk_moves(self, watch: LogWatch, demo: Demo) -> None:
         watch.begin(9)
-        git = ["git", "-C", str(demo.repo_dir)]
-        tip = subprocess.run([*git, "rev-parse", "89925c84a012"], capture_output=True, text=True, check=True).stdout
-        subprocess.run([*git, "update-ref", "refs/heads/master", tip.strip()], check=True)
+        Repo.at(demo.repo_dir).git("update-ref", "refs/heads/master", "89925c84a012")
         changed = {seen.iteration: seen for seen in watch.look()}
         assert changed[9].change == "changed"
         assert changed[9].score is not None
@@ -124,8 +120,7 @@ class TestLogWatch:
 
     def test_a_trunk_that_moves_tells_nothing_of_what_scores_as_before(self, watch: LogWatch, demo: Demo) -> None:
         watch.begin(9)
-        git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(demo.repo_dir)]
-        subprocess.run([*git, "commit", "--allow-empty", "-qm", "nothing"], check=True)
+        Repo.at(demo.repo_dir).commit(message="nothing")
         assert watch.look() == []
 
     def test_what_could_not_be_scored_is_made_up_for(self, watch: LogWatch, demo: Demo, log: Path) -> None:
@@ -172,37 +167,27 @@ class TestCommand:
         da_score("watch", "--once", "--write")
         assert [path.name for path in log.glob("*.score.yaml")] == ["iter-9.score.yaml"]
 
-    @pytest.fixture
-    def running(self) -> "Iterator[subprocess.Popen[str]]":
-        command = [sys.executable, "-m", "scoring", "watch", "--interval", "0.05", "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            yield process
-            process.kill()
-
-    def test_goes_on_until_it_is_interrupted(self, running: "subprocess.Popen[str]", log: Path) -> None:
-        assert running.stdout is not None
-        assert json.loads(running.stdout.readline())["iteration"] == 9
-        (log / "iter-20.yaml").write_text(renumbered(log, 20))
-        seen = json.loads(running.stdout.readline())
-        assert (seen["change"], seen["iteration"]) == ("new", 20)
-        running.send_signal(signal.SIGINT)
-        assert running.wait(20) == 0
-        assert running.stderr is not None
-        assert running.stderr.read() == ""
+    def test_goes_on_until_it_is_interrupted(self, log: Path) -> None:
+        with running("watch", "--interval", "0.05", "--json") as watching:
+            assert watching.stdout is not None
+            assert json.loads(watching.stdout.readline())["iteration"] == 9
+            (log / "iter-20.yaml").write_text(renumbered(log, 20))
+            seen = json.loads(watching.stdout.readline())
+            assert (seen["change"], seen["iteration"]) == ("new", 20)
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(20) == 0
+            assert watching.stderr is not None
+            assert watching.stderr.read() == ""
 
     def test_waits_for_a_log_that_is_not_there_yet(self, log: Path) -> None:
         log.rename(log.with_name("away"))
-        command = [sys.executable, "-m", "scoring", "watch", "--interval", "0.05", "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            try:
-                assert process.stdout is not None
-                assert process.stderr is not None
-                assert process.stderr.readline().endswith("; waiting for it\n")
-                log.with_name("away").rename(log)
-                seen = json.loads(process.stdout.readline())
-                assert (seen["change"], seen["iteration"]) == ("new", 1)
-            finally:
-                process.kill()
+        with running("watch", "--interval", "0.05", "--json") as watching:
+            assert watching.stdout is not None
+            assert watching.stderr is not None
+            assert watching.stderr.readline().endswith("; waiting for it\n")
+            log.with_name("away").rename(log)
+            seen = json.loads(watching.stdout.readline())
+            assert (seen["change"], seen["iteration"]) == ("new", 1)
 
     def test_of_no_log_ends_at_once_when_it_looks_once(self, da_score: DaScore, tmp_path: Path) -> None:
         found = da_score("watch", "--once", "--iter-log-dir", tmp_path / "nowhere")

@@ -152,6 +152,7 @@ class TestPage:
         assert not re.search(r"#0[1-7]0[1-7]0[1-7]\b", html)
         assert "var(--accent)" in html
 
+    @pytest.mark.slow
     def test_is_the_same_every_time(self, demo: Demo) -> None:
         assert page(digest_of(demo), None) == page(digest_of(demo), None)
 
@@ -187,6 +188,7 @@ class TestPage:
         assert f'<td>{seven.verdict}</td><td class="n" data-label="score">{seven.score:.3f}</td>' in shown
         assert "cannot read DR transcript for iter-8" in shown
 
+    @pytest.mark.slow
     def test_writing_that_the_fonts_here_lack_and_endless_names_are_no_trouble(self, demo: Demo) -> None:
         entry = demo.iter_log_dir / "iter-5.yaml"
         entry.write_text(entry.read_text().replace("task_id: limit-requests", f"task_id: {'long-' * 9000}"))
@@ -211,6 +213,7 @@ class TestPage:
     def test_of_a_log_without_a_score(self) -> None:
         assert "no signal" not in page(made(line(1, None, band="unscored")), None)
 
+    @pytest.mark.slow
     def test_holds_what_the_next_one_compares_with(self, demo: Demo, tmp_path: Path) -> None:
         found = digest_of(demo)
         (tmp_path / "r.html").write_text(page(found, None))
@@ -233,6 +236,7 @@ class TestPage:
         with pytest.raises(InputError, match="is no report of da-score"):
             read_snapshot(tmp_path / "r.html")
 
+    @pytest.mark.slow
     def test_of_a_thousand_iterations_is_below_3_mb(self) -> None:
         names = [f"signal_{n}" for n in range(8)]
         lines: list[ReportedIteration] = []

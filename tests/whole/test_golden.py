@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 from helpers.commands import DaScore, Outcome
 from helpers.golden_cases import GOLDEN, ONE_FILE, Expected, import_case
 from helpers.repos import Repo
@@ -240,17 +239,8 @@ def give_dr_transcripts(case: Staged) -> None:
         (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
 
 
-REPRESENTATIVE = {"backfill-codex", "hook-outcomes", "landed-topology", "sessions-aggregate", "yaml-forms"}
-"""The cases that are run with DR transcripts, and under the next rubric, when there is no time for all of them."""
-
-
-def cases_with(pattern: str) -> list[ParameterSet]:
-    """Return the cases in which something is expected; but for a few they are slow."""
-    found = [name for name in CASES if EXPECTED[name].names(pattern)]
-    return [pytest.param(name, marks=() if name in REPRESENTATIVE else pytest.mark.slow) for name in found]
-
-
-@pytest.mark.parametrize("name", cases_with("records.json"))
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", [name for name in CASES if "records.json" in EXPECTED[name]])
 def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     give_dr_transcripts(staged)
     blocks = 0
@@ -271,7 +261,8 @@ def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: St
     assert blocks == len(shown)
 
 
-@pytest.mark.parametrize("name", cases_with("sidecars/*"))
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", [name for name in CASES if EXPECTED[name].names("sidecars/*")])
 def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
     rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
     transcripts = [value for option, value in itertools.pairwise(staged.evidence) if option == "--transcript-dir"]

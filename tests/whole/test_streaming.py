@@ -54,6 +54,7 @@ def everything(log: Path, demo: Demo) -> list[Examined]:
     return list(LogView(log, demo.repo_dir).examine())
 
 
+@pytest.mark.slow
 def test_export_holds_no_rows(logs: dict[int, Path], demo: Demo, tmp_path: Path) -> None:
     def export(log: Path) -> None:
         rows = table_rows(log, default_rubric(), LogView(log, demo.repo_dir).examine())

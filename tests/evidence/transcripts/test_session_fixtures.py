@@ -218,6 +218,7 @@ def digest(root: Path) -> str:
 
 
 class TestGenerators:
+    @pytest.mark.sampled(8)
     @every
     def test_the_slow_reading_finds_the_truth(
         self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
@@ -228,6 +229,7 @@ class TestGenerators:
         if not any(name in request.node.callspec.id for name in ("damaged", "mixed")):
             assert only_json(truth.home) == []
 
+    @pytest.mark.sampled(4)
     @seeds
     def test_the_slow_reading_finds_the_truth_of_a_whole_home(self, seed: int, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", seed)
@@ -293,6 +295,7 @@ class TestGenerators:
 
 
 class TestCorrected:
+    @pytest.mark.sampled(8)
     @every
     def test_named_folders_count_whole_and_the_harnesses_places_for_the_repository(
         self, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -325,6 +328,7 @@ class TestCorrected:
         monkeypatch.setenv("CODEX_HOME", str(truth.home / ".codex"))
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
+    @pytest.mark.sampled(4)
     @pytest.mark.parametrize("seed", range(20, 24))
     def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
         self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -391,6 +395,7 @@ class TestCorrected:
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
         assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
+    @pytest.mark.sampled(4)
     @pytest.mark.parametrize("size", [700, 9_000])
     @seeds
     def test_files_that_are_read_in_parts(
@@ -402,6 +407,7 @@ class TestCorrected:
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
 
+    @pytest.mark.sampled(4)
     @pytest.mark.parametrize(
         "scenario",
         [

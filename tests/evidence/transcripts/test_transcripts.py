@@ -1007,6 +1007,7 @@ def _agree(given: bytes) -> None:
 
 
 class TestBothReadings:
+    @pytest.mark.sampled(4)
     @pytest.mark.parametrize("oddity", [0, 0.02, 0.1, 0.3])
     @settings(max_examples=120, deadline=None)
     @given(seed=_seeds)
@@ -1226,6 +1227,7 @@ class TestLongLines:
         bare = at(1, pad="")
         return at(1, pad="x" * (size - len(bare)))
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "not-ended"])
     def test_of_16_mib_are_read(self, tmp_path: Path, end: bytes) -> None:
         long = self.padded(16 * MIB)
@@ -1240,6 +1242,7 @@ class TestLongLines:
         assert found[0].turns == 1
         assert warnings == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"]
 
+    @pytest.mark.slow
     def test_of_many_blocks_are_skipped_and_the_lines_around_are_read(self, tmp_path: Path) -> None:
         path = transcript(tmp_path, "a.jsonl", at(1), at(2))
         before = path.stat().st_size
@@ -1255,6 +1258,7 @@ class TestLongLines:
             f"transcript {path}: the line at byte {between} is over 16 MiB; skipped",
         ]
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("size", [17 * MIB, 20 * MIB, 24 * MIB - 1, 24 * MIB, 40 * MIB])
     @pytest.mark.parametrize("first", [b"", at(1) + b"\n"], ids=["alone", "second"])
     def test_that_end_the_file_are_told_of_once(self, tmp_path: Path, size: int, first: bytes) -> None:

@@ -169,6 +169,7 @@ class TestIndex:
         two = " ".join(f"t{i}" for i in range(size - shared, size - shared + other))
         assert new_by_words([[one], [two]], 0.6)[1] == naive([[one], [two]], 0.6)[1]
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("size", [1, 2, 5])
     @given(rounds=ROUNDS, threshold=st.sampled_from([0.6, 0.3, 0.6000001, 1.0]))
     @settings(max_examples=60, deadline=None)
@@ -197,6 +198,7 @@ class TestIndex:
         new_by_words([claims[: count // 2], claims[count // 2 :]], 0.6)
         return time.process_time() - start
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "claim",
         [

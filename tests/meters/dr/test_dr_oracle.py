@@ -296,6 +296,7 @@ def random_transcript(seed: int) -> str:
     return r.choice(["\n", "\r\n"]).join([*head, *lines]) + r.choice(["", "\n"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("k", [1, 2])
 def test_random_transcripts_are_read_as_the_contract_says(k: int) -> None:
     for seed in TRANSCRIPTS:

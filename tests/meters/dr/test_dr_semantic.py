@@ -246,6 +246,7 @@ class TestCache:
             else:
                 assert path.stat().st_mode & 0o777 == 0o700
 
+    @pytest.mark.slow
     def test_loses_nothing_when_many_write_at_once(self, tmp_path: Path) -> None:
         code = """
 import sys
@@ -467,6 +468,7 @@ class TestModel:
         one, other = real(["a \ud800 b", "a \ufffd b"])
         assert one == other
 
+    @pytest.mark.slow
     def test_reaches_no_network_and_needs_no_torch(self, tmp_path: Path) -> None:
         code = """
 import sys

@@ -202,6 +202,7 @@ def random_meeting(seed: int) -> list[dict[str, Any]]:
 MEETINGS = range(200)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", MEETINGS)
 def test_a_random_meeting_is_read_as_the_contract_says(seed: int) -> None:
     meeting = random_meeting(seed)
@@ -209,6 +210,7 @@ def test_a_random_meeting_is_read_as_the_contract_says(seed: int) -> None:
         agrees(meeting, random.Random(seed).sample(meeting, len(meeting)), kind)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seeds", [range(100), range(100, 200)], ids=str)
 def test_a_random_meeting_is_read_so_under_a_config_of_ones_own(seeds: range) -> None:
     for seed in seeds:
