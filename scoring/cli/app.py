@@ -76,7 +76,8 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     ctx.obj = {"json": as_json}
 
 
-_FOLDER: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "DIR"}
+PATH = click.Path(path_type=Path)
+_FOLDER: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "iter-log-dir": _FOLDER | {"help": f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]"},
     "repo-dir": _FOLDER | {"help": "The git repository that the log is about.  [default: the current directory]"},

@@ -81,11 +81,6 @@ class Examination:
     uncovered: tuple[int, ...]
     warnings: tuple[str, ...]
 
-    @property
-    def duplicates(self) -> int:
-        """How many responses and events were there again, and did not count again."""
-        return sum(harness.duplicates_dropped for harness in self.transcripts.harnesses)
-
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
     """Look at everything that a score under a rubric would be computed from. Raises nothing that a user can act on.
