@@ -93,10 +93,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "The branch on which work lands, from rubric 2.3.0 on.  "
         "[default: the remote's default branch, or main]",
     },
-    "rubric": {
-        "metavar": "VERSION|FILE",
-        "help": "The rubric to score under: a released version or a rubric file.",
-    },
+    "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
     "cache-dir": _FOLDER
     | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
     "no-cache": {"is_flag": True, "default": None, "help": "Read everything again and cache nothing."},
