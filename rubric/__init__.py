@@ -3,8 +3,7 @@
 This package is data (``versions/*.yaml``) and the model that reads it. It knows nothing of logs, git or transcripts.
 """
 
-from rubric.datafiles import profile_names, released_profile
-from rubric.errors import DaScoreError, RubricError
+from rubric.datafiles import DaScoreError, RubricError, profile_names, released_profile
 from rubric.model import (
     COMBINE_WEIGHTED_MEAN_RENORMALIZED,
     EVIDENCE,

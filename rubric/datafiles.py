@@ -1,4 +1,4 @@
-"""The data files of rubrics: how one is read, and the released profiles, of which a signal may name one.
+"""The data files of rubrics: how one is read, what is wrong with it, and the released profiles that signals may name.
 
 A profile is what a meter goes by where it votes: a YAML file in ``rubric/profiles/``, named by its name. It is plain
 data to this package; the meter knows what it means. A released profile never changes, as a released rubric.
@@ -7,12 +7,21 @@ data to this package; the meter knows what it means. A released profile never ch
 from functools import cache
 from pathlib import Path
 
-from rubric.errors import RubricError
-
 PROFILES_DIR = Path(__file__).parent / "profiles"
 
 SIZE_LIMIT = 1 << 20
 _DEPTH_LIMIT = 8
+
+
+class DaScoreError(Exception):
+    """Something the user can act on; its text is one line that says what, where and what to do.
+
+    The root of every error da-score raises on purpose, here because ``rubric`` imports nothing from ``scoring``.
+    """
+
+
+class RubricError(DaScoreError, ValueError):
+    """A rubric that cannot be read or breaks an invariant."""
 
 
 def profile_names() -> list[str]:

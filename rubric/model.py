@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NewType
 
-from rubric.datafiles import profile_names
-from rubric.errors import RubricError
+from rubric.datafiles import RubricError, profile_names
 from rubric.scorer import BAND_UNSCORED, Score, SignalReadings, combine
 
 SignalID = NewType("SignalID", str)

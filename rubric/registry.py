@@ -4,14 +4,13 @@ A released rubric is a YAML file in ``rubric/versions/``, named by its version; 
 reader takes a user's own file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rubric.datafiles import SIZE_LIMIT, read_data
-from rubric.errors import RubricError
-from rubric.model import EVIDENCE_REFERENCE, CombinationMethod, Rubric, ScoreBand, SignalID, SignalSpec
+from rubric.datafiles import SIZE_LIMIT, RubricError, read_data
+from rubric.model import EVIDENCE_REFERENCE, Rubric, ScoreBand, SignalSpec
 
 RUBRIC_VERSION = "2.1.0"
 """The version that scores when nobody names another."""
@@ -92,32 +91,20 @@ def parse_rubric(data: object) -> Rubric:
     Raises:
         RubricError: naming a field that is missing, unknown, or of the wrong kind.
     """
-    top = _fields(data, "the rubric", ("version", "combination", "evidence", "signals", "bands"))
-    signals = tuple(
-        SignalSpec(
-            SignalID(_text(s, "id", where)),
-            _text(s, "label", where),
-            _number(s, "weight", where),
-            _text(s, "description", where),
-            _flag(s, "two_way", where),
-            _text(s, "profile", where),
-        )
-        for where, s in _items(top, "signals", ("id", "label", "weight", "description", "two_way", "profile"))
-    )
-    bands = tuple(
-        ScoreBand(_text(b, "name", where), _number(b, "min", where))
-        for where, b in _items(top, "bands", ("name", "min"))
-    )
-    return Rubric(
-        _text(top, "version", "the rubric"),
-        CombinationMethod(_text(top, "combination", "the rubric")),
-        signals,
-        bands,
-        _text(top, "evidence", "the rubric") if "evidence" in top else EVIDENCE_REFERENCE,
-    )
+    where = "the rubric"
+    top = _fields(data, where, (*_RUBRIC, "signals", "bands"))
+    signals = tuple(SignalSpec(**spec) for spec in _items(top, "signals", _SIGNAL))
+    bands = tuple(ScoreBand(**band) for band in _items(top, "bands", _BAND))
+    return Rubric(signals=signals, bands=bands, **_values({"evidence": EVIDENCE_REFERENCE} | top, where, _RUBRIC))
 
 
-def _fields(data: object, where: str, allowed: tuple[str, ...]) -> Mapping[str, Any]:
+_RUBRIC = {"version": str, "combination": str, "evidence": str}
+_SIGNAL = {"id": str, "label": str, "weight": float, "description": str, "two_way": bool, "profile": str}
+_BAND = {"name": str, "min": float}
+_KINDS = {str: "text; put it in quotes", float: "a number", bool: "true or false"}
+
+
+def _fields(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise RubricError(f"{where} is not a mapping")
     for key in data:
@@ -126,32 +113,23 @@ def _fields(data: object, where: str, allowed: tuple[str, ...]) -> Mapping[str, 
     return data
 
 
-def _items(top: Mapping[str, Any], key: str, allowed: tuple[str, ...]) -> list[tuple[str, Mapping[str, Any]]]:
+def _items(top: dict[str, Any], key: str, kinds: Mapping[str, type]) -> list[dict[str, Any]]:
     items = top.get(key) or []
     if not isinstance(items, list):
         raise RubricError(f"{key} is not a list")
-    return [(f"{key}[{n}]", _fields(item, f"{key}[{n}]", allowed)) for n, item in enumerate(items)]
+    found = [(_fields(item, f"{key}[{n}]", kinds), f"{key}[{n}]") for n, item in enumerate(items)]
+    return [_values(fields, where, kinds) for fields, where in found]
 
 
-def _text(fields: Mapping[str, Any], key: str, where: str) -> str:
-    value = fields.get(key, "")
-    if not isinstance(value, str):
-        raise RubricError(f"{where}.{key} is {value!r}, not text; put it in quotes")
-    return value
-
-
-def _number(fields: Mapping[str, Any], key: str, where: str) -> float:
-    value = fields.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise RubricError(f"{where}.{key} is {value!r}, not a number")
-    try:
-        return float(value)
-    except OverflowError as e:
-        raise RubricError(f"{where}.{key} is too large a number") from e
-
-
-def _flag(fields: Mapping[str, Any], key: str, where: str) -> bool:
-    value = fields.get(key, False)
-    if not isinstance(value, bool):
-        raise RubricError(f"{where}.{key} is {value!r}, not true or false")
-    return value
+def _values(fields: dict[str, Any], where: str, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Return the value of every field; a text that is missing is empty, a flag false, and a number an error."""
+    found = {}
+    for key, kind in kinds.items():
+        value = fields.get(key, None if kind is float else kind())
+        if not (type(value) in (int, float) if kind is float else isinstance(value, kind)):
+            raise RubricError(f"{where}.{key} is {value!r}, not {_KINDS[kind]}")
+        try:
+            found[key] = kind(value)
+        except OverflowError as e:
+            raise RubricError(f"{where}.{key} is too large a number") from e
+    return found

@@ -86,19 +86,7 @@ class Score:
         return coverage_of(self.breakdown)
 
 
-class CoverageRow(Protocol):
-    """What coverage needs of a breakdown row, in memory or read back from a sidecar."""
-
-    @property
-    def present(self) -> bool:
-        """Whether the signal voted."""
-
-    @property
-    def nominal_weight(self) -> float:
-        """Its weight in the rubric."""
-
-
-def coverage_of(rows: Iterable[CoverageRow]) -> Coverage:
+def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
     """Measure the coverage of a breakdown."""
     rows = tuple(rows)
     voted = [row.nominal_weight for row in rows if row.present]

@@ -3,7 +3,7 @@
 ::
 
     DaScoreError                 something a user can act on; one line of text
-    ├── RubricError              a rubric that cannot be read or is not valid (rubric.errors)
+    ├── RubricError              a rubric that cannot be read or is not valid (rubric.datafiles)
     ├── InputError               a file that is not what it should be
     │   ├── YamlError            text that is not YAML, or not the YAML a field takes
     │   ├── LogError             an iteration log that cannot be loaded
@@ -21,7 +21,7 @@ Anything else that escapes is a bug and must look like one.
 from collections.abc import Callable
 from pathlib import Path
 
-from rubric.errors import DaScoreError, RubricError
+from rubric.datafiles import DaScoreError, RubricError
 
 __all__ = [
     "DaScoreError",

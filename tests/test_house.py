@@ -18,7 +18,6 @@ LONG = 300
 SHARED_STEMS = {
     "__init__": "a package",
     "__main__": "what python -m runs",
-    "errors": "rubric stands alone, and its errors are the root of the tree",
     "model": "that of a rubric and that of an entry",
     "facts": "each kind of evidence states its own, and the one above gathers them",
     "reference": "the reference's rules, for git and for transcripts",

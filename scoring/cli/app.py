@@ -76,7 +76,8 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     ctx.obj = {"json": as_json}
 
 
-_FOLDER: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "DIR"}
+PATH = click.Path(path_type=Path)
+_FOLDER: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "iter-log-dir": _FOLDER | {"help": f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]"},
     "repo-dir": _FOLDER | {"help": "The git repository that the log is about.  [default: the current directory]"},
@@ -92,10 +93,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "The branch on which work lands, from rubric 2.3.0 on.  "
         "[default: the remote's default branch, or main]",
     },
-    "rubric": {
-        "metavar": "VERSION|FILE",
-        "help": "The rubric to score under: a released version or a rubric file.",
-    },
+    "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
     "cache-dir": _FOLDER
     | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
     "no-cache": {"is_flag": True, "default": None, "help": "Read everything again and cache nothing."},

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
 from scoring.cli.output import show, warn, write, write_json
 from scoring.cli.reading import cache_dir, settings_of, without_effect
 from scoring.errors import DaScoreError, SettingsError
@@ -27,11 +27,9 @@ from scoring.views.table import Block, Column, Line, Table, pairs
 
 
 @click.command(epilog="Example:  da-score backfill ~/src --dry-run")
-@click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
+@click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*(name for name in SCORING_OPTIONS if name != "iter-log-dir"))
-@click.option(
-    "--from-file", type=click.Path(path_type=Path), metavar="LIST", help="Read roots from a file, one a line."
-)
+@click.option("--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one a line.")
 @click.option("--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing.")
 @click.option("--force", is_flag=True, help="Score what is up to date too.")
 @click.option("--refresh-git", is_flag=True, help="Score what only git answers differently now.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, SHARE, settings_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, settings_options
 from scoring.cli.output import warn, write, write_json
 from scoring.errors import SettingsError, WriteError
 from scoring.files import write_atomically
@@ -35,7 +35,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_gate_options
 @click.option("--last", type=click.IntRange(1), metavar="K", help="Check the K newest iterations only.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
-@click.option("--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML too.")
+@click.option("--junit", "junit_file", type=PATH, metavar="FILE", help="Write JUnit XML too.")
 @click.option("--github-summary", is_flag=True, help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
     settings: Settings, last: int | None, recompute: bool, junit_file: Path | None, github_summary: bool, **given: Any

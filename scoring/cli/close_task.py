@@ -86,11 +86,7 @@ def command(
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Give the body up when the time is over.
-
-    Raises:
-        SettingsError: it is over.
-    """
+    """Give the body up with a SettingsError when the time is over."""
 
     def give_up(*_: object) -> None:
         raise _GaveUp
@@ -131,12 +127,7 @@ def hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
 
 
 def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
-    """Return the settings, with the repository that the harness named unless the command line names one.
-
-    Raises:
-        InputError: the harness's folder does not exist.
-        NotARepositoryError: it is in no git work tree.
-    """
+    """Return the settings, with the repository that the harness named unless the command line names one."""
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)
     if not os.path.isdir(hook.cwd):  # unlike Path.is_dir, this takes whatever a harness may say

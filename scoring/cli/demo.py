@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from scoring.cli.app import settings_options
+from scoring.cli.app import PATH, settings_options
 from scoring.cli.iteration import hooks_behind
 from scoring.cli.output import show, warn, write, write_json
 from scoring.demo import build_demo
@@ -19,7 +19,7 @@ from scoring.views.table import Line
 
 
 @click.command(epilog="Example:  da-score demo /tmp/da-score-demo")
-@click.argument("directory", type=click.Path(path_type=Path), required=False)
+@click.argument("directory", type=PATH, required=False)
 @settings_options()
 def command(directory: Path | None, settings: Settings) -> None:
     """Make a small repository with an iteration log in DIRECTORY (a new one by default), score it, and show it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import SettingsError
 from scoring.views.columns import TABLES, DataRow
@@ -15,7 +15,7 @@ from scoring.views.formats import FORMATS, require, write_directory, write_file,
 
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
-@click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
+@click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS)
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="The format."
@@ -23,7 +23,7 @@ from scoring.views.formats import FORMATS, require, write_directory, write_file,
 @click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: {','.join(TABLES)}]")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR|FILE",
     help="A directory for several tables, a file for one.  [default: standard output, for one table]",
 )

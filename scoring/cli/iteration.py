@@ -47,12 +47,7 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
 
 
 def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScore | None:
-    """Read the score of an iteration's sidecar; None when there is none. Warns when it is not of the ``wanted`` rubric.
-
-    Raises:
-        RubricError: there is no such rubric.
-        InputError: the sidecar cannot be used.
-    """
+    """Read the score of a sidecar; None when there is none. Warns when it is not of the ``wanted`` rubric."""
     try:
         score = read_iteration_score(log_dir, iteration)
     except NotFoundError:

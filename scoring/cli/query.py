@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
 from scoring.cli.output import show, write, write_json
 from scoring.errors import InputError
 from scoring.files import read_file
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band" ~/src')
 @click.argument("sql", metavar="SQL|-|@FILE")
-@click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
+@click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
@@ -50,11 +50,7 @@ def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recomput
 
 
 def _statement(given: str) -> str:
-    """Return the SQL that an argument is, names, or sends on standard input.
-
-    Raises:
-        InputError: the file cannot be read, or there is no statement.
-    """
+    """Return the SQL that an argument is, names, or sends on standard input."""
     text = given
     if given == "-":
         text = sys.stdin.read() if sys.stdin else ""

@@ -20,22 +20,19 @@ if TYPE_CHECKING:
     from scoring.views.examined import LogView
 
 
-def sources(
-    settings: Settings, rules: EvidenceRules | None = None, hinted: Sequence[Path] = (), warn: Warn = warn
-) -> Sources:
+def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
     """Return where evidence comes from under some settings.
 
     Args:
         settings: what was set.
         rules: the evidence rules; by default those of the rubric of the settings, which is not loaded for that.
-        hinted: folders of transcripts that a harness named.
         warn: takes warnings, also of settings that have no effect under these rules.
 
     Raises:
         RubricError: the rubric that the settings name cannot be used.
     """
     rules = rules or RULES[evidence_of(settings.rubric)]
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options(settings, rules, warn), hinted)
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options(settings, rules, warn))
 
 
 def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
@@ -58,8 +55,8 @@ def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn =
     rules = rules or RULES[evidence_of(settings.rubric)]
     for text in without_effect(settings, rules):
         warn(text)
-    found: Options = {"warn": warn, "cache_dir": cache_dir(settings), "processes": settings.processes}
-    found["trunk"] = settings.trunk
+    cache, processes, trunk = cache_dir(settings), settings.processes, settings.trunk
+    found: Options = {"warn": warn, "cache_dir": cache, "processes": processes, "trunk": trunk}
     if settings.transcripts is not None:
         found["transcripts"] = "none" if settings.transcripts == "none" else "auto"
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, show, write, write_json
 from scoring.errors import InputError
 from scoring.log.settings import Settings
@@ -17,14 +17,9 @@ _WIDE = 100
 @click.command(epilog="Example:  da-score report --out report.html")
 @settings_options(*SCORING_OPTIONS)
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    default=Path("report.html"),
-    show_default=True,
-    help="Where the page goes.",
+    "--out", type=PATH, metavar="FILE", default=Path("report.html"), show_default=True, help="Where the page goes."
 )
-@click.option("--since", type=click.Path(path_type=Path), metavar="FILE", help="Compare with this earlier report.")
+@click.option("--since", type=PATH, metavar="FILE", help="Compare with this earlier report.")
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--last", type=click.IntRange(1), metavar="K", help="The K newest iterations only.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")

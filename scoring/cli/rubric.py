@@ -18,7 +18,7 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
-from scoring.cli.app import EVIDENCE_OPTIONS, settings_options, shared_options
+from scoring.cli.app import EVIDENCE_OPTIONS, PATH, settings_options, shared_options
 from scoring.cli.output import show as show_page
 from scoring.cli.output import write, write_json
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
@@ -60,7 +60,7 @@ def show(rubric: str | None, settings: Settings) -> None:
 
 
 @command.command("validate", epilog="Example:  da-score rubric validate my-rubric.yaml")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @settings_options()
 def validate(file: Path, settings: Settings) -> None:
     """Check a rubric file; exit 1 and say what is wrong when it is not valid."""

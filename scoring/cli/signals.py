@@ -17,7 +17,6 @@ from scoring.views.score_pages import signals_payload
 def command(settings: Settings) -> None:
     """Print every iteration's signals as JSON, with integrity, the objective checks and any DR transcript."""
     rubric = find_rubric(settings.rubric)
-    how = options(settings, rules_of(rubric))
-    log_dir, transcripts = settings.iter_log_dir, settings.transcript_dirs
+    log_dir, transcripts, how = settings.iter_log_dir, settings.transcript_dirs, options(settings, rules_of(rubric))
     scored = score_log(log_dir, settings.repo_dir, *transcripts, rubric=rubric, observe=True, **how)
     write_json([signals_payload(iteration) for iteration in scored.iterations])

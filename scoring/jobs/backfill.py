@@ -32,12 +32,7 @@ from scoring.sidecars.provenance import (
     write_provenance,
     write_score,
 )
-from scoring.sidecars.scores import (
-    PersistedScore,
-    build_persisted_score,
-    iteration_score_path,
-    parse_iteration_score,
-)
+from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
 from scoring.signals.table import meter_profile, optional_signals, signal_set
 
 

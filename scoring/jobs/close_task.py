@@ -14,11 +14,7 @@ from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.score import score_records, write_scored_iteration, write_session
 from scoring.sessions import SessionIterRef, session_score
-from scoring.sidecars.scores import (
-    PersistedScore,
-    iteration_score_path,
-    read_iteration_score,
-)
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
 

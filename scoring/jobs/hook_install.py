@@ -1,17 +1,20 @@
-"""Puts the close-task hook into a harness's settings, and takes it out again.
+"""Puts the close-task hook into a harness's settings, and takes it out again; every other byte stays as it was.
 
 Both harnesses keep hooks in the same shape: ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``,
 Claude Code in ``.claude/settings.json``, Codex in ``.codex/hooks.json``, in the project or in the user's home.
+A settings file belongs to its user, and writing it anew from parsed data would reformat it; so what is put in is
+spliced into the text, in the style of the text around it.
 """
 
+import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.errors import InputError, WriteError
 from scoring.files import read_file, write_atomically
-from scoring.jobs.jsonedit import parse_spans, put_item, take_item
 
 COMMAND = "da-score close-task"
 EVENT = "Stop"
@@ -20,6 +23,9 @@ HARNESS_TIMEOUT = 30
 
 FILES = {"claude": Path(".claude/settings.json"), "codex": Path(".codex/hooks.json")}
 BACKUP_SUFFIX = ".da-score-backup"
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SCALAR = re.compile(r"[^\s,\]}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,8 @@ def uninstall_hook(path: Path) -> HookChange:
         event, number, inner = places[-1]
         group = parse_spans(new)[0]["hooks"][event][number]
         alone = len(group["hooks"]) == 1
-        new = take_item(new, ("hooks", event), number) if alone else _take_inner(new, event, number, inner)
+        group_of = ("hooks", event)
+        new = take_item(new, group_of, number) if alone else take_item(new, (*group_of, number, "hooks"), inner)
     if new == text:
         return HookChange(path, changed=False)
     return HookChange(path, changed=True, backup=_write(path, new))
@@ -101,16 +108,6 @@ def _is_the_hook(command: object) -> bool:
     )
 
 
-def _take_inner(text: str, event: str, number: int, inner: int) -> str:
-    _, span = parse_spans(text)
-    for key in ("hooks", event):
-        assert isinstance(span.inside, dict)
-        span = span.inside[key]
-    assert isinstance(span.inside, list)
-    group = span.inside[number]
-    return text[: group.start] + take_item(text[group.start : group.end], ("hooks",), inner) + text[group.end :]
-
-
 def _read(path: Path) -> str:
     try:
         return read_file(path).decode("utf-8")
@@ -136,3 +133,143 @@ def _write(path: Path, new: str) -> Path | None:
         raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the file is untouched") from e
     write_atomically(target, new.encode("utf-8"), mode=mode)
     return backup
+
+
+class JsonSpan(NamedTuple):
+    """Where a value is in a text, with its members (objects: by key) or items (lists: by number)."""
+
+    start: int
+    end: int
+    inside: "dict[str, JsonSpan] | list[JsonSpan] | None"
+
+
+def parse_spans(text: str) -> tuple[Any, JsonSpan]:
+    """Return a JSON document as data and as spans.
+
+    Raises:
+        InputError: it is not JSON, or gives a key twice.
+    """
+    try:
+        data = json.loads(text, object_pairs_hook=_unique)
+        return data, _span(text, _SPACE.match(text, 0).end())  # type: ignore[union-attr]
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"not JSON: {e}") from e
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _span(text: str, at: int) -> JsonSpan:
+    """Return the span of the value that begins at an offset of a text that is known to be JSON."""
+    if text[at] == '"':
+        return JsonSpan(at, _string_end(text, at), None)
+    if text[at] not in "{[":
+        return JsonSpan(at, _SCALAR.match(text, at).end(), None)  # type: ignore[union-attr]
+    closing = "}" if text[at] == "{" else "]"
+    members: dict[str, JsonSpan] = {}
+    items: list[JsonSpan] = []
+    here = _skip(text, at + 1)
+    while text[here] != closing:
+        if closing == "}":
+            end = _string_end(text, here)
+            key = json.loads(text[here:end])
+            value = _span(text, _skip(text, _skip(text, end) + 1))  # behind the colon
+            members[key] = value
+        else:
+            value = _span(text, here)
+            items.append(value)
+        here = _skip(text, value.end)
+        if text[here] == ",":
+            here = _skip(text, here + 1)
+    return JsonSpan(at, here + 1, members if closing == "}" else items)
+
+
+def _string_end(text: str, at: int) -> int:
+    here = at + 1
+    while text[here] != '"':
+        here += 2 if text[here] == "\\" else 1
+    return here + 1
+
+
+def _skip(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
+
+
+def put_item(text: str, path: tuple[str, ...], item: Any) -> str:
+    """Append an item to the list at a path of keys, making what is missing on the way.
+
+    Raises:
+        InputError: the text is not JSON, or something on the path is of another kind.
+    """
+    if not text.strip():
+        text = "{}\n"
+    _, span = parse_spans(text)
+    for depth, key in enumerate(path):
+        if not isinstance(span.inside, dict):
+            raise InputError(f"{'.'.join(path[:depth]) or 'the file'} is not a JSON object")
+        if key not in span.inside:
+            value: Any = [item]
+            for missing in reversed(path[depth + 1 :]):
+                value = {missing: value}
+            return _insert(text, span, f"{json.dumps(key, ensure_ascii=False)}: ", value, depth + 1)
+        span = span.inside[key]
+    if not isinstance(span.inside, list):
+        raise InputError(f"{'.'.join(path)} is not a list")
+    return _insert(text, span, "", item, len(path) + 1)
+
+
+def _insert(text: str, container: JsonSpan, before: str, value: Any, depth: int) -> str:
+    """Put a value at the end of a container, indented as deep as it is nested."""
+    unit = _indentation(text)
+    last = max((span.end for span in _members(container)), default=None)
+    if unit is None:  # the whole text is on one line
+        written = before + json.dumps(value, ensure_ascii=False)
+        if last is not None:
+            return _splice(text, last, last, f", {written}")
+        return _splice(text, container.end - 1, container.end - 1, written)
+    line = "\r\n" if "\r\n" in text else "\n"
+    pad = line + unit * depth
+    written = before + json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", pad)
+    if last is not None:
+        return _splice(text, last, last, f",{pad}{written}")
+    return _splice(text, container.start + 1, container.end - 1, f"{pad}{written}{line}{unit * (depth - 1)}")
+
+
+def _members(container: JsonSpan) -> list[JsonSpan]:
+    return list(container.inside.values() if isinstance(container.inside, dict) else container.inside or ())
+
+
+def _indentation(text: str) -> str | None:
+    """Return what one level of a text is indented with; None when it is on one line."""
+    if m := re.search(r"[{\[]\r?\n([ \t]+)\S", text):
+        return m[1]
+    return "  " if "\n" in text.strip() or text.strip() in ("{}", "[]") else None
+
+
+def _splice(text: str, start: int, end: int, new: str) -> str:
+    return text[:start] + new + text[end:]
+
+
+def take_item(text: str, path: tuple[str | int, ...], number: int) -> str:
+    """Remove an item of the list at a path of keys and numbers; lists and objects that become empty go with it."""
+    spans = [parse_spans(text)[1]]
+    for name in path:
+        spans.append(spans[-1].inside[name])  # type: ignore[index]
+    # The outermost container that holds nothing else goes as a whole.
+    keys = (*path, number)
+    depth = len(keys) - 1
+    while depth > 0 and len(spans[depth].inside or ()) == 1:
+        depth -= 1
+    container, key = spans[depth], keys[depth]
+    values = _members(container)
+    place = list(container.inside).index(str(key)) if isinstance(container.inside, dict) else int(key)
+    start = values[place - 1].end if place else container.start + 1
+    if place == len(values) - 1:
+        end = values[place].end if place else container.end - 1
+    else:
+        end = text.index(",", values[place].end) + 1 if not place else values[place].end
+    return _splice(text, start, end, "")

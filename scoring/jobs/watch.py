@@ -100,7 +100,7 @@ class LogWatch:
 
         Raises:
             LogError: the log cannot be listed.
-            NotARepositoryError: the repository directory lies in no git work tree.
+            NotARepositoryError: the repository directory is in no git work tree.
         """
         self._trunk = self._stamps_of_trunk()
         broken = [seen for seen in self.look(settle=True) if seen.change == "broken"]
@@ -115,7 +115,7 @@ class LogWatch:
 
         Raises:
             LogError: the log cannot be listed.
-            NotARepositoryError: the repository directory lies in no git work tree.
+            NotARepositoryError: the repository directory is in no git work tree.
         """
         self._untold += self._read_changed()
         records = self._current()
@@ -125,7 +125,9 @@ class LogWatch:
                 self._due[n] = "new"
             elif record != self._records[n] or beside[n] != self._beside.get(n):
                 self._due.setdefault(n, "changed")
-        self._untold += [self._removed(n) for n in sorted(self._records.keys() - records.keys())]
+        for n in sorted(self._records.keys() - records.keys()):
+            self._due.pop(n, None)
+            self._untold.append(Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None)))
         self._records, self._beside = records, beside
         if not settle:
             self._untold += self._scored()
@@ -175,10 +177,6 @@ class LogWatch:
         """Return the state of the files beside an entry that its score depends on."""
         names = files_beside(n, self._wanted)
         return tuple(_stamp(self._log / name) if name in self._names else None for name in names)
-
-    def _removed(self, n: int) -> Seen:
-        self._due.pop(n, None)
-        return Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None))
 
     def _scored(self) -> list[Seen]:
         """Score what is due. It stays due when that fails, so that a later look makes up for it."""

@@ -5,7 +5,7 @@ and docs/TABLES.md lists them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -207,26 +207,25 @@ def _row(table: str, log: Path, iteration: int, it: object) -> DataRow:
     return {column.name: column.take(of) for column in TABLES[table]}
 
 
+@dataclass(frozen=True, slots=True)
 class SessionRows:
     """Collects the members of sessions during a pass over a log, and makes the rows of ``sessions`` of them."""
 
-    def __init__(self, log: Path, rubric: "Rubric") -> None:
-        """Begin; ``rubric`` names the bands."""
-        self._log = log
-        self._rubric = rubric
-        self._members: dict[tuple[str, str], list[SessionIterRef]] = {}
+    log: Path
+    rubric: "Rubric"
+    members: dict[tuple[str, str], list[SessionIterRef]] = field(default_factory=dict)
 
     def add(self, examined: "Examined") -> None:
         """Note one iteration."""
         score = examined.score
         if session := examined.record.agent.session_id:
-            self._members.setdefault((session, score.rubric_version), []).append(SessionIterRef.of(score))
+            self.members.setdefault((session, score.rubric_version), []).append(SessionIterRef.of(score))
 
     def rows(self) -> Iterator[DataRow]:
         """Yield the rows, by session and rubric version."""
-        for session_id, version in sorted(self._members):
-            session = session_score(self._rubric, session_id, self._members[session_id, version])
-            yield _row("sessions", self._log, session.iterations[0], replace(session, rubric_version=version))
+        for session_id, version in sorted(self.members):
+            session = session_score(self.rubric, session_id, self.members[session_id, version])
+            yield _row("sessions", self.log, session.iterations[0], replace(session, rubric_version=version))
 
 
 def table_rows(log: Path, rubric: "Rubric", examined: "Iterable[Examined]") -> Iterator[tuple[str, DataRow]]:

@@ -101,11 +101,6 @@ class SignalMove:
         """Whether the signal has a part in the change of the value."""
         return abs(self.effect) > EQUAL_WITHIN
 
-    @property
-    def same_detail(self) -> bool:
-        """Whether both sides say the same of the signal."""
-        return self.before is not None and self.after is not None and self.before.detail == self.after.detail
-
 
 @dataclass(frozen=True, slots=True)
 class IterationDiff:
@@ -215,10 +210,7 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
 
 
 def _effects(first: _Rows, second: _Rows, both: Sequence[str], scale: float) -> dict[str, float]:
-    """Return what each signal adds to the change of the value, as the head of this module says.
-
-    ``both`` vote on both sides; ``scale`` is how much they weigh together before, for each that they weigh after.
-    """
+    """Return what each signal adds to the change; ``both`` vote on both sides and weighed ``scale`` times as much."""
     shifts = {name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score) for name in both}
     value = sum(row.contribution for row in first.values()) + sum(shifts.values())
     effects = {}

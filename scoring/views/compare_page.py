@@ -142,7 +142,7 @@ def _sub_score(row: SignalContribution | None) -> str:
 
 def details(diff: RubricDiff, move: SignalMove) -> Iterator[tuple[str, str]]:
     """Yield what each side says of a signal, by the names of the rubrics, where they differ."""
-    if not move.same_detail:
+    if move.before is None or move.after is None or move.before.detail != move.after.detail:
         for name, row in zip(names(diff), (move.before, move.after), strict=True):
             yield name, NOT_IN if row is None else row.detail
 

@@ -81,10 +81,8 @@ def explain(one: Examined, entry: EntryPlaces | None) -> Explanation:
 
 
 def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
-    cost = row.effective_weight - row.contribution if row.present else None
-    if cost is not None:
-        could_add = cost
-    else:
+    cost = could_add = row.effective_weight - row.contribution if row.present else None
+    if could_add is None:
         whole = one.score.value * votes + row.nominal_weight
         could_add = whole / (votes + row.nominal_weight) - one.score.value
     signal = signal_of(row.signal)

@@ -201,9 +201,7 @@ def _drawn(cell: AnyCell) -> "rich.text.Text":
 
 def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
     """Return names and texts as a table without headings, a pair a line."""
-    return Table(
-        (Column("", width=width), Column("")), [(name, text) for name, text in rows], heads=False, indent=indent
-    )
+    return Table((Column("", width=width), Column("")), list(rows), heads=False, indent=indent)
 
 
 def pipe_text(blocks: Iterable[Block]) -> str:

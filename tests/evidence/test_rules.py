@@ -9,8 +9,7 @@ import pytest
 from helpers.doors import watched_doors
 from helpers.places import ENTRY, Place
 
-from rubric import EVIDENCE, evidence_of, find_rubric, released_rubric, rubric_versions
-from rubric.errors import RubricError
+from rubric import EVIDENCE, RubricError, evidence_of, find_rubric, released_rubric, rubric_versions
 from scoring.cli import main
 from scoring.errors import GitError
 from scoring.evidence.artifacts import Corrections

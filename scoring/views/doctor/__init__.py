@@ -81,11 +81,6 @@ class Examination:
     uncovered: tuple[int, ...]
     warnings: tuple[str, ...]
 
-    @property
-    def duplicates(self) -> int:
-        """How many responses and events were there again, and did not count again."""
-        return sum(harness.duplicates_dropped for harness in self.transcripts.harnesses)
-
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
     """Look at everything that a score under a rubric would be computed from. Raises nothing that a user can act on.
@@ -140,11 +135,12 @@ def _repository(
             trunk_problem = str(e)
             evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, profile)
         opened = GitRepository(path)
+        version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
         fields = {record.iteration: record.commit for record in records}
         return RepositoryFound(
             path,
             opened.top_level,
-            _git_version(opened),
+            tuple(map(int, version.groups())) if version else (),
             evidence.git.trunk,
             trunk_problem,
             {n: commit for n, commit in fields.items() if trim(commit) and evidence.git.resolve(trim(commit)) is None},
@@ -152,11 +148,6 @@ def _repository(
         ), evidence
     except GitError as e:
         return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
-
-
-def _git_version(repository: GitRepository) -> tuple[int, ...]:
-    found = re.search(rb"(\d+)\.(\d+)", repository.ask("version").stdout)
-    return tuple(map(int, found.groups())) if found else ()
 
 
 def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:

@@ -130,7 +130,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
                 for file in survey.files
             ],
             "lines_skipped": survey.lines_skipped,
-            "duplicates_dropped": seen.duplicates,
+            "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
             "harnesses": [{key: n for key, n in asdict(h).items() if key != "flags"} for h in survey.harnesses],
             "uncovered_iterations": list(seen.uncovered),
         },

@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 
 from scoring.text import as_utf8, cut, printable
 from scoring.views.gates.drops import MaxDrop
-from scoring.views.gates.gate import Gate, mean_score
-from scoring.views.gates.limits import MinBand, MinMean, MinScore, NoOverClaims, NoUnscored
+from scoring.views.gates.gate import Gate, MinBand, MinMean, MinScore, NoOverClaims, NoUnscored, mean_score
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
     from scoring.sidecars.scores import PersistedScore

@@ -159,13 +159,12 @@ def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
         return None
     try:
         snapshot = json.loads(data.partition(_DATA)[2].partition(b"</script>")[0])["snapshot"]
-        return {str(int(n)): [str(version), _score(value), str(band)] for n, (version, value, band) in snapshot.items()}
+        return {
+            str(int(n)): [str(version), None if value is None else float(value), str(band)]
+            for n, (version, value, band) in snapshot.items()
+        }
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise InputError(f"{path}: is no report of da-score; give another file with --out") from e
-
-
-def _score(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def sparkline(values: Sequence[float | None], width: int) -> str:

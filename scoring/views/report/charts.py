@@ -160,9 +160,8 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
     """Draw the sub-score of one signal over the iterations, with gaps where it is absent."""
     values = [line.sub_scores.get(name) for line in digest.lines]
     with _figure(3.6, 1.7) as (figure, axes):
-        places = list(range(len(values)))
-        axes.plot(places, smooth(values, 8), color=ACCENT, linewidth=1.2, alpha=0.8)
-        _dots(axes, places, values, INK, _size(values))
+        axes.plot(range(len(values)), smooth(values, 8), color=ACCENT, linewidth=1.2, alpha=0.8)
+        _dots(axes, range(len(values)), values, INK, _size(values))
         axes.set_ylim(-0.05, 1.05)
         axes.set_yticks([0, 0.5, 1])
         _ticks(axes, digest.lines, 6)

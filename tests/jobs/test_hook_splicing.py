@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.jobs.jsonedit import JsonSpan, parse_spans, put_item, take_item
+from scoring.jobs.hook_install import JsonSpan, parse_spans, put_item, take_item
 
 PATH = ("hooks", "Stop")
 ITEM = {"type": "command", "n": 30}
