@@ -19,10 +19,9 @@ from scoring.text import printable
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # the models take longer to load than the help to print
-    from scoring.meters.meeting import MeetingVerdict
+    from scoring.meters.meeting import Ending, MeetingKnobs, MeetingVerdict
     from scoring.meters.meeting.config import MeetingConfig
     from scoring.meters.meeting.records import JudgeRecord
-    from scoring.meters.meeting.simulate import Ending, MeetingKnobs
 
 _JSON = "--json"
 _SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
@@ -151,8 +150,8 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
 
     The same seed and knobs give the same meeting on every machine.
     """
+    from scoring.meters.meeting import MeetingKnobs, endings, simulate_meeting
     from scoring.meters.meeting.config import PRESETS, preset
-    from scoring.meters.meeting.simulate import MeetingKnobs, endings, simulate_meeting
 
     tried = {name: preset(name) for name in PRESETS} | {name: _config(name) for name in configs}
     meeting = MeetingKnobs(**knobs)
