@@ -157,20 +157,16 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
     meeting = MeetingKnobs(**knobs)
     records = simulate_meeting(meeting)
     found = endings(records, tried)
+    data = [record.model_dump(exclude_unset=True) for record in records]
     if out is not None:
-        _write_records(out, records)
+        _write_records(out, data)
     if settings.json:
-        write_json(simulation_payload(meeting, records, found))
+        write_json(simulation_payload(meeting, data, found))
     else:
         show(simulation_view(meeting, found, out))
 
 
-def _plain_records(records: "Sequence[JudgeRecord]") -> list[dict[str, Any]]:
-    return [record.model_dump(exclude_unset=True) for record in records]
-
-
-def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
-    data = _plain_records(records)
+def _write_records(path: Path, data: list[dict[str, Any]]) -> None:
     lines = "".join(json.dumps(item) + "\n" for item in data)
     text = lines if path.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
     write_atomically(path, text.encode(), mode=0o644)
@@ -260,7 +256,7 @@ def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path 
 
 
 def simulation_payload(
-    knobs: "MeetingKnobs", records: "Sequence[JudgeRecord]", found: "Sequence[Ending]"
+    knobs: "MeetingKnobs", records: list[dict[str, Any]], found: "Sequence[Ending]"
 ) -> dict[str, Any]:
     """Return a made meeting as data: its knobs, when each config ends it, and its records."""
     endings = [
@@ -272,4 +268,4 @@ def simulation_payload(
         }
         for ending in found
     ]
-    return {"knobs": asdict(knobs), "endings": endings, "records": _plain_records(records)}
+    return {"knobs": asdict(knobs), "endings": endings, "records": records}

@@ -126,7 +126,7 @@ def score_meeting(
             record=record,
             config=config,
             scores=now,
-            levels=coverage(record.exploration),
+            levels=coverage(record),
             lead=leading(record.convergence.expert_positions),
             convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
             exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
