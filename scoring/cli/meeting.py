@@ -19,10 +19,9 @@ from scoring.text import printable
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # the models take longer to load than the help to print
-    from scoring.meters.meeting import MeetingVerdict
+    from scoring.meters.meeting import Ending, MeetingKnobs, MeetingVerdict
     from scoring.meters.meeting.config import MeetingConfig
     from scoring.meters.meeting.records import JudgeRecord
-    from scoring.meters.meeting.simulate import Ending, MeetingKnobs
 
 _JSON = "--json"
 _SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
@@ -151,27 +150,23 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
 
     The same seed and knobs give the same meeting on every machine.
     """
+    from scoring.meters.meeting import MeetingKnobs, endings, simulate_meeting
     from scoring.meters.meeting.config import PRESETS, preset
-    from scoring.meters.meeting.simulate import MeetingKnobs, endings, simulate_meeting
 
     tried = {name: preset(name) for name in PRESETS} | {name: _config(name) for name in configs}
     meeting = MeetingKnobs(**knobs)
     records = simulate_meeting(meeting)
     found = endings(records, tried)
+    data = [record.model_dump(exclude_unset=True) for record in records]
     if out is not None:
-        _write_records(out, records)
+        _write_records(out, data)
     if settings.json:
-        write_json(simulation_payload(meeting, records, found))
+        write_json(simulation_payload(meeting, data, found))
     else:
         show(simulation_view(meeting, found, out))
 
 
-def _plain_records(records: "Sequence[JudgeRecord]") -> list[dict[str, Any]]:
-    return [record.model_dump(exclude_unset=True) for record in records]
-
-
-def _write_records(path: Path, records: "Sequence[JudgeRecord]") -> None:
-    data = _plain_records(records)
+def _write_records(path: Path, data: list[dict[str, Any]]) -> None:
     lines = "".join(json.dumps(item) + "\n" for item in data)
     text = lines if path.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
     write_atomically(path, text.encode(), mode=0o644)
@@ -261,7 +256,7 @@ def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path 
 
 
 def simulation_payload(
-    knobs: "MeetingKnobs", records: "Sequence[JudgeRecord]", found: "Sequence[Ending]"
+    knobs: "MeetingKnobs", records: list[dict[str, Any]], found: "Sequence[Ending]"
 ) -> dict[str, Any]:
     """Return a made meeting as data: its knobs, when each config ends it, and its records."""
     endings = [
@@ -273,4 +268,4 @@ def simulation_payload(
         }
         for ending in found
     ]
-    return {"knobs": asdict(knobs), "endings": endings, "records": _plain_records(records)}
+    return {"knobs": asdict(knobs), "endings": endings, "records": records}

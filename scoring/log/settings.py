@@ -112,11 +112,7 @@ def resolve_settings(
 
 
 def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> None:
-    """Let a stronger source win; folders of transcripts and ``transcripts`` say the same thing, so one drops the other.
-
-    Raises:
-        SettingsError: the source says to read no transcripts and names folders of them.
-    """
+    """Let a stronger source win; ``transcripts`` and folders of them say the same thing, so one drops the other."""
     if layer.get("transcripts") == "none" and layer.get("transcript-dir"):
         raise SettingsError(f"{where}: transcripts is none and transcript-dir names folders; give one of them")
     if "transcripts" in layer or "transcript-dir" in layer:
@@ -141,24 +137,19 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         text = environment.get(name, "")
         if not text:
             continue
+        value: Any = text
         if isinstance(kind, ListOf):
-            found[key] = tuple(path for path in text.split(os.pathsep) if path)
+            value = tuple(path for path in text.split(os.pathsep) if path)
         elif kind == FLAG:
-            found[key] = _fitting(_FLAGS.get(text.lower()), kind, name, text, "; use 1 or 0")
-        elif kind == _COUNT:
-            is_number = text.isascii() and text.isdigit() and len(text) < 10
-            found[key] = _fitting(int(text) if is_number else text, kind, name, text)
-        else:
-            found[key] = _fitting(text, kind, name, text)
+            value = _FLAGS.get(text.lower())
+        elif kind == _COUNT and text.isascii() and text.isdigit() and len(text) < 10:
+            value = int(text)
+        found[key] = _fitting(value, kind, name, text, "; use 1 or 0" if kind == FLAG else "")
     return found
 
 
 def _fitting(value: Any, kind: Kind | ListOf, where: str, text: str, remedy: str = "") -> Any:
-    """Return the value of a variable or option, which was given as a text, if it is of its kind.
-
-    Raises:
-        SettingsError: it is not.
-    """
+    """Return the value of a variable or option that was given as a text, if it is of its kind, else raise."""
     if isinstance(kind, Kind) and not kind.fits(value):
         raise SettingsError(f"{where}: {text!r} is not {kind.name}{remedy}")
     return value
@@ -170,22 +161,19 @@ def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
     Raises:
         SettingsError: a settings file cannot be read.
     """
-    shared, own = _file_tables(repository)
-    places = {
-        f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}.{name}]": shared,
-        f"{repository / SETTINGS_FILE}: [{name}]": own,
-    }
-    return [(where, table[name]) for where, table in places.items() if isinstance(table, dict) and name in table]
+    wheres = (
+        f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}.{name}]",
+        f"{repository / SETTINGS_FILE}: [{name}]",
+    )
+    tables = zip(wheres, _file_tables(repository), strict=True)
+    return [(where, table[name]) for where, table in tables if isinstance(table, dict) and name in table]
 
 
 def _from_files(repository: Path) -> list[tuple[str, dict[str, Any]]]:
     """Return what the files of a repository set, the stronger one last, each with how errors name it."""
-    shared, own = _file_tables(repository)
-    places = (
-        (f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]", shared),
-        (str(repository / SETTINGS_FILE), own),
-    )
-    return [(where, _checked(given, repository, where)) for where, given in places]
+    wheres = f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]", str(repository / SETTINGS_FILE)
+    tables = zip(wheres, _file_tables(repository), strict=True)
+    return [(where, _checked(given, repository, where)) for where, given in tables]
 
 
 def _file_tables(repository: Path) -> tuple[Any, dict[str, Any]]:

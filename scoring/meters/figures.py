@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from scoring.meters.meeting import MeetingVerdict
     from scoring.meters.meeting.config import MeetingConfig
 
-_BLUE, _ORANGE, _GREY, _PURPLE, _BLACK = "#0b62a4", "#c2541b", "#767676", "#7b3fa0", "#1f1f1f"
-_NOVELTY = _PURPLE
-"""Novelty has one colour in every plot."""
-
+_BLUE, _ORANGE, _GREY, _NOVELTY, _BLACK = "#0b62a4", "#c2541b", "#767676", "#7b3fa0", "#1f1f1f"
 _STATUS_COLOURS = {
     "must_continue": "#b3261e",
     "continue_targeted": "#b26a00",

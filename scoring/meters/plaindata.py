@@ -126,13 +126,10 @@ def read_values(text: str, source: str) -> list[Any]:
     whole = _Text(source, text)
     value, end = whole.value()
     rest = _skip(text, end)
-    if rest < len(text) and isinstance(value, dict) and "\n" not in text[:end].strip(_SPACE) and "\n" in text[end:rest]:
-        return _values_of_lines(text, source)
-    whole.end(end)
-    return value if isinstance(value, list) else [value]
-
-
-def _values_of_lines(text: str, source: str) -> list[Any]:
+    is_line = isinstance(value, dict) and "\n" not in text[:end].strip(_SPACE) and "\n" in text[end:rest]
+    if rest == len(text) or not is_line:
+        whole.end(end)
+        return value if isinstance(value, list) else [value]
     values: list[Any] = []
     faults: list[str] = []
     for number, line in enumerate(text.split("\n"), start=1):

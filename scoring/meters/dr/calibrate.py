@@ -208,14 +208,10 @@ def calibrate(
     Raises:
         ValueError: a setting asks for level L2 and there is no ``embed``.
     """
-    found = []
-    tuning = tuning or Tuning()
-    for setting in settings:
-        if setting.semantic and embed is None:
-            raise ValueError("a setting with level L2 needs an embedder")
-        outcomes = (_judged(item, setting, embed, tuning) for item in labelled)
-        found.append(Calibration(setting, tuple(outcomes)))
-    return tuple(found)
+    asked, tuning = tuple(settings), tuning or Tuning()
+    if embed is None and any(setting.semantic for setting in asked):
+        raise ValueError("a setting with level L2 needs an embedder")
+    return tuple(Calibration(s, tuple(_judged(item, s, embed, tuning) for item in labelled)) for s in asked)
 
 
 def _judged(item: Labelled, setting: Setting, embed: Embed | None, tuning: Tuning) -> Judged:

@@ -4,6 +4,7 @@ import os
 import select
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,24 +81,20 @@ class TranscriptFollower:
         if not reader.rounds and not is_final:
             return []
         transcript = reader.transcript()
-        same = _common_beginning(self._known, transcript.rounds)
+        pairs = zip(self._known, transcript.rounds, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         self._known = transcript.rounds
         if same == len(transcript.rounds):
             return []
         result = self._score(transcript)
         rows = zip(result.novelty, result.readiness, result.recommendations, strict=True)
-        return [RoundScore(*row) for row in list(rows)[same:]]
+        return [RoundScore(*row) for row in islice(rows, same, None)]
 
 
 def whole_lines(data: bytes) -> bytes:
     """Return the lines that are complete; the last one is, without a line feed, when it is an object of JSON."""
     end = data.rfind(b"\n") + 1
     return data if is_object(data[end:]) else data[:end]
-
-
-def _common_beginning(one: tuple[Round, ...], other: tuple[Round, ...]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def contents_of(

@@ -164,14 +164,13 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_APOSTROPHES).casefold().split())
 
 
-def has_word(words: tuple[str, ...], text: str) -> bool:
-    """Return whether :func:`plain` text has one of some words or phrases as a whole."""
-    return bool(words) and _pattern(words, r"(?!\w)").search(text) is not None
+def has_word(words: tuple[str, ...], text: str, end: str = r"(?!\w)") -> bool:
+    """Return whether :func:`plain` text has one of some words or phrases, as a whole unless ``end`` says otherwise."""
+    return bool(words) and _pattern(words, end).search(text) is not None
 
 
-def has_word_start(words: tuple[str, ...], text: str) -> bool:
-    """Return whether :func:`plain` text has one of some words or phrases from a left word boundary on."""
-    return bool(words) and _pattern(words, "").search(text) is not None
+has_word_start = functools.partial(has_word, end="")
+"""Whether :func:`plain` text has one of some words or phrases from a left word boundary on."""
 
 
 def starts_with(words: tuple[str, ...], text: str) -> bool:

@@ -161,15 +161,13 @@ def readiness_in_words(ready: RoundReadiness) -> str:
 
 # The composite rule
 
-Compared: TypeAlias = Literal["summaries", "claims"]
-
 
 class RoundSimilarity(NamedTuple):
     """How alike two rounds are in meaning."""
 
     value: float
     """Cosine, -1 to 1."""
-    of: Compared
+    of: Literal["summaries", "claims"]
     """What was compared: the summaries, or the mean vectors of the claims."""
 
 
@@ -196,14 +194,9 @@ def similarities(
     found: list[RoundSimilarity | None] = [None]
     for i in range(1, len(rounds)):
         one, other = summary_of(rounds[i - 1]), summary_of(rounds[i])
-        groups: list[list[str]]
-        of: Compared
-        if one and other:
-            groups, of = [[one], [other]], "summaries"
-        else:
-            groups, of = [[claim.raw for claim in claims[j]] for j in (i - 1, i)], "claims"
-        value = meanings.alike(*groups)
-        found.append(None if value is None else RoundSimilarity(value, of))
+        said = [[one], [other]] if one and other else [[claim.raw for claim in claims[j]] for j in (i - 1, i)]
+        value = meanings.alike(*said)
+        found.append(None if value is None else RoundSimilarity(value, "summaries" if one and other else "claims"))
     return found
 
 

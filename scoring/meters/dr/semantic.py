@@ -123,11 +123,7 @@ class VectorCache:
         return _HEADER.pack(_MAGIC, FORMAT, zlib.crc32(rest)) + rest
 
     def _unpack(self, data: bytes) -> dict[bytes, Vector]:
-        """Read a file of the cache.
-
-        Raises:
-            ValueError, struct.error: it is not whole, or of another format or model.
-        """
+        """Read a file of the cache; ValueError or struct.error where it is not whole, or of another format or model."""
         magic, version, checksum = _HEADER.unpack_from(data)
         rest = memoryview(data)[_HEADER.size :]
         if magic != _MAGIC or version != FORMAT or checksum != zlib.crc32(rest):
@@ -156,8 +152,7 @@ def open_embedder(cache_dir: Path | None = None) -> "Embed":
     Raises:
         SettingsError: the extra is not installed; the text says what to install.
     """
-    if not is_installed():
-        missing = [name for name in (*_RUNTIME, _MODULE) if not _is_installed(name)]
+    if missing := [name for name in (*_RUNTIME, _MODULE) if not _is_installed(name)]:
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
     return Embedder(_model_dir(), VectorCache(cache_dir, _MODEL_ID, SIZE))
 
@@ -210,11 +205,7 @@ def _load(model_dir: Path) -> "MiniLM":
 
 
 def _verified(path: Path) -> bytes:
-    """Return the bytes of a file of the model.
-
-    Raises:
-        InputError: it is not there, or not the published file.
-    """
+    """Return the bytes of a file of the model, if it is there and the published one."""
     try:
         data = read_file(path, _SIZE_LIMIT)
     except FileNotFoundError as e:

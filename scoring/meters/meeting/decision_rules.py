@@ -122,11 +122,7 @@ def round_limit(s: Situation) -> Decision | None:
     if s.record.round_index < most:
         return None
     last = f"round {s.record.round_index} of at most {most}"
-    if ending_allowed(s):
-        return Decision("ready_to_decide", (last, "ending is allowed"), f"This was the last round: {_choice(s)}.")
-    missing = held(OBSTACLES, s)
-    prompt = f'The rounds are used up: record "no decision", {_lacking(missing)}.'
-    return Decision("park_or_abort", (last, *missing), prompt)
+    return _decide_or_park(s, (last,), "This was the last round", "The rounds are used up")
 
 
 def early_consensus(s: Situation) -> Decision | None:
@@ -305,11 +301,12 @@ def _recommended(s: Situation) -> tuple[bool, tuple[str, ...]]:
     return False, tuple(why)
 
 
-def _decide_or_park(s: Situation, reasons: tuple[str, ...], opening: str) -> Decision:
-    if ending_allowed(s):
-        return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{opening}: {_choice(s)}.")
+def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parking: str = "") -> Decision:
     missing = held(OBSTACLES, s)
-    return Decision("park_or_abort", (*reasons, *missing), f'{opening}: record "no decision", {_lacking(missing)}.')
+    if not missing:
+        return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{deciding}: {_choice(s)}.")
+    prompt = f'{parking or deciding}: record "no decision", since {"; ".join(missing)}.'
+    return Decision("park_or_abort", (*reasons, *missing), prompt)
 
 
 def _choice(s: Situation) -> str:
@@ -321,7 +318,3 @@ def _about_lead(s: Situation) -> str:
         return ""
     count = f"{s.lead.supporters} of {s.lead.experts} experts"
     return f" on {quote(s.lead.option)} ({count}, mean confidence {words(s.lead.confidence)})"
-
-
-def _lacking(missing: Iterable[str]) -> str:
-    return f"since {'; '.join(missing)}"

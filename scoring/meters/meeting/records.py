@@ -4,7 +4,7 @@ A field that has a default may be missing or null. Keys that nobody knows are ke
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -16,11 +16,7 @@ from scoring.files import read_file
 from scoring.meters.plaindata import Fault, checked, decode, json_schema, read_standard_input, read_values, utf8
 from scoring.text import shown
 
-STDIN = "-"
-"""The name of standard input."""
-
 _LARGEST = 10**9
-
 
 Text: TypeAlias = Annotated[str, AfterValidator(utf8)]
 Name: TypeAlias = Annotated[Text, Field(pattern=r"\S")]
@@ -29,7 +25,6 @@ RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=_LARGEST)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Amount: TypeAlias = Annotated[float, Field(ge=0)]
 CoverageLevel: TypeAlias = Literal["none", "shallow", "deep"]
-Relevance: TypeAlias = Literal["core", "context", "off_topic"]
 Status: TypeAlias = Literal["must_continue", "continue_targeted", "ready_to_decide", "park_or_abort"]
 
 
@@ -97,7 +92,7 @@ class Annotation(Block):
 
     message_id: Text
     speaker_id: Text
-    topic_relevance: Relevance
+    topic_relevance: Literal["core", "context", "off_topic"]
     notes: Text | None = None
 
 
@@ -181,7 +176,7 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
         InputError: there is no such file, or it is no plain file of a sane size.
         MeetingError: it holds something else; every fault names the round, the field and the reason.
     """
-    if str(source) == STDIN:
+    if str(source) == "-":
         return parse_meeting_records(read_standard_input(), "standard input")
     try:
         return parse_meeting_records(read_file(source), str(source))
@@ -218,16 +213,26 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
         raise MeetingError("no record; a meeting has one for each round")
     records: list[JudgeRecord] = []
     faults: list[Fault] = []
-    for number, item in enumerate(given, start=1):
+    heads = [_head(item) for item in given]
+    places = [f"record {n}" if head[0] is None else f"round {head[0]}" for n, head in enumerate(heads, start=1)]
+    for item, where in zip(given, places, strict=True):
         if isinstance(item, JudgeRecord):
             records.append(item)
         elif isinstance(item, Mapping):
-            record, wrong = checked(JudgeRecord, item, _where(item, number))
+            record, wrong = checked(JudgeRecord, item, where)
             faults += wrong
             records += [] if record is None else [record]
         else:
-            faults.append(Fault(_where(item, number), "", f"{shown(item)} where an object belongs"))
-    faults += [*_rounds_given_twice(given), *_other_meetings(given)]
+            faults.append(Fault(where, "", f"{shown(item)} where an object belongs"))
+    numbers = [number for number, _ in heads]
+    for number, count in Counter(numbers).items():
+        if number is not None and count > 1:
+            at = ", ".join(str(n) for n, other in enumerate(numbers, start=1) if other == number)
+            faults.append(Fault(f"round {number}", "round_index", f"given {count} times, in records {at}"))
+    named = [(meeting, where) for (_, meeting), where in zip(heads, places, strict=True) if meeting is not None]
+    for meeting, where in named:
+        if meeting != (first := named[0][0]):
+            faults.append(Fault(where, "meeting_id", f"{shown(meeting)} is another meeting than {shown(first)}"))
     if faults:
         raise MeetingError(*map(str, faults))
     return sorted(records, key=lambda record: record.round_index)
@@ -239,30 +244,3 @@ def _head(item: Any) -> tuple[int | None, str | None]:
     number, meeting = data.get("round_index"), data.get("meeting_id")
     known = isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LARGEST
     return number if known else None, meeting if isinstance(meeting, str) else None
-
-
-def _where(item: Any, number: int) -> str:
-    """Name a record: by its round, or by its place where it has none."""
-    found, _ = _head(item)
-    return f"record {number}" if found is None else f"round {found}"
-
-
-def _rounds_given_twice(items: list[Any]) -> Iterator[Fault]:
-    places: dict[int, list[int]] = {}
-    for number, item in enumerate(items, start=1):
-        if (found := _head(item)[0]) is not None:
-            places.setdefault(found, []).append(number)
-    for found, at in places.items():
-        if len(at) > 1:
-            given = f"given {len(at)} times, in records {', '.join(map(str, at))}"
-            yield Fault(f"round {found}", "round_index", given)
-
-
-def _other_meetings(items: list[Any]) -> Iterator[Fault]:
-    first = None
-    for number, item in enumerate(items, start=1):
-        _, meeting = _head(item)
-        first = meeting if first is None else first
-        if meeting is not None and meeting != first:
-            reason = f"{shown(meeting)} is another meeting than {shown(first)}"
-            yield Fault(_where(item, number), "meeting_id", reason)

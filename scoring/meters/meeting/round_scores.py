@@ -11,15 +11,7 @@ from dataclasses import dataclass
 
 from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.config import MeetingConfig, Weights
-from scoring.meters.meeting.records import (
-    CoverageLevel,
-    ExpertPosition,
-    Exploration,
-    Focus,
-    JudgeRecord,
-    Novelty,
-    Status,
-)
+from scoring.meters.meeting.records import CoverageLevel, ExpertPosition, Focus, JudgeRecord, Novelty, Status
 
 CHECKLIST = (
     "problem_clarity",
@@ -87,10 +79,10 @@ class Difference:
     computed: float | str
 
 
-def coverage(exploration: Exploration) -> dict[str, CoverageLevel]:
+def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
     """Return the level of every aspect: the checklist, then what else the record lists, in its order."""
     levels: dict[str, CoverageLevel] = dict.fromkeys(CHECKLIST, "none")
-    return levels | {aspect.name: aspect.coverage_level for aspect in exploration.aspects}
+    return levels | {aspect.name: aspect.coverage_level for aspect in record.exploration.aspects}
 
 
 def exploration_score(levels: Mapping[str, CoverageLevel]) -> float:
@@ -111,11 +103,8 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
     best: Lead | None = None
     for option, given in confidences.items():
         lead = Lead(option, len(given), len(positions), math.fsum(given) / len(given))
-        if (
-            best is None
-            or lead.supporters > best.supporters
-            or (lead.supporters == best.supporters and above(lead.confidence, best.confidence))
-        ):
+        more = lead.supporters - best.supporters if best else 1
+        if more > 0 or (best and not more and above(lead.confidence, best.confidence)):
             best = lead
     return best
 
@@ -160,7 +149,7 @@ def recent_novelty(record: JudgeRecord, before: JudgeRecord | None, first: bool)
 
 def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights) -> Scores:
     """Return the scores of a round; ``before`` is the record of the round before it, ``first`` as recent_novelty."""
-    e = exploration_score(coverage(record.exploration))
+    e = exploration_score(coverage(record))
     c = convergence_score(leading(record.convergence.expert_positions))
     f = focus_score(record.focus)
     recent = recent_novelty(record, before, first)
@@ -178,7 +167,7 @@ def stated_differences(
         for field, stated, computed in _numbers(record, scores, lead)
         if stated is not None and above(abs(stated - computed), MARGIN)
     ]
-    exact: list[tuple[str, float | str | None, float | str]] = []
+    exact: list[Difference] = []
     if record.composite is not None:
         used = record.composite.weights_used
         for name in type(config.weights).model_fields:  # a weight that is not stated is 0 to the judge
@@ -186,11 +175,11 @@ def stated_differences(
             if stated is None or abs(stated - weight) > TOLERANCE:
                 found.append(Difference(f"composite.weights_used.{name}", stated, weight))
     if cost := record.cost_time:
-        exact.append(("cost_time.round_index", cost.round_index, record.round_index))
-        exact.append(("cost_time.max_rounds", cost.max_rounds, config.round_limits.max_rounds))
+        exact.append(Difference("cost_time.round_index", cost.round_index, record.round_index))
+        exact.append(Difference("cost_time.max_rounds", cost.max_rounds, config.round_limits.max_rounds))
     if own := record.stop_continue_recommendation:
-        exact.append(("stop_continue_recommendation.status", own.status, status))
-    return (*found, *(Difference(*parts) for parts in exact if parts[1] != parts[2]))
+        exact.append(Difference("stop_continue_recommendation.status", own.status, status))
+    return (*found, *(difference for difference in exact if difference.stated != difference.computed))
 
 
 def _numbers(record: JudgeRecord, scores: Scores, lead: Lead | None) -> Iterator[tuple[str, float | None, float]]:

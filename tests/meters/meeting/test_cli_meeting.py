@@ -15,9 +15,9 @@ from helpers.commands import DaScore, lines_of, process_on_a_terminal
 from helpers.meetings import ALL_NONE, record
 
 from scoring import score_meeting
+from scoring.meters.meeting import MeetingKnobs, simulate_meeting
 from scoring.meters.meeting.config import config_schema, preset
 from scoring.meters.meeting.records import record_schema
-from scoring.meters.meeting.simulate import MeetingKnobs, simulate_meeting
 
 ROUNDS = [record(1, levels=ALL_NONE), record(2), record(3)]
 

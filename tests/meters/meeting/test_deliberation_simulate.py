@@ -14,9 +14,8 @@ from helpers.meetings import record
 
 from scoring.errors import InputError, MeetingError
 from scoring.meters.figures import check_plot, draw_meeting
-from scoring.meters.meeting import score_meeting
+from scoring.meters.meeting import MeetingKnobs, endings, score_meeting, simulate_meeting
 from scoring.meters.meeting.config import PRESETS, preset
-from scoring.meters.meeting.simulate import MeetingKnobs, endings, simulate_meeting
 
 
 def dumped(knobs: MeetingKnobs) -> str:
