@@ -108,7 +108,7 @@ def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -
     ``earlier`` is the number and the commit of the nearest earlier iteration that ``commit`` contains.
     """
     if earlier is None:
-        return Range(commit, next(iter(graph.parents[commit]), ""), None)
+        return Range(commit, graph.first_parent(commit), None)
     number, base = earlier
     taken = _taken_in(graph, commit, base)
     if taken is None or graph.newest_mainline.get(base, len(graph.mainline)) <= taken:
@@ -136,7 +136,7 @@ def _own(graph: CommitGraph, commit: str, base: str, taken: str) -> list[str]:
     inside = set(graph.between(commit, (base,)))
     while line in inside and line not in stop:
         own[line] = None
-        line = next(iter(graph.parents[line]), "")
+        line = graph.first_parent(line)
     return list(own)
 
 

@@ -29,6 +29,10 @@ class CommitGraph:
     def __contains__(self, sha: str) -> bool:
         return sha in self.parents
 
+    def first_parent(self, sha: str) -> str:
+        """Return the first parent of a commit; "" when it has none."""
+        return next(iter(self.parents[sha]), "")
+
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
         return self.position.get(sha, -1) >= self._trunk_start

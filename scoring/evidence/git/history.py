@@ -60,11 +60,8 @@ class CorrectedHistory(GitFacts):
         self.trunk = choose_trunk(self._repository, self._references, trunk)
         self._resolved = self._repository.resolve(name for r in records for name in (r.commit, trim(r.commit)))
 
-    def committed(self, name: str) -> int | None:
-        """Return the committer time of a commit, in seconds since 1970; None where it names none."""
-        sha = self._resolved[name]
-        commit = self._named.get(sha) if sha else None
-        return commit.time if commit else None
+    def _commit_of(self, sha: str) -> NamedCommit | None:
+        return self._named.get(sha)
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit, for its change, for its side's, and for what else says that the work is there."""

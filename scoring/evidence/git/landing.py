@@ -122,13 +122,13 @@ class Landings:
         """Decide about a commit whose history is not whole, and about a merge."""
         if sha not in self._graph or sha not in self._commits:
             self._decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
-        elif len(self._parents(sha)) > 1:
+        elif len(self._graph.parents[sha]) > 1:
             self._decided[sha] = self._found(sha, unknown=Unknown.MERGE)
         return sha in self._decided
 
     def _unknown_by_changes(self, sha: str) -> bool:
         """Decide about a commit whose changes cannot be read, and about one without any."""
-        changed = self._changes.get((sha, self._first_parent(sha)))
+        changed = self._changes.get((sha, self._graph.first_parent(sha)))
         if not changed:
             why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
             self._decided[sha] = self._found(sha, unknown=why)
@@ -139,7 +139,7 @@ class Landings:
         shas = [sha for sha in dict.fromkeys(shas) if sha not in self._own]
         if not shas:
             return
-        own = {sha: [] if len(self._parents(sha)) > 1 else [(sha, self._first_parent(sha))] for sha in shas}
+        own = {sha: [] if len(self._graph.parents[sha]) > 1 else [(sha, self._graph.first_parent(sha))] for sha in shas}
         sides = {sha: [(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]] for sha in shas}
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
@@ -157,11 +157,11 @@ class Landings:
 
     def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landing | None:
         before = self._graph.contained(sha)
-        parent = self._first_parent(sha)
+        parent = self._graph.first_parent(sha)
         for pair in pairs:
             if found := [commit for commit in same.get(pair, ()) if commit not in before]:
                 landed, who = self._standing(found, sha)
-                if pair[1] == parent and len(self._parents(sha)) < 2:
+                if pair[1] == parent and len(self._graph.parents[sha]) < 2:
                     alone = not parent or self._graph.on_trunk(parent)
                     return self._found(sha, facts.PATCH_ID, landed, reverted_by=who, whole=alone)
                 return self._found(sha, facts.SQUASH, landed, reverted_by=who)
@@ -203,13 +203,15 @@ class Landings:
             before, subject = self._graph.contained(sha), self._commits[sha].subject
             candidates = self._subjects.get(subject, ()) if subject else ()
             alike[sha] = [commit for commit in candidates if commit not in before][:_MOST_ALIKE]
-        self._ask_changes((commit, self._first_parent(commit)) for some in alike.values() for commit in some)
+        self._ask_changes((commit, self._graph.first_parent(commit)) for some in alike.values() for commit in some)
         return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
 
     def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
         common = {
-            commit: sum(change.path in own for change in self._changes.get((commit, self._first_parent(commit)), ()))
+            commit: sum(
+                change.path in own for change in self._changes.get((commit, self._graph.first_parent(commit)), ())
+            )
             for commit in alike
         }
         if not (found := [commit for commit in alike if common[commit]]):
@@ -227,14 +229,8 @@ class Landings:
         reverted = [(commit, self.reverted_by(commit, sha)) for commit in found]
         return next((pair for pair in reverted if pair[1] is None), reverted[0])
 
-    def _parents(self, sha: str) -> tuple[str, ...]:
-        return self._graph.parents[sha]
-
-    def _first_parent(self, sha: str) -> str:
-        return next(iter(self._parents(sha)), "")
-
     def _files(self, sha: str) -> tuple[Change, ...]:
-        return self._changes[sha, self._first_parent(sha)]
+        return self._changes[sha, self._graph.first_parent(sha)]
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._changes]

@@ -9,7 +9,6 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from scoring.errors import GitError
 from scoring.evidence.git.cache import GitCache
@@ -64,9 +63,7 @@ class IsolatedRepository:
             raise GitError(f"no temporary folder for git: {e}; set TMPDIR to one that can be written to") from e
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
     def patch_ids(self, pairs: Iterable[Pair]) -> dict[Pair, str]:
@@ -193,7 +190,7 @@ class PatchSearch:
                 alike.setdefault(shape, []).append(sha)
         known = self._cache.section("patches", dict[str, str])
         new = [sha for some in alike.values() for sha in some if sha not in known]
-        of_trunk = {sha: (sha, self._first_parent(sha)) for sha in new}
+        of_trunk = {sha: (sha, self._graph.first_parent(sha)) for sha in new}
         patches = isolated.patch_ids((*of_trunk.values(), *(pair for pair in pairs if shapes[pair] in alike)))
         if new:
             known |= {sha: patches[pair] for sha, pair in of_trunk.items() if pair in patches}
@@ -208,21 +205,15 @@ class PatchSearch:
         after = [
             sha
             for sha in self._graph.trunk[:MOST_COMPARED]
-            if len(self._parents(sha)) < 2 and self._graph.introduced(sha) < oldest
+            if len(self._graph.parents[sha]) < 2 and self._graph.introduced(sha) < oldest
         ]
         known = self._cache.section("shapes", dict[str, str])
         new = [sha for sha in after if sha not in known]
         if new:
-            found = changes(self._repository, [(sha, self._first_parent(sha)) for sha in new])
+            found = changes(self._repository, [(sha, self._graph.first_parent(sha)) for sha in new])
             known |= {sha: _shape(changed) for (sha, _), changed in found.items()}
             self._cache.changed = True
         return {sha: known[sha] for sha in after if sha in known}
-
-    def _parents(self, sha: str) -> tuple[str, ...]:
-        return self._graph.parents[sha]
-
-    def _first_parent(self, sha: str) -> str:
-        return next(iter(self._parents(sha)), "")
 
 
 def _shape(changed: Iterable[Change]) -> str:

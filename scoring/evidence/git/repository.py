@@ -152,11 +152,8 @@ class GitRepository:
 
     def _trusted_directories(self) -> tuple[str, ...]:
         """Read the caller's ``safe.directory``, the one user setting that is honoured."""
-        answer = _start(
-            ["git", "-C", "/", "config", "--get-all", "safe.directory"],
-            {**_environment(), "GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_NOSYSTEM": "0"},
-            drop=("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
-        )
+        environment = {name: v for name, v in _environment().items() if not name.startswith("GIT_CONFIG_")}
+        answer = _start(["git", "-C", "/", "config", "--get-all", "safe.directory"], environment)
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
     def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
@@ -178,9 +175,8 @@ def _environment() -> dict[str, str]:
 
 
 def _start(
-    command: list[str], environment: Mapping[str, str], given: bytes = b"", drop: tuple[str, ...] = ()
+    command: list[str], environment: Mapping[str, str], given: bytes = b""
 ) -> "subprocess.CompletedProcess[bytes]":
-    environment = {name: value for name, value in environment.items() if name not in drop}
     pipe = subprocess.PIPE
     try:
         with _running(command, environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:

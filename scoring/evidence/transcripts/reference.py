@@ -151,7 +151,8 @@ class ReferenceLines:
                 raise _OddLineError
             info = payload is not None and payload.type == "token_count" and payload.info
             given = info and info.last_token_usage
-            return time, COVERED, 0, 0, _codex_turn(given) if given else None
+            turn = given and codex_turn(*(getattr(given, name) or 0 for name in CODEX_COUNTS))
+            return time, COVERED, 0, 0, turn or None
         if message is UNSET or message is None:
             return time, COVERED, 0, 0, None
         content = message.content
@@ -226,10 +227,6 @@ def _plain_lines(block: bytes) -> int:
         lines += 1
         at = find(b"\n", at + 1)
     return lines
-
-
-def _codex_turn(usage: Any) -> Turn:
-    return codex_turn(usage.input_tokens or 0, usage.cached_input_tokens or 0, usage.output_tokens or 0)
 
 
 class _OddLineError(Exception):
