@@ -71,7 +71,6 @@ def _counts(repo_root: Path | str, path: str) -> dict[str, int] | None:
 
 
 def _read(repo_root: Path | str, path: str, fields: Mapping[str, Take]) -> dict[str, Any] | None:
-    """Return some fields of an artifact; None when it is unusable."""
     found = artifact_path(repo_root, path)
     if found is None:
         return None

@@ -1,10 +1,7 @@
-"""What changed between two commits, and what an iteration changed, from git's own trees: paths as they are.
+"""What changed between two commits, and what an iteration changed (``docs/EVIDENCE.md``, "Scope"), by git's trees.
 
-An iteration changed what its own commits changed since the iteration before it, and no work of the trunk. The net
-change runs from the nearest earlier iteration's commit that the iteration's own commit contains, or, without one, from
-its first parent. What came in from the trunk is left out: where the earlier commit has landed and the branch has taken
-the trunk in since, the change runs from the trunk commit that was taken in; where it has not, only files that the
-iteration's own commits changed count.
+Where the earlier commit has landed and the branch has taken the trunk in since, an iteration's change runs from the
+trunk commit that was taken in; where it has not, only files that the iteration's own commits changed count.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence

@@ -1,17 +1,8 @@
-"""Has a commit's work landed on the trunk, and by which method was that found out (``docs/EVIDENCE.md``, "Landing").
+"""Has a commit's work landed on the trunk, and by which method was that found out.
 
-A commit that the trunk contains has landed. One beside it has when, tried in this order:
-
-1. ``patch-id``: a trunk commit after the merge base makes the same change;
-2. ``squash``: a trunk commit after the merge base makes the combined change of the commit's side since the merge base;
-3. ``merge-tree``: merging it into the trunk would change nothing, though its side changes something;
-4. ``later-ancestor``: a later iteration's commit, or the tip of a branch, that contains it has landed. Where that one
-   landed by its own patch or subject alone, which says nothing of what came before it, the trunk must have changed
-   every file of this commit since the merge base too: where it did not, the work is not there;
-5. ``subject``: a trunk commit after the merge base has exactly its subject and changed one of its files.
-
-Each method asks git about all commits at once. Of a log only as much is asked as somebody wants to know: the first
-question decides about one commit and its descendants, the second about all the others.
+``docs/EVIDENCE.md``, "Landing", describes the methods, in the order in which they are tried. Each asks git about all
+commits at once. Of a log only as much is asked as somebody wants to know: the first question decides about one commit
+and its descendants, the second about all the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -135,7 +126,6 @@ class Landings:
         return sha in self._decided
 
     def _try(self, shas: Iterable[str]) -> None:
-        """Try the methods that need nothing but the commit itself, on all commits at once."""
         shas = [sha for sha in dict.fromkeys(shas) if sha not in self._own]
         if not shas:
             return
@@ -208,12 +198,8 @@ class Landings:
 
     def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
-        common = {
-            commit: sum(
-                change.path in own for change in self._changes.get((commit, self._graph.first_parent(commit)), ())
-            )
-            for commit in alike
-        }
+        pairs = {commit: (commit, self._graph.first_parent(commit)) for commit in alike}
+        common = {one: sum(c.path in own for c in self._changes.get(pair, ())) for one, pair in pairs.items()}
         if not (found := [commit for commit in alike if common[commit]]):
             return None
         landed, who = self._standing(found, sha)
@@ -242,7 +228,6 @@ class Landings:
         return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
 
     def _merged(self, shas: Sequence[str], isolated: IsolatedRepository) -> dict[str, str]:
-        """Return the tree of the trunk after merging each commit."""
         if not shas:
             return {}
         merges = self._cache.section("merges", dict[str, dict[str, str]])

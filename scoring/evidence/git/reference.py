@@ -70,7 +70,6 @@ class ReferenceHistory(GitFacts):
         return found(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
-        """Find the files that git names for the commit."""
         commit, field = self._shown.get(sha), trim(record.commit)
         if commit is None or commit.files is None:
             return Changed(self.rules, field, sha, unknown=Unknown.FILES)

@@ -309,7 +309,6 @@ def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
 def _git(
     directory: Path, settings: Iterable[str], arguments: Iterable[str], given: bytes
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run git in a directory with the fixed environment and settings, and some of the caller's."""
     return _start(_command(directory, settings, arguments), _environment(), given)
 
 
@@ -319,7 +318,6 @@ def _command(directory: Path, settings: Iterable[str], arguments: Iterable[str])
 
 
 def _demand(directory: Path, answer: "subprocess.CompletedProcess[bytes]", command: str) -> bytes:
-    """Return what git printed; raise with its reason when it failed."""
     if answer.returncode:
         why = " ".join(answer.stderr.decode(errors="replace").split())
         raise GitError(f"{directory}: git {command} failed: {why or f'exit {answer.returncode}'}")

@@ -1,8 +1,4 @@
-"""Which trunk work lands on, and how that was found out (``docs/EVIDENCE.md``, "Landing").
-
-The name that the user gives, else the remote's default branch, else the usual names. Where a remote-tracking branch and
-a local one go by the same name, the local one counts when it holds all of the remote one: its work is not pushed yet.
-"""
+"""Which trunk work lands on, and how that was found out (``docs/EVIDENCE.md``, "Landing")."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -72,7 +68,6 @@ def choose_trunk(repository: GitRepository, references: References, wanted: str 
 
 
 def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:
-    """Return the full name of what the user names, and how it was taken."""
     how = "named by --trunk"
     remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
     local = f"{_HEADS}{wanted}"
@@ -108,7 +103,6 @@ def _found(repository: GitRepository, references: References) -> tuple[str, str]
 
 
 def _paired(repository: GitRepository, references: References, ref: str, how: str) -> tuple[str, str]:
-    """Choose between a remote-tracking branch and the local one of its name."""
     branch = ref.removeprefix(f"{_REMOTES}{references.remote}/")
     local = f"{_HEADS}{branch}"
     if branch in (ref, "HEAD") or local not in references.commits:

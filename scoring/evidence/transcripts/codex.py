@@ -247,7 +247,6 @@ _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_comman
 
 
 def _custom_command(payload: _Payload) -> str | None:
-    """Return the program of the tool ``exec``, where it runs a command."""
     program = _text(payload.input) if payload.name == "exec" else ""
     return program if "exec_command" in program else None
 
@@ -493,12 +492,10 @@ def _folders(spans: Sequence[LineSpan]) -> list[str]:
 
 
 def _token_counts(rows: Rows) -> list[_Counts]:
-    """Return the counts of every event that has some, with what they count."""
     return list(zip(*rows.table(COUNT, 4 + len(FIELDS))[3:], strict=True))
 
 
 def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
-    """Return how many items two sequences have in common at their beginning."""
     pairs = zip(mine, others, strict=False)
     return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
 

@@ -151,8 +151,10 @@ class ReferenceLines:
                 raise _OddLineError
             info = payload is not None and payload.type == "token_count" and payload.info
             given = info and info.last_token_usage
-            turn = given and codex_turn(*(getattr(given, name) or 0 for name in CODEX_COUNTS))
-            return time, COVERED, 0, 0, turn or None
+            if not given:
+                return time, COVERED, 0, 0, None
+            counts = given.input_tokens or 0, given.cached_input_tokens or 0, given.output_tokens or 0
+            return time, COVERED, 0, 0, codex_turn(*counts)
         if message is UNSET or message is None:
             return time, COVERED, 0, 0, None
         content = message.content

@@ -297,7 +297,6 @@ class Scan:
                 self._index.save(source.transcript.path, fd, indexed)
 
     def _joined(self, parts: Sequence[FileRows]) -> FileRows:
-        """Put the parts of one transcript, in order, together."""
         if len(parts) == 1:
             return parts[0]
         of = {harness: [part[harness.name] for part in parts if harness.name in part] for harness in self._harnesses}
@@ -315,14 +314,13 @@ def _file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFou
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
     """Keep the garbage collector from looking through millions of tuples that hold no cycles."""
-    if not gc.isenabled():
-        yield
-        return
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()
 
 
 class _WorkerPool:
@@ -411,7 +409,6 @@ class _WorkerPool:
             os._exit(status)
 
     def _taken(self) -> Iterator[int]:
-        """Take tasks until there are none left."""
         if self._queue is None:
             yield from range(self._count)
             return
@@ -420,7 +417,6 @@ class _WorkerPool:
 
 
 def _marshalled(file: IO[bytes]) -> Iterator[tuple[Any, ...]]:
-    """Yield what a worker has written as a whole."""
     file.seek(0)
     with contextlib.suppress(EOFError, ValueError, TypeError):
         while True:
@@ -431,7 +427,6 @@ _NUMBER = struct.Struct("<I")
 
 
 def _worker_count(size: int, processes: int | None) -> int:
-    """Return how many processes beside this one are worth their start."""
     if not hasattr(os, "fork") or not hasattr(os, "sched_getaffinity"):
         return 0
     try:
