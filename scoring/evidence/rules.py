@@ -119,12 +119,7 @@ class Sources:
     ) -> "Sources":
         """Decide where transcripts are looked for.
 
-        Args:
-            rules: the rules.
-            repo_dir: a directory in the repository.
-            directories: folders that are named by hand.
-            options: how evidence is found and read.
-            hinted: folders that a harness named.
+        ``repo_dir`` is a directory in the repository; ``directories`` are named by hand, ``hinted`` by a harness.
         """
         reading: dict[str, Any] = dict(options or {})
         way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)

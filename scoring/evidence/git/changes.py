@@ -110,7 +110,7 @@ def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -
     taken = _taken_in(graph, commit, base)
     if taken is None or graph.newest_mainline.get(base, len(graph.mainline)) <= taken:
         return Range(commit, base, number)
-    if graph.on_trunk(base) and graph.introduced(base) >= taken:
+    if graph.on_trunk(base) and graph.introduced[base] >= taken:
         return Range(commit, graph.mainline[taken], number, None, True)
     return Range(commit, base, number, tuple(_own(graph, commit, base, graph.mainline[taken])), True)
 
@@ -122,7 +122,7 @@ def _taken_in(graph: CommitGraph, commit: str, base: str) -> int | None:
     elif base in graph.mainline_index or not graph.on_trunk(base):
         return None
     else:  # the side of the earlier commit was merged in between: what the trunk had before that is not its work
-        index = graph.introduced(base) + 1
+        index = graph.introduced[base] + 1
     return None if index is None or index >= len(graph.mainline) else index
 
 

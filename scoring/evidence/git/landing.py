@@ -12,7 +12,7 @@ from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import IsolatedRepository, PatchSearch
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
@@ -146,7 +146,7 @@ class Landings:
                 self._own[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
 
     def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landing | None:
-        before = self._graph.contained(sha)
+        before = Contained(self._graph, sha)
         parent = self._graph.first_parent(sha)
         for pair in pairs:
             if found := [commit for commit in same.get(pair, ()) if commit not in before]:
@@ -190,7 +190,7 @@ class Landings:
     def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing | None]:
         alike: dict[str, list[str]] = {}
         for sha in shas:
-            before, subject = self._graph.contained(sha), self._commits[sha].subject
+            before, subject = Contained(self._graph, sha), self._commits[sha].subject
             candidates = self._subjects.get(subject, ()) if subject else ()
             alike[sha] = [commit for commit in candidates if commit not in before][:_MOST_ALIKE]
         self._ask_changes((commit, self._graph.first_parent(commit)) for some in alike.values() for commit in some)

@@ -14,7 +14,7 @@ from scoring.errors import GitError
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, Pair, changes, line_of
 from scoring.evidence.git.facts import MERGE_GIT
-from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.repository import GitRepository, answered, as_lines, ask_in, lines_in
 
 _PATCH = (
@@ -201,11 +201,11 @@ class PatchSearch:
 
     def _trunk_shapes(self, shas: Iterable[str]) -> dict[str, str]:
         """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
-        oldest = max(self._graph.contained(sha).newest for sha in shas)
+        oldest = max(Contained(self._graph, sha).newest for sha in shas)
         after = [
             sha
             for sha in self._graph.trunk[:MOST_COMPARED]
-            if len(self._graph.parents[sha]) < 2 and self._graph.introduced(sha) < oldest
+            if len(self._graph.parents[sha]) < 2 and self._graph.introduced[sha] < oldest
         ]
         known = self._cache.section("shapes", dict[str, str])
         new = [sha for sha in after if sha not in known]

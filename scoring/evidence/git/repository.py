@@ -125,12 +125,9 @@ class GitRepository:
         return found
 
     def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        """Return the content of the wanted files directly in a folder of a commit, by name.
+        """Return the content of the files directly in a folder of a commit whose names are ``wanted``, by name.
 
-        Args:
-            sha: a commit.
-            folder: the folder, from the top of the work tree; "." is the top.
-            wanted: whether a file of that name is wanted.
+        ``folder`` is from the top of the work tree; "." is the top.
         """
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
@@ -261,12 +258,8 @@ def answered(ask: Callable[[Sequence[Q]], Mapping[Q, A] | None], questions: Sequ
 def import_repository(directory: Path, stream: bytes) -> None:
     """Make a git work tree of a directory: import a ``git fast-import`` stream and check the trunk out.
 
-    The stream ends with ``done`` and holds the trunk. Nobody's configuration has a say, so the same stream makes the
-    same commits and the same files everywhere.
-
-    Args:
-        directory: an existing directory that is no repository yet.
-        stream: the history.
+    The directory exists and is no repository yet. The stream ends with ``done`` and holds the trunk; as nobody's
+    configuration has a say, the same stream makes the same commits and the same files everywhere.
 
     Raises:
         GitError: git is not installed, or refused the directory or the stream.

@@ -47,11 +47,9 @@ class Reverts:
     """The reverts on one trunk. A place is a number that is smaller for what is newer."""
 
     def __init__(self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]) -> None:
-        """Read the messages.
+        """Read the messages: place, SHA and message of each commit of the trunk that speaks of a revert.
 
-        Args:
-            messages: place, SHA and message of each commit of the trunk that speaks of a revert.
-            brought_by: the merges that brought a commit in; to revert one of them reverts the commit too.
+        ``brought_by`` returns the merges that brought a commit in; to revert one of them reverts the commit too.
         """
         self._brought_by = brought_by
         self._places: dict[str, int] = {}

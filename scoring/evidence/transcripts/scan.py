@@ -352,8 +352,9 @@ class _WorkerPool:
                 f.write(b"".join(map(_NUMBER.pack, range(count))))
                 f.seek(0)
                 self._queue = os.dup(f.fileno())
+            # Results wait in files, not in pipes: nobody reads them until the worker has ended.
             for _ in range(workers):
-                self._fork()
+                self._fork(tempfile.TemporaryFile(prefix="da-score-"))  # noqa: SIM115 - closed with the pool
 
     def results(self) -> Iterator[tuple[int, _Found]]:
         """Do what nobody has taken yet, and yield the number and the result of every task as they come in."""
@@ -384,11 +385,7 @@ class _WorkerPool:
             os.close(self._queue)
             self._queue = None
 
-    def _fork(self) -> None:
-        import tempfile  # a scan without workers does not pay for it
-
-        # Results wait in a file, not in a pipe: nobody reads them until the worker has ended.
-        results = tempfile.TemporaryFile(prefix="da-score-")  # noqa: SIM115 - closed with the pool
+    def _fork(self, results: IO[bytes]) -> None:
         parent = os.getpid()
         process = os.fork()
         if process:
