@@ -70,16 +70,10 @@ def choose_trunk(repository: GitRepository, references: References, wanted: str 
 def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:
     how = "named by --trunk"
     remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
-    local = f"{_HEADS}{wanted}"
-    if wanted in references.commits:
-        return wanted, how
-    if remote in references.commits:
+    if wanted not in references.commits and remote in references.commits:
         return _paired(repository, references, remote, how)
-    if local in references.commits:
-        return local, how
-    if f"{_REMOTES}{wanted}" in references.commits:
-        return f"{_REMOTES}{wanted}", how
-    return wanted, how
+    names = (wanted, f"{_HEADS}{wanted}", f"{_REMOTES}{wanted}")
+    return next((name for name in names if name in references.commits), wanted), how
 
 
 def _found(repository: GitRepository, references: References) -> tuple[str, str]:

@@ -171,11 +171,10 @@ class CodexReader(JsonReader):
     def _open(self, time: int, line: str, payload: _Payload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
         cwd, own, turn = _text(payload.cwd), _text(payload.id), _text(payload.turn_id)
+        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
         if line == "session_meta":
             parent = _text(payload.forked_from_id) or _as_text(_member(_value(payload.source), *_SPAWNED_BY))
             span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time)
-        else:
-            span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
         self._covers[-1].pop()  # this line belongs to what it opens
         self._covers.append([time])
         self._cover = self._covers[-1].append
