@@ -38,8 +38,7 @@ class IsolatedRepository:
     """A bare repository beside the user's, in a temporary folder that is there while the context is open.
 
     It reads the user's objects and has none of the user's configuration, attributes, merge drivers or hooks: a trial
-    merge runs no command, its objects go away with the folder, and a patch is the same patch whatever the attributes of
-    the work tree say. The user's object database is never written to.
+    merge runs no command and leaves nothing behind, and a patch is the same whatever the attributes say.
     """
 
     def __init__(self, repository: GitRepository, object_format: str) -> None:

@@ -1,7 +1,4 @@
-"""The history of a repository as the reference reads it: one walk of one local branch, asked once for the whole log.
-
-The trunk is walked only when somebody asks about it: reachability, reverts and subjects all come out of that one walk.
-"""
+"""The history of a repository as the reference reads it: reachability, reverts and subjects from one walk."""
 
 import re
 from collections.abc import Sequence

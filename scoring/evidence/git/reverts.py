@@ -1,8 +1,7 @@
 """Which commits of a trunk say that they revert another one, and which still count (``docs/EVIDENCE.md``, "Reverts").
 
-The words *revert*, *reverts* or *reverted* and the SHA are in one line, at most 40 characters apart, and the word
-does not come after *not*, *n't* or *never* in its clause. A SHA goes with the word before it, and only without one with
-a word behind it. A revert that a live one reverts does not count, to any depth.
+A SHA goes with the word before it, and only without one with a word behind it. A revert that a live one reverts does
+not count, to any depth.
 """
 
 import re
