@@ -40,7 +40,7 @@ class ReferenceHistory(GitFacts):
         """
         self._repository = GitRepository(repo_dir)
         self._cache = GitCache(cache_dir, self._repository.common_dir)
-        trunk = trunk or TRUNK
+        trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
         fields = [name for r in records for name in (r.commit, trim(r.commit))]
         self._resolved = self._repository.resolve([*fields, branch])
