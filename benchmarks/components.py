@@ -40,7 +40,7 @@ _WATCHED = {
         "scoring.evidence.transcripts.scan:Scan.close",
     ),
     LOG: ("scoring.log.load:load_iteration_log",),
-    HOOKS: ("scoring.evidence.hooks:hook_facts",),
+    HOOKS: ("scoring.evidence.beside:hook_facts",),
     AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.evidence.facts:Evidence.of"),
     GIT: (
         "scoring.evidence.git.repository:GitRepository.__init__",

@@ -9,8 +9,7 @@ from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import show, warn, write_json
 from scoring.errors import NotFoundError
-from scoring.evidence.deliberations import deliberation_file
-from scoring.evidence.hooks import HookOutcome, hook_facts
+from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
 from scoring.signals.values import Deliberation
@@ -95,7 +94,7 @@ def deliberation_of(log_dir: Path, iteration: int) -> Deliberation | None:
     """Return what the meter says of an iteration's DR transcript; None when there is none."""
     if deliberation_file(log_dir, iteration) is None:  # most logs have none, and load no signal to show a sidecar
         return None
-    from scoring.evidence.deliberations import deliberation_facts
+    from scoring.evidence.beside import deliberation_facts
     from scoring.signals.diminishing_returns import deliberation_shown
 
     return deliberation_shown(deliberation_facts(log_dir, iteration), iteration)

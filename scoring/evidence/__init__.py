@@ -1,4 +1,1 @@
-"""The doors to the outside: git, transcripts, artifacts and other files.
-
-Nothing else opens a file that was not written by da-score, or starts a process.
-"""
+"""Evidence: git, transcripts, artifacts and other files that da-score did not write, which nothing else opens."""

@@ -64,14 +64,11 @@ def _counts(repo_root: Path | str, path: str) -> dict[str, int] | None:
     if given is None:
         return None
     after = given.get("post_invocation", {})
-    return {
-        "user_corrections": len(after.get("user_corrections", ())),
-        "retries_in_loop": int(after.get("retries_in_loop", 0)),
-    }
+    corrections, retries = after.get("user_corrections", ()), after.get("retries_in_loop", 0)
+    return {"user_corrections": len(corrections), "retries_in_loop": int(retries)}
 
 
 def _read(repo_root: Path | str, path: str, fields: Mapping[str, Take]) -> dict[str, Any] | None:
-    """Return some fields of an artifact; None when it is unusable."""
     found = artifact_path(repo_root, path)
     if found is None:
         return None

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.evidence.artifacts import Corrections, artifact_status
-from scoring.evidence.deliberations import PROFILE, DeliberationFacts, deliberation_facts
+from scoring.evidence.beside import PROFILE, DeliberationFacts, HookFacts, deliberation_facts, hook_facts
 from scoring.evidence.git.facts import Changed, Landing, Trunk
-from scoring.evidence.hooks import HookFacts, hook_facts
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
@@ -87,17 +86,13 @@ class Evidence:
             self.git.landing(record),
             scope,
             self.git.changed(record, files=scope is not None),
-            self.window(n),
+            self._windows.get(n),
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.sources.warn),
             hook_facts(self._log_dir, n),
             deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
         )
-
-    def window(self, iteration: int) -> IterationWindow | None:
-        """Return the window of an iteration; None when its commit does not resolve as written."""
-        return self._windows.get(iteration)
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
         """Return what the transcripts show in an iteration's window; None when it has no window."""

@@ -7,8 +7,9 @@ has loaded the rest. To add rules, add a value and its line in :data:`RULES`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from scoring.errors import Warn, silent
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
@@ -24,50 +25,13 @@ Way = Literal["auto", "none"]
 """What may be given for transcripts instead of folders: the default transcript directories, or none at all."""
 
 
-def _reference_transcripts(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> "Scan":
-    from scoring.evidence.transcripts.reference import reference_scan
+def _when_called(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of the evidence, whose module is loaded when it is called."""
 
-    return reference_scan(places, **reading)
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(f"scoring.evidence.{module}"), name)(*arguments, **options)
 
-
-def _harness_transcripts(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> "Scan":
-    from scoring.evidence.transcripts.readers import harness_scan
-
-    return harness_scan(places, **reading)
-
-
-def _reference_git(
-    repo_dir: Path | str,
-    records: "Sequence[IterationRecord]",
-    cache_dir: Path | None = None,
-    trunk: str | None = None,  # noqa: ARG001 - the trunk of the reference is master, whatever is named
-) -> "GitFacts":
-    from scoring.evidence.git.reference import ReferenceHistory
-
-    return ReferenceHistory(repo_dir, records, cache_dir)
-
-
-def _corrected_git(
-    repo_dir: Path | str,
-    records: "Sequence[IterationRecord]",
-    cache_dir: Path | None = None,
-    trunk: str | None = None,
-) -> "GitFacts":
-    from scoring.evidence.git.history import CorrectedHistory
-
-    return CorrectedHistory(repo_dir, records, cache_dir, trunk)
-
-
-def _reference_corrections(record: "IterationRecord", repo_dir: Path | str, warn: Warn) -> "Corrections":
-    from scoring.evidence.artifacts import reference_corrections
-
-    return reference_corrections(record, repo_dir, warn)
-
-
-def _reported_corrections(record: "IterationRecord", repo_dir: Path | str, warn: Warn) -> "Corrections":
-    from scoring.evidence.artifacts import reported_corrections
-
-    return reported_corrections(record, repo_dir, warn)
+    return call
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +62,9 @@ REFERENCE = EvidenceRules(
     true_flags=frozenset({"true"}),
     keeps_provenance=False,
     discovers_transcripts=False,
-    transcripts=_reference_transcripts,
-    git=_reference_git,
-    corrections=_reference_corrections,
+    transcripts=_when_called("transcripts.reference", "reference_scan"),
+    git=_when_called("git.reference", "ReferenceHistory"),
+    corrections=_when_called("artifacts", "reference_corrections"),
 )
 """Evidence as the reference reads it. Its scores stay comparable with the reference's, so nothing here may change."""
 
@@ -109,9 +73,9 @@ CORRECTED = EvidenceRules(
     true_flags=frozenset({"true", "True", "TRUE"}),
     keeps_provenance=True,
     discovers_transcripts=True,
-    transcripts=_harness_transcripts,
-    git=_corrected_git,
-    corrections=_reported_corrections,
+    transcripts=_when_called("transcripts.readers", "harness_scan"),
+    git=_when_called("git.history", "CorrectedHistory"),
+    corrections=_when_called("artifacts", "reported_corrections"),
 )
 """Evidence as found on disk; see ``docs/EVIDENCE.md``."""
 
@@ -155,18 +119,14 @@ class Sources:
     ) -> "Sources":
         """Decide where transcripts are looked for.
 
-        Args:
-            rules: the rules.
-            repo_dir: a directory in the repository.
-            directories: folders that are named by hand.
-            options: how evidence is found and read.
-            hinted: folders that a harness named.
+        ``repo_dir`` is a directory in the repository; ``directories`` are named by hand, ``hinted`` by a harness.
         """
         reading: dict[str, Any] = dict(options or {})
         way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)
         if way == "none":
             directories = hinted = ()
         auto = rules.discovers_transcripts and not directories and way != "none"
+        trunk = trunk if rules.discovers_transcripts else None
         places = TranscriptPlaces(Path(repo_dir), tuple(map(Path, directories)), auto, tuple(hinted))
         return cls(rules, repo_dir, places, trunk, ReadingOptions(**reading))  # type: ignore[typeddict-item]
 

@@ -1,8 +1,7 @@
 """Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and which paths are inside one.
 
-An entry that ends in a slash is a folder with all that is in it; any other is one path. That is all that the reference
-reads. Under the corrected rules an entry may be a glob too: ``*`` stands for any characters of one name, ``**`` for any
-at all, and ``**/`` also for no folder. Nothing else is special: brackets and question marks are common in file names.
+An entry that ends in a slash is a folder, any other is one path: that is all that the reference reads. Under the
+corrected rules an entry may be a glob too (``docs/EVIDENCE.md``, "Scope").
 """
 
 import posixpath

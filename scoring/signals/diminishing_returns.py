@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rubric import SignalID
-from scoring.evidence.deliberations import DeliberationFacts, deliberation_names
+from scoring.evidence.beside import DeliberationFacts, deliberation_names
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal

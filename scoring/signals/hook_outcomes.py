@@ -6,8 +6,8 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes".
 from collections.abc import Iterable, Iterator
 
 from rubric import SignalID
+from scoring.evidence.beside import HookFacts, HookOutcome, hook_file_name
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.hooks import HookFacts, HookOutcome, hook_file_name
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
 from scoring.signals.values import SignalValue, absent_signal, present_signal

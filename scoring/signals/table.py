@@ -7,7 +7,7 @@ a weight in a rubric. Everything that shows or explains signals goes through thi
 from collections.abc import Collection, Iterator
 
 from rubric import Rubric
-from scoring.evidence.deliberations import PROFILE
+from scoring.evidence.beside import PROFILE
 from scoring.evidence.facts import IterationFacts
 from scoring.signals.correction_pressure import CorrectionPressure
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, DiminishingReturns, deliberation_shown

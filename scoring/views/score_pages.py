@@ -15,7 +15,7 @@ from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, numb
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric import Coverage, SignalContribution
-    from scoring.evidence.hooks import HookOutcome
+    from scoring.evidence.beside import HookOutcome
     from scoring.score import ScoredIteration, ScoredLog
     from scoring.sessions import SessionScore
     from scoring.sidecars.scores import PersistedScore

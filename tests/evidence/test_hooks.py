@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo
 
-from scoring.evidence.hooks import HookOutcome, hook_facts, hook_file_name
+from scoring.evidence.beside import HookOutcome, hook_facts, hook_file_name
 
 FULL = """\
 records:

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.artifacts import Corrections
+from scoring.evidence.beside import HookFacts
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Landing, Trunk, Unknown
-from scoring.evidence.hooks import HookFacts
 from scoring.log.model import IterationRecord
 
 TRUNK = Trunk("refs/heads/master", "master", "0" * 40, "made up")

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
-from scoring.evidence.deliberations import deliberation_facts
+from scoring.evidence.beside import deliberation_facts
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.log.parse import parse_iteration_record

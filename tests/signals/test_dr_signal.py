@@ -17,7 +17,7 @@ from helpers.repos import Repo
 from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.cli import main
-from scoring.evidence.deliberations import deliberation_facts
+from scoring.evidence.beside import deliberation_facts
 from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
@@ -244,7 +244,7 @@ class TestAbsent:
 
     def test_with_a_file_that_goes_away_meanwhile(self, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
         path = log.path / "iter-1.dr.json"
-        monkeypatch.setattr("scoring.evidence.deliberations.deliberation_file", lambda *_: path)
+        monkeypatch.setattr("scoring.evidence.beside.deliberation_file", lambda *_: path)
         assert log.value().detail.startswith("cannot read DR transcript for iter-1: iter-1.dr.json: ")
 
 

@@ -13,9 +13,9 @@ from helpers.repos import START, Repo
 from rubric import SignalID
 from scoring.errors import LogError, NotARepositoryError, silent
 from scoring.evidence.artifacts import Corrections, reference_corrections
+from scoring.evidence.beside import HookFacts
 from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.git.reference import ReferenceHistory
-from scoring.evidence.hooks import HookFacts
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, TranscriptFacts
 from scoring.log.model import (
     ImplBlock,

@@ -1,9 +1,8 @@
 """What git answered and will always answer the same, kept between runs: one file a repository, for both histories.
 
-A commit never changes: its subject, parents and files are kept by SHA. What may change with the trunk (its order,
-whether a merge would change it) is kept with the trunk's tip, and used only while the tip is the same. Losing the file
-costs time only; one that is not whole, or is of another format or repository, is as if it were not there. A repository
-that can change what a commit says (replaced or grafted commits, a shallow clone that may be deepened) is never cached.
+What may change with the trunk (its order, whether a merge would change it) is used only while the trunk's tip is the
+same. A file that is not whole, or is of another format or repository, is as if it were not there. A repository that can
+change what a commit says (replaced or grafted commits, a shallow clone that may be deepened) is never cached.
 
 The file is a header and one line a section, each with its checksum, so that one history does not parse what only the
 other one needs.

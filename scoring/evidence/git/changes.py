@@ -1,10 +1,7 @@
-"""What changed between two commits, and what an iteration changed, from git's own trees: paths as they are.
+"""What changed between two commits, and what an iteration changed (``docs/EVIDENCE.md``, "Scope"), by git's trees.
 
-An iteration changed what its own commits changed since the iteration before it, and no work of the trunk. The net
-change runs from the nearest earlier iteration's commit that the iteration's own commit contains, or, without one, from
-its first parent. What came in from the trunk is left out: where the earlier commit has landed and the branch has taken
-the trunk in since, the change runs from the trunk commit that was taken in; where it has not, only files that the
-iteration's own commits changed count.
+Where the earlier commit has landed and the branch has taken the trunk in since, an iteration's change runs from the
+trunk commit that was taken in; where it has not, only files that the iteration's own commits changed count.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -108,12 +105,12 @@ def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -
     ``earlier`` is the number and the commit of the nearest earlier iteration that ``commit`` contains.
     """
     if earlier is None:
-        return Range(commit, next(iter(graph.parents[commit]), ""), None)
+        return Range(commit, graph.first_parent(commit), None)
     number, base = earlier
     taken = _taken_in(graph, commit, base)
     if taken is None or graph.newest_mainline.get(base, len(graph.mainline)) <= taken:
         return Range(commit, base, number)
-    if graph.on_trunk(base) and graph.introduced(base) >= taken:
+    if graph.on_trunk(base) and graph.introduced[base] >= taken:
         return Range(commit, graph.mainline[taken], number, None, True)
     return Range(commit, base, number, tuple(_own(graph, commit, base, graph.mainline[taken])), True)
 
@@ -125,7 +122,7 @@ def _taken_in(graph: CommitGraph, commit: str, base: str) -> int | None:
     elif base in graph.mainline_index or not graph.on_trunk(base):
         return None
     else:  # the side of the earlier commit was merged in between: what the trunk had before that is not its work
-        index = graph.introduced(base) + 1
+        index = graph.introduced[base] + 1
     return None if index is None or index >= len(graph.mainline) else index
 
 
@@ -136,7 +133,7 @@ def _own(graph: CommitGraph, commit: str, base: str, taken: str) -> list[str]:
     inside = set(graph.between(commit, (base,)))
     while line in inside and line not in stop:
         own[line] = None
-        line = next(iter(graph.parents[line]), "")
+        line = graph.first_parent(line)
     return list(own)
 
 

@@ -15,6 +15,7 @@ from scoring.text import trim
 
 if TYPE_CHECKING:
     from scoring.evidence.git.cache import GitCache
+    from scoring.evidence.git.walk import NamedCommit, ShownCommit
 
 Rules = Literal["reference", "corrected"]
 """Under which rules a fact was found; their details are worded differently."""
@@ -155,9 +156,15 @@ class GitFacts(ABC):
         """Return the SHA that a commit field, exactly as written or trimmed, stands for; None without a commit."""
         return self._resolved[name]
 
-    @abstractmethod
     def committed(self, name: str) -> int | None:
         """Return the committer time, in seconds since 1970, of the commit that a field stands for, or None."""
+        sha = self._resolved[name]
+        commit = self._commit_of(sha) if sha else None
+        return commit.time if commit else None
+
+    @abstractmethod
+    def _commit_of(self, sha: str) -> "NamedCommit | ShownCommit | None":
+        """Return what git says of a commit itself; None when it cannot be read."""
 
     @abstractmethod
     def landing(self, record: IterationRecord) -> Landing:

@@ -29,6 +29,10 @@ class CommitGraph:
     def __contains__(self, sha: str) -> bool:
         return sha in self.parents
 
+    def first_parent(self, sha: str) -> str:
+        """Return the first parent of a commit; "" when it has none."""
+        return next(iter(self.parents[sha]), "")
+
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
         return self.position.get(sha, -1) >= self._trunk_start
@@ -54,13 +58,9 @@ class CommitGraph:
         for candidate in sorted(self.boundary(sha), key=self.position.__getitem__):
             if not any(candidate in contained for contained in held):
                 bases.append(candidate)
-                held.append(self.contained(candidate))
+                held.append(Contained(self, candidate))
         self._bases[sha] = bases
         return bases
-
-    def contained(self, tip: str) -> "Contained":
-        """Return what a commit contains: itself and its ancestors."""
-        return Contained(self, tip)
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:
         """Return what ``tip`` contains and none of ``excluded`` does, newest first."""
@@ -117,7 +117,7 @@ class CommitGraph:
         return newest
 
     @cached_property
-    def _introduced(self) -> dict[str, int]:
+    def introduced(self) -> dict[str, int]:
         """The mainline commit that brought each trunk commit in, by its index."""
         found: dict[str, int] = {}
         for index in range(len(self.mainline) - 1, -1, -1):
@@ -134,18 +134,14 @@ class CommitGraph:
         """What each mainline commit brought in, itself included, newest first."""
         groups: dict[int, list[str]] = {}
         for sha in self.trunk:
-            groups.setdefault(self._introduced[sha], []).append(sha)
+            groups.setdefault(self.introduced[sha], []).append(sha)
         return groups
-
-    def introduced(self, sha: str) -> int:
-        """Return the index of the mainline commit that brought a trunk commit in."""
-        return self._introduced[sha]
 
     def brought_by(self, sha: str) -> list[str]:
         """Return the merges that brought a trunk commit in, the one on the mainline first; [] on the mainline."""
         if sha in self.mainline_index or not self.on_trunk(sha):
             return []
-        index = self._introduced[sha]
+        index = self.introduced[sha]
         holding = {sha}
         for commit in reversed(self._groups[index]):
             if any(p in holding for p in self.parents[commit]):
@@ -176,7 +172,7 @@ class CommitGraph:
 
 
 class Contained:
-    """The commits that one commit contains, without a list of them.
+    """The commits that one commit contains: itself and its ancestors, without a list of them.
 
     They are what is reached without a step on the mainline, and all that the newest mainline commit among its
     ancestors contains.
@@ -189,7 +185,7 @@ class Contained:
         """The newest mainline commit in it, by its index; beyond the last one when there is none."""
 
     def __contains__(self, sha: str) -> bool:
-        return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced(sha) >= self.newest)
+        return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced[sha] >= self.newest)
 
 
 def _reached(

@@ -1,8 +1,4 @@
-"""The history of a repository under the corrected rules, asked once for the whole log.
-
-The counterpart of :mod:`scoring.evidence.git.reference`: it finds the trunk, walks it and what is beside it, and states
-the facts about landing, reverts and changed files. Nothing is asked before somebody wants to know.
-"""
+"""The history of a repository under the corrected rules. Nothing is asked before somebody wants to know."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,11 +56,8 @@ class CorrectedHistory(GitFacts):
         self.trunk = choose_trunk(self._repository, self._references, trunk)
         self._resolved = self._repository.resolve(name for r in records for name in (r.commit, trim(r.commit)))
 
-    def committed(self, name: str) -> int | None:
-        """Return the committer time of a commit, in seconds since 1970; None where it names none."""
-        sha = self._resolved[name]
-        commit = self._named.get(sha) if sha else None
-        return commit.time if commit else None
+    def _commit_of(self, sha: str) -> NamedCommit | None:
+        return self._named.get(sha)
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit, for its change, for its side's, and for what else says that the work is there."""
@@ -82,7 +75,6 @@ class CorrectedHistory(GitFacts):
         return replace(self._landings.of(sha), field=field)
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
-        """Find the files that changed, net, since the iteration before."""
         found = partial(Changed, self.rules, trim(record.commit), sha)
         if sha not in self._graph:
             return found(unknown=Unknown.HISTORY)
@@ -96,7 +88,6 @@ class CorrectedHistory(GitFacts):
 
     @cached_property
     def _iterations(self) -> list[tuple[int, str]]:
-        """The iterations whose commit resolves."""
         return [(r.iteration, sha) for r in self._records if (sha := self._resolved[trim(r.commit)])]
 
     @cached_property
@@ -149,7 +140,6 @@ class CorrectedHistory(GitFacts):
 
     @cached_property
     def _shallow(self) -> frozenset[str]:
-        """The commits at which a shallow history begins."""
         try:
             return frozenset(read_file(self._repository.common_dir / "shallow").decode().split())
         except (FileNotFoundError, InputError, ValueError):

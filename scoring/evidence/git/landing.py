@@ -1,17 +1,8 @@
-"""Has a commit's work landed on the trunk, and by which method was that found out (``docs/EVIDENCE.md``, "Landing").
+"""Has a commit's work landed on the trunk, and by which method was that found out.
 
-A commit that the trunk contains has landed. One beside it has when, tried in this order:
-
-1. ``patch-id``: a trunk commit after the merge base makes the same change;
-2. ``squash``: a trunk commit after the merge base makes the combined change of the commit's side since the merge base;
-3. ``merge-tree``: merging it into the trunk would change nothing, though its side changes something;
-4. ``later-ancestor``: a later iteration's commit, or the tip of a branch, that contains it has landed. Where that one
-   landed by its own patch or subject alone, which says nothing of what came before it, the trunk must have changed
-   every file of this commit since the merge base too: where it did not, the work is not there;
-5. ``subject``: a trunk commit after the merge base has exactly its subject and changed one of its files.
-
-Each method asks git about all commits at once. Of a log only as much is asked as somebody wants to know: the first
-question decides about one commit and its descendants, the second about all the others.
+``docs/EVIDENCE.md``, "Landing", describes the methods, in the order in which they are tried. Each asks git about all
+commits at once. Of a log only as much is asked as somebody wants to know: the first question decides about one commit
+and its descendants, the second about all the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +12,7 @@ from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import IsolatedRepository, PatchSearch
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
@@ -122,24 +113,23 @@ class Landings:
         """Decide about a commit whose history is not whole, and about a merge."""
         if sha not in self._graph or sha not in self._commits:
             self._decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
-        elif len(self._parents(sha)) > 1:
+        elif len(self._graph.parents[sha]) > 1:
             self._decided[sha] = self._found(sha, unknown=Unknown.MERGE)
         return sha in self._decided
 
     def _unknown_by_changes(self, sha: str) -> bool:
         """Decide about a commit whose changes cannot be read, and about one without any."""
-        changed = self._changes.get((sha, self._first_parent(sha)))
+        changed = self._changes.get((sha, self._graph.first_parent(sha)))
         if not changed:
             why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
             self._decided[sha] = self._found(sha, unknown=why)
         return sha in self._decided
 
     def _try(self, shas: Iterable[str]) -> None:
-        """Try the methods that need nothing but the commit itself, on all commits at once."""
         shas = [sha for sha in dict.fromkeys(shas) if sha not in self._own]
         if not shas:
             return
-        own = {sha: [] if len(self._parents(sha)) > 1 else [(sha, self._first_parent(sha))] for sha in shas}
+        own = {sha: [] if len(self._graph.parents[sha]) > 1 else [(sha, self._graph.first_parent(sha))] for sha in shas}
         sides = {sha: [(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]] for sha in shas}
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
@@ -156,12 +146,12 @@ class Landings:
                 self._own[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
 
     def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landing | None:
-        before = self._graph.contained(sha)
-        parent = self._first_parent(sha)
+        before = Contained(self._graph, sha)
+        parent = self._graph.first_parent(sha)
         for pair in pairs:
             if found := [commit for commit in same.get(pair, ()) if commit not in before]:
                 landed, who = self._standing(found, sha)
-                if pair[1] == parent and len(self._parents(sha)) < 2:
+                if pair[1] == parent and len(self._graph.parents[sha]) < 2:
                     alone = not parent or self._graph.on_trunk(parent)
                     return self._found(sha, facts.PATCH_ID, landed, reverted_by=who, whole=alone)
                 return self._found(sha, facts.SQUASH, landed, reverted_by=who)
@@ -200,18 +190,16 @@ class Landings:
     def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing | None]:
         alike: dict[str, list[str]] = {}
         for sha in shas:
-            before, subject = self._graph.contained(sha), self._commits[sha].subject
+            before, subject = Contained(self._graph, sha), self._commits[sha].subject
             candidates = self._subjects.get(subject, ()) if subject else ()
             alike[sha] = [commit for commit in candidates if commit not in before][:_MOST_ALIKE]
-        self._ask_changes((commit, self._first_parent(commit)) for some in alike.values() for commit in some)
+        self._ask_changes((commit, self._graph.first_parent(commit)) for some in alike.values() for commit in some)
         return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
 
     def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
-        common = {
-            commit: sum(change.path in own for change in self._changes.get((commit, self._first_parent(commit)), ()))
-            for commit in alike
-        }
+        pairs = {commit: (commit, self._graph.first_parent(commit)) for commit in alike}
+        common = {one: sum(c.path in own for c in self._changes.get(pair, ())) for one, pair in pairs.items()}
         if not (found := [commit for commit in alike if common[commit]]):
             return None
         landed, who = self._standing(found, sha)
@@ -227,14 +215,8 @@ class Landings:
         reverted = [(commit, self.reverted_by(commit, sha)) for commit in found]
         return next((pair for pair in reverted if pair[1] is None), reverted[0])
 
-    def _parents(self, sha: str) -> tuple[str, ...]:
-        return self._graph.parents[sha]
-
-    def _first_parent(self, sha: str) -> str:
-        return next(iter(self._parents(sha)), "")
-
     def _files(self, sha: str) -> tuple[Change, ...]:
-        return self._changes[sha, self._first_parent(sha)]
+        return self._changes[sha, self._graph.first_parent(sha)]
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._changes]
@@ -246,7 +228,6 @@ class Landings:
         return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
 
     def _merged(self, shas: Sequence[str], isolated: IsolatedRepository) -> dict[str, str]:
-        """Return the tree of the trunk after merging each commit."""
         if not shas:
             return {}
         merges = self._cache.section("merges", dict[str, dict[str, str]])

@@ -9,13 +9,12 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from scoring.errors import GitError
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, Pair, changes, line_of
 from scoring.evidence.git.facts import MERGE_GIT
-from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.repository import GitRepository, answered, as_lines, ask_in, lines_in
 
 _PATCH = (
@@ -39,8 +38,7 @@ class IsolatedRepository:
     """A bare repository beside the user's, in a temporary folder that is there while the context is open.
 
     It reads the user's objects and has none of the user's configuration, attributes, merge drivers or hooks: a trial
-    merge runs no command, its objects go away with the folder, and a patch is the same patch whatever the attributes of
-    the work tree say. The user's object database is never written to.
+    merge runs no command and leaves nothing behind, and a patch is the same whatever the attributes say.
     """
 
     def __init__(self, repository: GitRepository, object_format: str) -> None:
@@ -64,9 +62,7 @@ class IsolatedRepository:
             raise GitError(f"no temporary folder for git: {e}; set TMPDIR to one that can be written to") from e
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
     def patch_ids(self, pairs: Iterable[Pair]) -> dict[Pair, str]:
@@ -193,7 +189,7 @@ class PatchSearch:
                 alike.setdefault(shape, []).append(sha)
         known = self._cache.section("patches", dict[str, str])
         new = [sha for some in alike.values() for sha in some if sha not in known]
-        of_trunk = {sha: (sha, self._first_parent(sha)) for sha in new}
+        of_trunk = {sha: (sha, self._graph.first_parent(sha)) for sha in new}
         patches = isolated.patch_ids((*of_trunk.values(), *(pair for pair in pairs if shapes[pair] in alike)))
         if new:
             known |= {sha: patches[pair] for sha, pair in of_trunk.items() if pair in patches}
@@ -204,25 +200,19 @@ class PatchSearch:
 
     def _trunk_shapes(self, shas: Iterable[str]) -> dict[str, str]:
         """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
-        oldest = max(self._graph.contained(sha).newest for sha in shas)
+        oldest = max(Contained(self._graph, sha).newest for sha in shas)
         after = [
             sha
             for sha in self._graph.trunk[:MOST_COMPARED]
-            if len(self._parents(sha)) < 2 and self._graph.introduced(sha) < oldest
+            if len(self._graph.parents[sha]) < 2 and self._graph.introduced[sha] < oldest
         ]
         known = self._cache.section("shapes", dict[str, str])
         new = [sha for sha in after if sha not in known]
         if new:
-            found = changes(self._repository, [(sha, self._first_parent(sha)) for sha in new])
+            found = changes(self._repository, [(sha, self._graph.first_parent(sha)) for sha in new])
             known |= {sha: _shape(changed) for (sha, _), changed in found.items()}
             self._cache.changed = True
         return {sha: known[sha] for sha in after if sha in known}
-
-    def _parents(self, sha: str) -> tuple[str, ...]:
-        return self._graph.parents[sha]
-
-    def _first_parent(self, sha: str) -> str:
-        return next(iter(self._parents(sha)), "")
 
 
 def _shape(changed: Iterable[Change]) -> str:

@@ -1,7 +1,4 @@
-"""The history of a repository as the reference reads it: one walk of one local branch, asked once for the whole log.
-
-The trunk is walked only when somebody asks about it: reachability, reverts and subjects all come out of that one walk.
-"""
+"""The history of a repository as the reference reads it: reachability, reverts and subjects from one walk."""
 
 import re
 from collections.abc import Sequence
@@ -30,12 +27,12 @@ class ReferenceHistory(GitFacts):
         repo_dir: Path | str,
         records: Sequence[IterationRecord],
         cache_dir: Path | None = None,
-        trunk: str = TRUNK,
+        trunk: str | None = None,
     ) -> None:
         """Open the repository and resolve the commit fields.
 
         ``cache_dir`` is where answers that never change are kept (None keeps none); ``trunk`` is the local branch on
-        which work lands, which need not be there.
+        which work lands, ``master`` unless it is named; it need not be there.
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no git work tree.
@@ -43,6 +40,7 @@ class ReferenceHistory(GitFacts):
         """
         self._repository = GitRepository(repo_dir)
         self._cache = GitCache(cache_dir, self._repository.common_dir)
+        trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
         fields = [name for r in records for name in (r.commit, trim(r.commit))]
         self._resolved = self._repository.resolve([*fields, branch])
@@ -50,11 +48,8 @@ class ReferenceHistory(GitFacts):
         shallow = (self._repository.common_dir / "shallow").exists()
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
 
-    def committed(self, name: str) -> int | None:
-        """Return the committer time of a commit, in seconds since 1970; None where it names none."""
-        sha = self._resolved[name]
-        commit = self._shown.get(sha) if sha else None
-        return commit.time if commit else None
+    def _commit_of(self, sha: str) -> ShownCommit | None:
+        return self._shown.get(sha)
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one whose subject is the summary."""
@@ -72,7 +67,6 @@ class ReferenceHistory(GitFacts):
         return found(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
-        """Find the files that git names for the commit."""
         commit, field = self._shown.get(sha), trim(record.commit)
         if commit is None or commit.files is None:
             return Changed(self.rules, field, sha, unknown=Unknown.FILES)

@@ -125,12 +125,9 @@ class GitRepository:
         return found
 
     def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        """Return the content of the wanted files directly in a folder of a commit, by name.
+        """Return the content of the files directly in a folder of a commit whose names are ``wanted``, by name.
 
-        Args:
-            sha: a commit.
-            folder: the folder, from the top of the work tree; "." is the top.
-            wanted: whether a file of that name is wanted.
+        ``folder`` is from the top of the work tree; "." is the top.
         """
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
@@ -152,11 +149,8 @@ class GitRepository:
 
     def _trusted_directories(self) -> tuple[str, ...]:
         """Read the caller's ``safe.directory``, the one user setting that is honoured."""
-        answer = _start(
-            ["git", "-C", "/", "config", "--get-all", "safe.directory"],
-            {**_environment(), "GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_NOSYSTEM": "0"},
-            drop=("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
-        )
+        environment = {name: v for name, v in _environment().items() if not name.startswith("GIT_CONFIG_")}
+        answer = _start(["git", "-C", "/", "config", "--get-all", "safe.directory"], environment)
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
     def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
@@ -178,9 +172,8 @@ def _environment() -> dict[str, str]:
 
 
 def _start(
-    command: list[str], environment: Mapping[str, str], given: bytes = b"", drop: tuple[str, ...] = ()
+    command: list[str], environment: Mapping[str, str], given: bytes = b""
 ) -> "subprocess.CompletedProcess[bytes]":
-    environment = {name: value for name, value in environment.items() if name not in drop}
     pipe = subprocess.PIPE
     try:
         with _running(command, environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
@@ -265,12 +258,8 @@ def answered(ask: Callable[[Sequence[Q]], Mapping[Q, A] | None], questions: Sequ
 def import_repository(directory: Path, stream: bytes) -> None:
     """Make a git work tree of a directory: import a ``git fast-import`` stream and check the trunk out.
 
-    The stream ends with ``done`` and holds the trunk. Nobody's configuration has a say, so the same stream makes the
-    same commits and the same files everywhere.
-
-    Args:
-        directory: an existing directory that is no repository yet.
-        stream: the history.
+    The directory exists and is no repository yet. The stream ends with ``done`` and holds the trunk; as nobody's
+    configuration has a say, the same stream makes the same commits and the same files everywhere.
 
     Raises:
         GitError: git is not installed, or refused the directory or the stream.
@@ -313,7 +302,6 @@ def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
 def _git(
     directory: Path, settings: Iterable[str], arguments: Iterable[str], given: bytes
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run git in a directory with the fixed environment and settings, and some of the caller's."""
     return _start(_command(directory, settings, arguments), _environment(), given)
 
 
@@ -323,7 +311,6 @@ def _command(directory: Path, settings: Iterable[str], arguments: Iterable[str])
 
 
 def _demand(directory: Path, answer: "subprocess.CompletedProcess[bytes]", command: str) -> bytes:
-    """Return what git printed; raise with its reason when it failed."""
     if answer.returncode:
         why = " ".join(answer.stderr.decode(errors="replace").split())
         raise GitError(f"{directory}: git {command} failed: {why or f'exit {answer.returncode}'}")

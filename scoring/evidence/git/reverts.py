@@ -1,8 +1,7 @@
 """Which commits of a trunk say that they revert another one, and which still count (``docs/EVIDENCE.md``, "Reverts").
 
-The words *revert*, *reverts* or *reverted* and the SHA are in one line, at most 40 characters apart, and the word
-does not come after *not*, *n't* or *never* in its clause. A SHA goes with the word before it, and only without one with
-a word behind it. A revert that a live one reverts does not count, to any depth.
+A SHA goes with the word before it, and only without one with a word behind it. A revert that a live one reverts does
+not count, to any depth.
 """
 
 import re
@@ -47,11 +46,9 @@ class Reverts:
     """The reverts on one trunk. A place is a number that is smaller for what is newer."""
 
     def __init__(self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]) -> None:
-        """Read the messages.
+        """Read the messages: place, SHA and message of each commit of the trunk that speaks of a revert.
 
-        Args:
-            messages: place, SHA and message of each commit of the trunk that speaks of a revert.
-            brought_by: the merges that brought a commit in; to revert one of them reverts the commit too.
+        ``brought_by`` returns the merges that brought a commit in; to revert one of them reverts the commit too.
         """
         self._brought_by = brought_by
         self._places: dict[str, int] = {}

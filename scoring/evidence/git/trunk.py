@@ -1,8 +1,4 @@
-"""Which trunk work lands on, and how that was found out (``docs/EVIDENCE.md``, "Landing").
-
-The name that the user gives, else the remote's default branch, else the usual names. Where a remote-tracking branch and
-a local one go by the same name, the local one counts when it holds all of the remote one: its work is not pushed yet.
-"""
+"""Which trunk work lands on, and how that was found out (``docs/EVIDENCE.md``, "Landing")."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -72,19 +68,12 @@ def choose_trunk(repository: GitRepository, references: References, wanted: str 
 
 
 def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:
-    """Return the full name of what the user names, and how it was taken."""
     how = "named by --trunk"
     remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
-    local = f"{_HEADS}{wanted}"
-    if wanted in references.commits:
-        return wanted, how
-    if remote in references.commits:
+    if wanted not in references.commits and remote in references.commits:
         return _paired(repository, references, remote, how)
-    if local in references.commits:
-        return local, how
-    if f"{_REMOTES}{wanted}" in references.commits:
-        return f"{_REMOTES}{wanted}", how
-    return wanted, how
+    names = (wanted, f"{_HEADS}{wanted}", f"{_REMOTES}{wanted}")
+    return next((name for name in names if name in references.commits), wanted), how
 
 
 def _found(repository: GitRepository, references: References) -> tuple[str, str]:
@@ -108,7 +97,6 @@ def _found(repository: GitRepository, references: References) -> tuple[str, str]
 
 
 def _paired(repository: GitRepository, references: References, ref: str, how: str) -> tuple[str, str]:
-    """Choose between a remote-tracking branch and the local one of its name."""
     branch = ref.removeprefix(f"{_REMOTES}{references.remote}/")
     local = f"{_HEADS}{branch}"
     if branch in (ref, "HEAD") or local not in references.commits:

@@ -1,7 +1,7 @@
 """The commits of a trunk and those beside it: parents, subjects, times and files.
 
-The trunk is walked once; of commits that the cache knows only the order is asked. The reference takes the order of
-``git log``; the corrected rules need children before their parents over all branches (``date-order``).
+Of commits that the cache knows only the order is asked. The reference takes the order of ``git log``; the corrected
+rules need children before their parents over all branches (``date-order``).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -81,19 +81,22 @@ def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCac
 
 
 def _described(repository: GitRepository, shas: Sequence[str]) -> list[TrunkLine]:
-    """Return what a walk says of some commits, in their order."""
     if not shas:
         return []
     return _lines(repository.run("log", "--no-walk=unsorted", "--stdin", *_LINE, given=as_lines(shas)))
 
 
 def _lines(output: bytes) -> list[TrunkLine]:
-    fields = as_text(output).split("\0")
-    columns = (fields[0:-1:5], fields[1::5], fields[2::5], fields[3::5])
     return [
         TrunkLine(sha, tuple(parents.split()), subject, message if "revert" in message.lower() else "")
-        for sha, parents, subject, message in zip(*columns, strict=True)
+        for sha, parents, subject, message in _fours(output)
     ]
+
+
+def _fours(output: bytes) -> "zip[tuple[str, ...]]":
+    """Return the four fields of each commit."""
+    fields = as_text(output).split("\0")
+    return zip(fields[0:-1:5], fields[1::5], fields[2::5], fields[3::5], strict=True)
 
 
 def newest_by_subject(lines: Sequence[TrunkLine]) -> dict[str, str]:
@@ -132,11 +135,9 @@ def named_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, N
         answer = repository.ask("log", "--no-walk=unsorted", "--stdin", *_NAMED, given=as_lines(batch))
         if answer.returncode:
             return None
-        fields = as_text(answer.stdout).split("\0")
-        columns = (fields[0:-1:5], fields[1::5], fields[2::5], fields[3::5])
         return {
             sha: NamedCommit(int(time) if time else None, tuple(parents.split()), subject)
-            for sha, time, parents, subject in zip(*columns, strict=True)
+            for sha, time, parents, subject in _fours(answer.stdout)
         }
 
     return answered(ask, list(dict.fromkeys(shas)))

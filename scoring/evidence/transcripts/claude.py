@@ -151,7 +151,6 @@ class ClaudeReader(JsonReader):
         held[2] = max(held[2], tokens)
 
     def _use(self, time: int, span: int, item: _Item) -> None:
-        """Note a call of a tool, or how it ended."""
         kind = item.type
         if kind == "tool_result":
             key = key_of(item.tool_use_id) if item.tool_use_id else 0

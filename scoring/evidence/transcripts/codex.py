@@ -171,11 +171,10 @@ class CodexReader(JsonReader):
     def _open(self, time: int, line: str, payload: _Payload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
         cwd, own, turn = _text(payload.cwd), _text(payload.id), _text(payload.turn_id)
+        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
         if line == "session_meta":
             parent = _text(payload.forked_from_id) or _as_text(_member(_value(payload.source), *_SPAWNED_BY))
             span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time)
-        else:
-            span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
         self._covers[-1].pop()  # this line belongs to what it opens
         self._covers.append([time])
         self._cover = self._covers[-1].append
@@ -247,7 +246,6 @@ _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_comman
 
 
 def _custom_command(payload: _Payload) -> str | None:
-    """Return the program of the tool ``exec``, where it runs a command."""
     program = _text(payload.input) if payload.name == "exec" else ""
     return program if "exec_command" in program else None
 
@@ -493,12 +491,10 @@ def _folders(spans: Sequence[LineSpan]) -> list[str]:
 
 
 def _token_counts(rows: Rows) -> list[_Counts]:
-    """Return the counts of every event that has some, with what they count."""
     return list(zip(*rows.table(COUNT, 4 + len(FIELDS))[3:], strict=True))
 
 
 def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
-    """Return how many items two sequences have in common at their beginning."""
     pairs = zip(mine, others, strict=False)
     return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
 

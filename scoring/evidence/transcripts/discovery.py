@@ -1,12 +1,7 @@
 """Finds transcripts, as found on disk or as the reference finds them, and says which file is read of several copies.
 
-A folder is read with its sub-folders; a link to a folder is followed once. Of a transcript that is there several times
-(two names of one file, plain and compressed, active and archived) one copy is read, and the others are noted with the
-reason. How files are named, and what is a copy of what, the harnesses say.
-
-In folders that nobody named by hand only work in the repository counts (:class:`WorkTrees`): in a folder that is the
-top level of one of its work trees, or is below one. A folder that another repository has claimed for itself, with a
-``.git`` of its own between it and that top level, is not. Symbolic links are resolved; a folder may be gone by now.
+``docs/EVIDENCE.md``, "Transcripts", says where they are looked for, what is a copy, and which folders are in the
+repository. How files are named, and what is a copy of what, the harnesses say.
 """
 
 import os
@@ -151,7 +146,6 @@ def _any_of(patterns: Sequence[str]) -> Callable[[str], bool]:
 
 
 def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
-    """Return the files of such names in a folder and below, in byte order of their paths."""
     found: list[Path] = []
     seen: set[tuple[int, int]] = set()
     waiting = [os.fspath(top)]

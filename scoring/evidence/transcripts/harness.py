@@ -130,15 +130,9 @@ class TranscriptCounter(ABC):
 
     @abstractmethod
     def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """Count a transcript, of which nothing is missing.
+        """Count a transcript, of which nothing is missing; return why nothing of it counts, "" when something may.
 
-        Args:
-            file: its number.
-            rows: what it says.
-            whole: whether it counts whole, or only the work done in the repository.
-
-        Returns:
-            Why nothing of it counts; "" when something may.
+        ``file`` is its number; ``whole`` is whether it counts whole, or only the work done in the repository.
         """
 
     def finish(self) -> None:

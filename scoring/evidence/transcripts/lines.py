@@ -193,7 +193,6 @@ class Lines:
         return self._first or self._reader(self._harnesses[0])
 
     def _writer(self, line: bytes) -> JsonReader | None:
-        """Return the reader of the harness that claims a line."""
         return next((self._reader(harness) for harness in self._harnesses if harness.claims(line)), None)
 
     def _reader(self, harness: Harness) -> JsonReader:

@@ -151,7 +151,10 @@ class ReferenceLines:
                 raise _OddLineError
             info = payload is not None and payload.type == "token_count" and payload.info
             given = info and info.last_token_usage
-            return time, COVERED, 0, 0, _codex_turn(given) if given else None
+            if not given:
+                return time, COVERED, 0, 0, None
+            counts = given.input_tokens or 0, given.cached_input_tokens or 0, given.output_tokens or 0
+            return time, COVERED, 0, 0, codex_turn(*counts)
         if message is UNSET or message is None:
             return time, COVERED, 0, 0, None
         content = message.content
@@ -226,10 +229,6 @@ def _plain_lines(block: bytes) -> int:
         lines += 1
         at = find(b"\n", at + 1)
     return lines
-
-
-def _codex_turn(usage: Any) -> Turn:
-    return codex_turn(usage.input_tokens or 0, usage.cached_input_tokens or 0, usage.output_tokens or 0)
 
 
 class _OddLineError(Exception):

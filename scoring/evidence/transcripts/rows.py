@@ -1,14 +1,12 @@
 """What is kept of a transcript, the same for every harness, and the index that keeps it between two runs.
 
-Kept are numbers by line, and where and in which session the lines were written. What depends on other files (a response
-that was written twice) or on the repository (which work counts) is decided later, from what is kept. The text of a
-conversation is dropped where the line is read.
+What depends on other files (a response that was written twice) or on the repository (which work counts) is decided
+later, from what is kept. The text of a conversation is dropped where the line is read.
 
-The index has one file per transcript in the cache directory, in a folder for each set of rules. It holds what was read
-of the complete lines up to an offset, and what shows that the transcript is still the one it came from: path, size,
-modification time, inode, and checksums over its first bytes and the last ones before the offset. Where all of that
-agrees, what is kept is taken as it is, or reading goes on at the offset of a file that grew; else the transcript is
-read anew. Deleting the cache changes nothing but time.
+The index holds what was read of the complete lines of a transcript up to an offset, and what shows that the transcript
+is still the one it came from: path, size, modification time, inode, and checksums over its first bytes and the last
+ones before the offset. Where all of that agrees, what is kept is taken as it is, or reading goes on at the offset of a
+file that grew; else the transcript is read anew.
 """
 
 import os
@@ -221,7 +219,6 @@ class TranscriptIndex:
 
 
 def _closed(indexed: Indexed, path: bytes, fd: int) -> bytes:
-    """Return what an index file holds."""
     first, last = _guards(fd, indexed.offset)
     stamp = indexed.stamp
     head = _STAMP.pack(stamp.size, stamp.mtime, stamp.inode, indexed.offset, first, last, len(path))

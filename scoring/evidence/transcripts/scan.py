@@ -297,7 +297,6 @@ class Scan:
                 self._index.save(source.transcript.path, fd, indexed)
 
     def _joined(self, parts: Sequence[FileRows]) -> FileRows:
-        """Put the parts of one transcript, in order, together."""
         if len(parts) == 1:
             return parts[0]
         of = {harness: [part[harness.name] for part in parts if harness.name in part] for harness in self._harnesses}
@@ -315,14 +314,13 @@ def _file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFou
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
     """Keep the garbage collector from looking through millions of tuples that hold no cycles."""
-    if not gc.isenabled():
-        yield
-        return
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()
 
 
 class _WorkerPool:
@@ -354,8 +352,9 @@ class _WorkerPool:
                 f.write(b"".join(map(_NUMBER.pack, range(count))))
                 f.seek(0)
                 self._queue = os.dup(f.fileno())
+            # Results wait in files, not in pipes: nobody reads them until the worker has ended.
             for _ in range(workers):
-                self._fork()
+                self._fork(tempfile.TemporaryFile(prefix="da-score-"))  # noqa: SIM115 - closed with the pool
 
     def results(self) -> Iterator[tuple[int, _Found]]:
         """Do what nobody has taken yet, and yield the number and the result of every task as they come in."""
@@ -386,11 +385,7 @@ class _WorkerPool:
             os.close(self._queue)
             self._queue = None
 
-    def _fork(self) -> None:
-        import tempfile  # a scan without workers does not pay for it
-
-        # Results wait in a file, not in a pipe: nobody reads them until the worker has ended.
-        results = tempfile.TemporaryFile(prefix="da-score-")  # noqa: SIM115 - closed with the pool
+    def _fork(self, results: IO[bytes]) -> None:
         parent = os.getpid()
         process = os.fork()
         if process:
@@ -411,7 +406,6 @@ class _WorkerPool:
             os._exit(status)
 
     def _taken(self) -> Iterator[int]:
-        """Take tasks until there are none left."""
         if self._queue is None:
             yield from range(self._count)
             return
@@ -420,7 +414,6 @@ class _WorkerPool:
 
 
 def _marshalled(file: IO[bytes]) -> Iterator[tuple[Any, ...]]:
-    """Yield what a worker has written as a whole."""
     file.seek(0)
     with contextlib.suppress(EOFError, ValueError, TypeError):
         while True:
@@ -431,7 +424,6 @@ _NUMBER = struct.Struct("<I")
 
 
 def _worker_count(size: int, processes: int | None) -> int:
-    """Return how many processes beside this one are worth their start."""
     if not hasattr(os, "fork") or not hasattr(os, "sched_getaffinity"):
         return 0
     try:

@@ -1,8 +1,7 @@
 """Sums up what transcripts say, each event once, over the windows of the iterations.
 
 The bounds of all windows cut time into slices; a window is some slices in a row. An event that may be written several
-times is noted with its key until all files are read, and counts in the slice of its earliest copy. Few are written
-again in another file, so what is noted is held in columns, and only what has a copy is looked at one by one.
+times is noted with its key until all files are read, and counts in the slice of its earliest copy.
 """
 
 from array import array

@@ -12,7 +12,7 @@ from helpers.repos import START, Repo
 
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, changes, net_changes
-from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import IsolatedRepository
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_beside, trunk_lines
@@ -76,7 +76,7 @@ class TestSecondOpinion:
         every = list(inside)
         marks = graph.marks(every)
         for tip in every:
-            contained = graph.contained(tip)
+            contained = Contained(graph, tip)
             assert {sha for sha in every if sha in contained} == inside[tip]
             assert {sha for n, sha in enumerate(every) if marks[tip] >> n & 1} == inside[tip]
 
@@ -102,13 +102,13 @@ class TestSecondOpinion:
         graph = graph_of(repo)
         assert graph.mainline == repo.git("rev-list", "--first-parent", "master").split()
         for sha in graph.trunk:
-            brought = next(c for c in reversed(graph.mainline) if sha in graph.contained(c))
+            brought = next(c for c in reversed(graph.mainline) if sha in Contained(graph, c))
             merges = graph.brought_by(sha)
-            assert graph.mainline[graph.introduced(sha)] == brought
+            assert graph.mainline[graph.introduced[sha]] == brought
             assert merges[:1] == ([] if sha in graph.mainline else [brought])
             for merge in merges:
-                assert sha in graph.contained(merge)
-                assert sha not in graph.contained(graph.parents[merge][0])
+                assert sha in Contained(graph, merge)
+                assert sha not in Contained(graph, graph.parents[merge][0])
 
     def test_on_the_order(self, histories: Callable[[int], History], seed: int) -> None:
         graph = graph_of(histories(seed).repo)
