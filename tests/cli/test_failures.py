@@ -21,6 +21,8 @@ import scoring.cli.records
 import scoring.cli.run
 from scoring.errors import DaScoreError, GitError, InputError, WriteError
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class TestWarnings:
     def test_are_one_line_each_on_standard_error(self, da_score: DaScore, project: Path, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from scoring.log.parse import parse_iteration_record
 from scoring.score import examine_iteration, score_log
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
+pytestmark = pytest.mark.sampled(3)
+
 CORRECTED_RUBRIC, NEXT_TO_IT = released_rubric("2.3.0"), released_rubric("2.2.0")
 
 

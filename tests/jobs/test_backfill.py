@@ -25,6 +25,8 @@ from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.fingerprint import FORMAT
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 
+pytestmark = pytest.mark.sampled(3)
+
 ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 BACKFILLED = [3, 4, 5, 8, 9]
 """The iterations of the demo whose tokens come out of a transcript."""

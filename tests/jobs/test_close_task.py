@@ -31,6 +31,8 @@ from scoring.errors import InputError, LogError, NotARepositoryError, NotFoundEr
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import PATIENCE, HookInput, parse_hook_input, read_hook_input
 
+pytestmark = pytest.mark.sampled(3)
+
 MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
 
 

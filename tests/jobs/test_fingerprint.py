@@ -21,6 +21,8 @@ from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.log.load import load_iteration_log
 
+pytestmark = pytest.mark.sampled(3)
+
 ONE = Fingerprint("inputs", "window", "facts", "git", "sidecar")
 
 

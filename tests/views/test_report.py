@@ -174,6 +174,7 @@ class TestPage:
         assert (over[0][1].role, over[0][1].signal, over[0][1].delta) == ("impl", "landed", -1.0)
         assert html.count('data-label="claimed">') == len(over) == 8
 
+    @pytest.mark.slow
     def test_shows_deliberations_where_there_are_any(self, demo: Demo, html: str) -> None:
         assert "Deliberations</h2>" not in html
         rounds = [outputs([f"a claim that is number {n}"], OWNED) for n in range(3)]

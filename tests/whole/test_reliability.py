@@ -22,6 +22,8 @@ from helpers.repos import Repo
 from scoring.cli import main
 from scoring.jobs.fingerprint import FORMAT
 
+pytestmark = pytest.mark.slow
+
 SLOW = os.environ.get("DA_SCORE_SLOW_TESTS") == "1"
 """Whether to take numbers that take minutes: many logs, and many more moments to be disturbed at."""
 
@@ -266,7 +268,6 @@ def check_recovery(log: Log, command: str, zygote: Zygote, new: Mapping[str, byt
 class TestKilled:
     """With SIGKILL, which no program can answer."""
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_at_every_step_of_writing(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -285,7 +286,6 @@ class TestKilled:
         assert littered >= 4
         check_recovery(log, command, zygote, states.new)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("command", COMMANDS)
     def test_at_random_moments(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -309,7 +309,6 @@ class TestKilled:
         assert killed == RANDOM_KILLS
         check_recovery(log, command, zygote, states.new)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("command", COMMANDS)
     def test_as_a_process_of_its_own(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -396,7 +395,6 @@ class HangingGit:
 
 
 class TestInterrupted:
-    @pytest.mark.sampled(6)
     @pytest.mark.parametrize("jobs", ["1", "2"])
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["INT", "TERM", "KILL"])
     def test_backfill_redoes_nothing_that_was_finished(
@@ -456,7 +454,6 @@ class TestInterrupted:
         assert set(log.sidecars()) == NAMES
 
 
-@pytest.mark.slow
 class TestCrowd:
     def test_of_eight_writers_ends_whole_and_equal(self, log: Log, zygote: Zygote) -> None:
         assert zygote.run(log.arguments("run")) == 0
@@ -538,7 +535,6 @@ class TestNoRoom:
         error = f"{log.log}/{first}.score.yaml: cannot write: {reason}; the old file is untouched"
         assert (f"{log.log}: failed: {error}\n" if command == "backfill" else f"da-score: error: {error}\n") in said
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_on_a_full_disk(self, disk: Path, tmp_path: Path, zygote: Zygote, command: str) -> None:
         with mounted("-t", "tmpfs", "-o", "size=256k", "da-score-test", at=tmp_path / "small") as small:
@@ -553,7 +549,6 @@ class TestNoRoom:
             (small / "filler").unlink()
             check_recovery(log, command, zygote, states.new)
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_under_a_limit_on_files(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -570,7 +565,6 @@ class TestNoRoom:
                 assert zygote.run(log.arguments(command)) == 0
             assert set(log.sidecars()) == NAMES
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_in_a_read_only_directory(self, log: Log, zygote: Zygote, command: str) -> None:
         states = states_of(log, command, zygote)
@@ -589,7 +583,6 @@ class TestNoRoom:
         assert log.sidecars() == states.old
         check_recovery(log, command, zygote, states.new)
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_is_no_matter_when_nothing_changed(self, log: Log, zygote: Zygote, command: str) -> None:
         assert zygote.run(log.arguments("run")) == 0
@@ -604,7 +597,6 @@ class TestClocks:
     TIMES = (0, 1, 4_102_444_800, 253_402_300_799)
     """1970, 2100 and the end of 9999."""
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_that_give_files_odd_times_change_nothing(self, log: Log, zygote: Zygote, command: str) -> None:
         assert zygote.run(log.arguments("run")) == 0
@@ -619,7 +611,6 @@ class TestClocks:
             assert zygote.run(log.arguments("run")) == 0
             assert log.sidecars() == wanted
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_that_jump_while_it_works_change_nothing(
         self, log: Log, zygote: Zygote, monkeypatch: pytest.MonkeyPatch, command: str
@@ -652,7 +643,6 @@ class TestClocks:
         assert zygote.run(log.arguments("run")) == 0
         assert log.sidecars() == before
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_decide_over_litter_only_by_age(self, log: Log, zygote: Zygote, command: str) -> None:
         dead = subprocess.Popen(["true"])
@@ -679,7 +669,6 @@ class TestClocks:
 
 
 class TestChangingLog:
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_is_scored_or_refused_and_never_by_halves(self, log: Log, zygote: Zygote, command: str) -> None:
         """Entries appear, change and vanish; every sidecar is one that some state of its entry gives."""
@@ -729,7 +718,6 @@ class TestChangingLog:
         assert log.sidecars() == wanted
 
 
-@pytest.mark.slow
 class TestManyLogs:
     """Many logs below one root: 30 of 5 iterations; with DA_SCORE_SLOW_TESTS=1 1,000 of 50."""
 

@@ -24,6 +24,8 @@ from scoring.score import (
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import read_iteration_score, read_session_score
 
+pytestmark = pytest.mark.sampled(3)
+
 VALUES = {
     1: "1.0",
     2: "0.5",

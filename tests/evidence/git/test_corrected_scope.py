@@ -14,6 +14,8 @@ from scoring.evidence.scopes import GlobScope
 from scoring.signals.scope import scope_value
 from scoring.signals.values import SignalValue
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def history(repo: Repo, *commits: str) -> CorrectedHistory:
     return CorrectedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])

@@ -20,6 +20,8 @@ from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_lines
 
+pytestmark = pytest.mark.sampled(3)
+
 HOUR = 3_600
 SOMEBODY = 65_534
 """The id of a user who is not the one that runs the tests."""

@@ -15,6 +15,8 @@ from scoring.evidence.git.history import CorrectedHistory
 from scoring.signals.landed import landed_value
 from scoring.signals.scope import scope_value
 
+pytestmark = pytest.mark.sampled(3)
+
 PAGE = Path(__file__).parents[3] / "docs" / "EVIDENCE.md"
 
 

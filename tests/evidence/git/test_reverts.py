@@ -11,6 +11,8 @@ from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.reverts import Reverts, reverted_shas
 from scoring.signals.landed import landed_value
 
+pytestmark = pytest.mark.sampled(3)
+
 SHA = "0123456789abcdef0123456789abcdef01234567"
 SHORT = SHA[:7]
 

@@ -14,6 +14,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.trunk import choose_trunk, read_references
 from scoring.signals.landed import landed_value
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def trunk(repo: Repo, wanted: str | None = None) -> Trunk:
     repository = GitRepository(repo.path)

