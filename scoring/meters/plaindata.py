@@ -73,11 +73,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_int=_integer)
 
 
 def read_standard_input() -> bytes:
-    """Return all of standard input.
-
-    Raises:
-        InputError: it is closed, too large, or cannot be read.
-    """
+    """Return all of standard input; InputError when it is closed, too large, or cannot be read."""
     if sys.stdin is None:
         raise InputError("standard input: is closed")
     try:
@@ -90,11 +86,7 @@ def read_standard_input() -> bytes:
 
 
 def decode(data: bytes, source: str) -> str:
-    """Return the text of some bytes, without a byte-order mark.
-
-    Raises:
-        InputError: they are not UTF-8.
-    """
+    """Return the text of some bytes, without a byte-order mark; InputError when they are not UTF-8."""
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as e:

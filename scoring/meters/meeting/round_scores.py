@@ -37,22 +37,15 @@ MARGIN = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of one round, each from 0 to 1."""
+    """The scores of one round, each from 0 to 1: docs/DELIBERATION.md, "Scores", says of what."""
 
     exploration: float
-    """How far the aspects have been explored: E."""
     convergence: float
-    """How many experts are behind the leading option, and how surely: C."""
     focus: float
-    """How much of what was said is about the decision: F."""
     novelty: float
-    """The share of the round's points that are new: N."""
     novelty_recent: float
-    """The same over this round and the one before."""
     completeness: float
-    """The weighted index of the four, recent novelty counted by its lack: M."""
     disagreement: float
-    """How evenly the experts are spread over the options they name."""
 
 
 @dataclass(frozen=True, slots=True)
