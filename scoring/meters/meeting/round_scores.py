@@ -78,16 +78,6 @@ def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
     return levels | {aspect.name: aspect.coverage_level for aspect in record.exploration.aspects}
 
 
-def exploration_score(levels: Mapping[str, CoverageLevel]) -> float:
-    """Return the mean of what the levels count."""
-    return math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
-
-
-def deep_share(levels: Mapping[str, CoverageLevel]) -> float:
-    """Return the share of aspects that are deep."""
-    return sum(level == "deep" for level in levels.values()) / len(levels)
-
-
 def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
     """Return the option with most experts, then the highest mean confidence, then named first; None without any."""
     confidences: dict[str, list[float]] = {}
@@ -100,11 +90,6 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
         if more > 0 or (best and not more and above(lead.confidence, best.confidence)):
             best = lead
     return best
-
-
-def convergence_score(lead: Lead | None) -> float:
-    """Return the share of experts behind the leading option times their mean confidence; 0 without experts."""
-    return lead.support * lead.confidence if lead else 0.0
 
 
 def disagreement(positions: Sequence[ExpertPosition]) -> float:
@@ -142,8 +127,9 @@ def recent_novelty(record: JudgeRecord, before: JudgeRecord | None, first: bool)
 
 def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights) -> Scores:
     """Return the scores of a round; ``before`` is the record of the round before it, ``first`` as recent_novelty."""
-    e = exploration_score(coverage(record))
-    c = convergence_score(leading(record.convergence.expert_positions))
+    levels, lead = coverage(record), leading(record.convergence.expert_positions)
+    e = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
+    c = lead.support * lead.confidence if lead else 0.0
     f = focus_score(record.focus)
     recent = recent_novelty(record, before, first)
     parts = (weights.exploration * e, weights.convergence * c, weights.focus * f, weights.low_novelty * (1 - recent))
