@@ -109,11 +109,7 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
 def read_values(text: str, source: str) -> list[Any]:
     """Return the values of a text: the items of a JSON list, a JSON value alone, or one from each line of JSONL.
 
-    Blank lines of JSONL are left out.
-
-    Raises:
-        InputError: the text is neither.
-        MeetingError: lines of JSONL are no JSON; it lists them all.
+    Blank lines are left out. InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
     """
     whole = _Text(source, text)
     value, end = whole.value()
@@ -244,9 +240,7 @@ def _config(data: bytes, kind: str, source: str) -> Any:
 def read_yaml(data: bytes, source: str) -> Any:
     """Return the first document of some YAML 1.2 as lists, dictionaries, text, numbers, true, false and None.
 
-    Raises:
-        InputError: it is no YAML, or has anchors, tags or a key twice, which plain data has no need of; the message has
-            the line.
+    InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
     """
     from scoring import yamlread  # other formats do not pay for it
 
@@ -296,11 +290,7 @@ def checked(model: type[Model], data: Mapping[str, Any], where: str) -> tuple[Mo
 
 
 def utf8(text: str) -> str:
-    """Return text as it is, for a field of a model.
-
-    Raises:
-        PydanticCustomError: it has half of a surrogate pair, which a JSON escape can spell and no file can hold.
-    """
+    """Return text for a field of a model; PydanticCustomError for half of a surrogate pair, which no file can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
