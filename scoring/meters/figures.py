@@ -24,7 +24,6 @@ _STATUS_COLOURS = {
     "ready_to_decide": "#1b7a3d",
     "park_or_abort": "#5f5f5f",
 }
-_SIZE = (8, 4.5)
 _SETTINGS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "da-score",
@@ -37,11 +36,7 @@ _NOT_INSTALLED = "a plot needs matplotlib, which is not installed: pip install '
 
 
 def check_plot(path: Path) -> None:
-    """Report in time that a plot cannot be drawn.
-
-    Raises:
-        InputError: the name does not end with .svg, or matplotlib is not installed.
-    """
+    """Report in time, as InputError, that a plot has no name that ends with .svg, or that matplotlib is missing."""
     if path.suffix.lower() != ".svg":
         raise InputError(f"{path}: a plot is an SVG file; give it a name that ends with .svg")
     if importlib.util.find_spec("matplotlib") is None:
@@ -49,11 +44,7 @@ def check_plot(path: Path) -> None:
 
 
 def draw_convergence(result: "DRResult", title: str = "") -> bytes:
-    """Return novelty and readiness over the rounds as SVG, with the round at which the meter says stop.
-
-    Raises:
-        InputError: matplotlib is not installed.
-    """
+    """Return novelty and readiness as SVG, with the round that says stop; InputError without matplotlib."""
 
     def on(axes: "Axes") -> None:
         places = range(len(result.novelty))
@@ -72,13 +63,7 @@ def draw_convergence(result: "DRResult", title: str = "") -> bytes:
 
 
 def draw_meeting(verdicts: "Sequence[MeetingVerdict]", config: "MeetingConfig") -> bytes:
-    """Return the scores of a meeting over its rounds as SVG, with its statuses and the thresholds of an end.
-
-    A dashed line at each threshold names the scores that it is for.
-
-    Raises:
-        InputError: matplotlib is not installed.
-    """
+    """Return the scores of a meeting as SVG, with its statuses and thresholds; InputError without matplotlib."""
 
     def on(axes: "Axes") -> None:
         rounds = [verdict.round_index for verdict in verdicts]
@@ -118,7 +103,7 @@ def _drawn(draw: "Callable[[Axes], None]") -> bytes:
     except ImportError as e:
         raise InputError(_NOT_INSTALLED) from e
     with matplotlib.rc_context(_SETTINGS):
-        figure = figures.Figure(figsize=_SIZE, layout="constrained")
+        figure = figures.Figure(figsize=(8, 4.5), layout="constrained")
         axes = figure.add_subplot()
         axes.set_xlabel("round")
         axes.spines[["top", "right"]].set_visible(False)

@@ -73,11 +73,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_int=_integer)
 
 
 def read_standard_input() -> bytes:
-    """Return all of standard input.
-
-    Raises:
-        InputError: it is closed, too large, or cannot be read.
-    """
+    """Return all of standard input; InputError when it is closed, too large, or cannot be read."""
     if sys.stdin is None:
         raise InputError("standard input: is closed")
     try:
@@ -90,11 +86,7 @@ def read_standard_input() -> bytes:
 
 
 def decode(data: bytes, source: str) -> str:
-    """Return the text of some bytes, without a byte-order mark.
-
-    Raises:
-        InputError: they are not UTF-8.
-    """
+    """Return the text of some bytes, without a byte-order mark; InputError when they are not UTF-8."""
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as e:
@@ -117,11 +109,7 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
 def read_values(text: str, source: str) -> list[Any]:
     """Return the values of a text: the items of a JSON list, a JSON value alone, or one from each line of JSONL.
 
-    Blank lines of JSONL are left out.
-
-    Raises:
-        InputError: the text is neither.
-        MeetingError: lines of JSONL are no JSON; it lists them all.
+    Blank lines are left out. InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
     """
     whole = _Text(source, text)
     value, end = whole.value()
@@ -252,9 +240,7 @@ def _config(data: bytes, kind: str, source: str) -> Any:
 def read_yaml(data: bytes, source: str) -> Any:
     """Return the first document of some YAML 1.2 as lists, dictionaries, text, numbers, true, false and None.
 
-    Raises:
-        InputError: it is no YAML, or has anchors, tags or a key twice, which plain data has no need of; the message has
-            the line.
+    InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
     """
     from scoring import yamlread  # other formats do not pay for it
 
@@ -304,11 +290,7 @@ def checked(model: type[Model], data: Mapping[str, Any], where: str) -> tuple[Mo
 
 
 def utf8(text: str) -> str:
-    """Return text as it is, for a field of a model.
-
-    Raises:
-        PydanticCustomError: it has half of a surrogate pair, which a JSON escape can spell and no file can hold.
-    """
+    """Return text for a field of a model; PydanticCustomError for half of a surrogate pair, which no file can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -145,11 +145,7 @@ class Calibration:
 
 
 def read_collection(directory: Path) -> Collection:
-    """Read every transcript directly in a directory, in the order of their names.
-
-    Raises:
-        InputError: the directory cannot be listed.
-    """
+    """Read every transcript directly in a directory, in the order of their names; InputError if it cannot be listed."""
     labelled, unlabelled, broken, others = [], [], [], []
     for name in list_names(directory):
         path = directory / name
@@ -203,11 +199,7 @@ def _one_of(expected: dict[str, Any], key: str, known: tuple[Any, ...], where: s
 def calibrate(
     labelled: Sequence[Labelled], settings: Iterable[Setting], embed: Embed | None = None, tuning: Tuning | None = None
 ) -> tuple[Calibration, ...]:
-    """Score every transcript under every setting, and compare each result with its label.
-
-    Raises:
-        ValueError: a setting asks for level L2 and there is no ``embed``.
-    """
+    """Compare each transcript with its label under every setting; ValueError for level L2 without ``embed``."""
     asked, tuning = tuple(settings), tuning or Tuning()
     if embed is None and any(setting.semantic for setting in asked):
         raise ValueError("a setting with level L2 needs an embedder")

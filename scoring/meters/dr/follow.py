@@ -102,14 +102,8 @@ def contents_of(
 ) -> Iterator[tuple[bytes, bool]]:
     """Yield the content of a file, at once and whenever it changed, and that this is not its end.
 
-    Args:
-        path: a plain file.
-        interval: how long to wait before looking again, in seconds.
-        must_exist: do not wait for a file that is not there.
-        sleep: waits.
-
-    Raises:
-        TranscriptError: the file cannot be read.
+    It is looked at every ``interval`` seconds, and waited for unless it ``must_exist``; TranscriptError when it cannot
+    be read.
     """
     seen = None
     while True:
@@ -133,12 +127,7 @@ def contents_of(
 def growing_contents(descriptor: int, only_whole: bool = False) -> Iterator[tuple[bytes, bool]]:
     """Yield everything read so far, whenever there is more and nothing further waits, and whether it is the end.
 
-    Args:
-        descriptor: what to read from.
-        only_whole: yield once, at the end.
-
-    Raises:
-        TranscriptError: it is too much, or cannot be read.
+    With ``only_whole`` it yields once, at the end. TranscriptError when it is too much, or cannot be read.
     """
     data = bytearray()
     while True:

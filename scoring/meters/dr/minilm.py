@@ -34,12 +34,7 @@ Numbers: TypeAlias = NDArray[np.float32]
 
 
 class MiniLM:
-    """The model, ready to embed.
-
-    Args:
-        weights: the bytes of ``model.safetensors``.
-        tokenizer: the text of ``tokenizer.json``.
-    """
+    """The model, ready to embed: made of the bytes of ``model.safetensors`` and the text of ``tokenizer.json``."""
 
     def __init__(self, weights: bytes, tokenizer: str) -> None:
         tensors: Mapping[str, Any] = load(weights)

@@ -236,12 +236,7 @@ class Meanings:
     """The vectors of some texts, each of length 1; whatever an embedder gives. Needs numpy, an extra."""
 
     def __init__(self, texts: Iterable[str], embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> None:
-        """Embed every text once.
-
-        Raises:
-            SettingsError: numpy is not installed.
-            ValueError: ``embed`` does not give one vector of finite numbers for each text.
-        """
+        """Embed every text once; SettingsError without numpy, ValueError without a finite vector for each text."""
         try:
             import numpy as np
         except ImportError:

@@ -103,11 +103,7 @@ class Profile:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
-        """Return the profile that plain data gives, with every key; ``where`` is named in errors.
-
-        Raises:
-            SettingsError: a key is missing or unknown, or a value does not fit it.
-        """
+        """Return the profile in plain data; SettingsError with ``where`` for a missing or unknown key or bad value."""
         given = checked_table(data, _PROFILE, where, whole=True)
         if not given["levels"]:
             raise SettingsError(f"{where}: levels is empty, not L0, L1 or both")
@@ -169,11 +165,7 @@ _PROFILE: Kinds = {
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> Tuning:
     """Return what some tables set, the weakest first: a key of a later one replaces that of an earlier one.
 
-    Args:
-        tables: where each table is, which errors name, and the table.
-
-    Raises:
-        SettingsError: a key is unknown, or a value does not fit it.
+    Each comes with its place, which is named in the SettingsError for an unknown key or a value that does not fit.
     """
     k = DEFAULT.k
     limits: dict[str, float] = {}

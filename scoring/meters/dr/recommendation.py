@@ -29,7 +29,6 @@ NOT_CLAIMED = (
     "This is about convergence: it does not say that anything is correct or that an agreement is right, "
     "and it replaces no evidence gate."
 )
-"""What the meter does not claim."""
 
 INFLATED_SHARE = 0.1
 """A round of many claims of which fewer than this share are new is inflated."""

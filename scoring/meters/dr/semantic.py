@@ -72,10 +72,7 @@ class VectorCache:
     a word of a claim. A file that is not whole, or of another format or model, is written anew with the next vectors.
     Several processes may use it at once: a file is replaced whole, and what another one added meanwhile is kept.
 
-    Args:
-        cache_dir: where caches are; None keeps nothing.
-        model: 16 bytes that identify the model: its weights, its tokenizer and how it is run.
-        size: how many numbers a vector has.
+    It is in ``cache_dir``, None to keep nothing; 16 bytes identify the ``model``, whose vectors have ``size`` numbers.
     """
 
     def __init__(self, cache_dir: Path | None, model: bytes, size: int) -> None:
@@ -141,16 +138,10 @@ class VectorCache:
 
 
 def open_embedder(cache_dir: Path | None = None) -> "Embed":
-    """Return the embedder of level L2.
+    """Return the embedder of level L2; SettingsError, with what to install, when the extra is not there.
 
-    It may be called often: what it embedded once it does not embed again. It raises InputError when the model's files
-    are not those that were published.
-
-    Args:
-        cache_dir: where vectors are kept between runs, by a digest of the text; None keeps none.
-
-    Raises:
-        SettingsError: the extra is not installed; the text says what to install.
+    It embeds no text twice, keeps vectors in ``cache_dir`` by a digest of the text (None keeps none), and raises
+    InputError when the model's files are not those that were published.
     """
     if missing := [name for name in (*_RUNTIME, _MODULE) if not _is_installed(name)]:
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
@@ -172,12 +163,7 @@ class Embedder:
         self._model: MiniLM | None = None
 
     def __call__(self, texts: Sequence[str]) -> list["array[float]"]:
-        """Return the vectors of some texts, in their order.
-
-        Raises:
-            InputError: the files of the model are not what they should be.
-            SettingsError: what runs it cannot be loaded.
-        """
+        """Return the vectors of some texts, in order; InputError or SettingsError when the model cannot be loaded."""
         wanted = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known |= self._cache.load(wanted)
         wanted = [text for text in wanted if text not in self._known]

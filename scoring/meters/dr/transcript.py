@@ -129,11 +129,7 @@ def line_schema() -> dict[str, Any]:
 
 
 def read_transcript(path: Path | str) -> Transcript:
-    """Read a transcript from a file, JSON or JSONL.
-
-    Raises:
-        TranscriptError: there is no such file, or it is not a transcript.
-    """
+    """Read a transcript from a file, JSON or JSONL; TranscriptError when there is none, or it is something else."""
     try:
         data = read_file(path)
     except FileNotFoundError as e:
@@ -144,11 +140,7 @@ def read_transcript(path: Path | str) -> Transcript:
 
 
 def decoded(data: bytes, source: str) -> str:
-    """Return the text of a transcript, which is UTF-8.
-
-    Raises:
-        TranscriptError: it is not; the text names the line.
-    """
+    """Return the text of a transcript; TranscriptError, with the line, when it is not UTF-8."""
     try:
         return decode(data, source)
     except InputError as e:
@@ -156,13 +148,10 @@ def decoded(data: bytes, source: str) -> str:
 
 
 def parse_transcript(text: str, source: str) -> Transcript:
-    """Read a transcript from text; ``source`` is named in errors.
+    """Read a transcript from text; ``source`` is named in the TranscriptError for what is none.
 
     It is JSONL when its first value has a ``type``, or is followed by another one; what this does not decide is JSONL
     when ``source`` ends with ``.jsonl``.
-
-    Raises:
-        TranscriptError: it is not a transcript.
     """
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
@@ -217,11 +206,7 @@ class TranscriptLines:
         self._lines = 0
 
     def feed(self, lines: Iterable[str]) -> None:
-        """Take whole lines.
-
-        Raises:
-            TranscriptError: one of them is not what it should be, or gives a round a second time.
-        """
+        """Take whole lines; TranscriptError when one is not what it should be, or gives a round a second time."""
         for line in lines:
             self._lines += 1
             if line.strip():
@@ -241,11 +226,7 @@ class TranscriptLines:
             raise TranscriptError(f'{self.source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
 
     def take_round(self, item: Any, place: str) -> None:
-        """Take a round, an item of a list or a line; ``place`` is named in errors.
-
-        Raises:
-            TranscriptError: it is no round, or its number was given before.
-        """
+        """Take a round, at ``place`` in errors; TranscriptError when it is none, or its number was given before."""
         number = _number(item) if place.startswith("rounds[") else None
         named = place if number is None else f"round {number}"
         if not isinstance(item, dict):
@@ -258,11 +239,7 @@ class TranscriptLines:
         self.rounds.append(given)
 
     def transcript(self) -> Transcript:
-        """Return what was taken so far.
-
-        Raises:
-            TranscriptError: there is no round yet.
-        """
+        """Return what was taken so far; TranscriptError when there is no round yet."""
         if not self.rounds:
             raise TranscriptError(f"{self.source}: no rounds; a transcript has at least one")
         fields = _checked(_Head, self.header, self.source, "")

@@ -49,11 +49,7 @@ MOST = 100
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """What the meeting has used up.
-
-    ``rounds_used`` and ``time_used`` are shares of what there is, above 1 when that is overdrawn; ``cost_total`` is in
-    the judge's unit. What the record does not say is None.
-    """
+    """Shares of rounds and time used, above 1 when overdrawn, and cost in the judge's unit; None where not recorded."""
 
     rounds_used: float
     cost_total: float | None
@@ -74,7 +70,6 @@ class MeetingVerdict:
     ending_allowed: bool
     reasons: tuple[str, ...]
     facilitator_prompt: str
-    """One sentence that the facilitator may say."""
     next_round_focus_prompts: tuple[str, ...]
     missing_aspects: tuple[str, ...]
     """The required aspects that are not deep, and then any others at none."""
@@ -223,11 +218,7 @@ class Ending:
 
 
 def simulate_meeting(knobs: MeetingKnobs | None = None) -> list[JudgeRecord]:
-    """Make up the records of a deliberation, one for each round; the same ones for the same knobs.
-
-    Raises:
-        MeetingError: a knob is out of its range.
-    """
+    """Make up the records of a deliberation, one for each round; MeetingError for a knob out of its range."""
     knobs = knobs or MeetingKnobs()
     draw = random.Random(knobs.seed).random  # noqa: S311 - nothing to guess
     levels = dict.fromkeys(CHECKLIST, 0)

@@ -178,11 +178,7 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
 
 
 def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
-    """Return the config that some data gives, with what it leaves out taken from its preset.
-
-    Raises:
-        MeetingError: it is not valid; every fault names the field and the reason.
-    """
+    """Return the config that some data gives, filled in from its preset; MeetingError lists every fault."""
     if not isinstance(data, Mapping):
         raise MeetingError(f"config: {shown(data)} where an object belongs")
     kind = data.get("meeting_type")
@@ -195,11 +191,7 @@ def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
 
 @cache
 def preset(name: str) -> MeetingConfig:
-    """Return a preset by name.
-
-    Raises:
-        InputError: there is none of that name.
-    """
+    """Return a preset by name; InputError when there is none of that name."""
     if name not in PRESETS:
         raise InputError(f"{name}: no such preset; there are {', '.join(PRESETS)}")
     return meeting_config(_preset_data(name))

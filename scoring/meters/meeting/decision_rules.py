@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from scoring.meters import at_least, at_most, below, novelty_level, rounded
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
-from scoring.meters.meeting.round_scores import Lead, Scores, deep_share
+from scoring.meters.meeting.round_scores import Lead, Scores
 from scoring.text import printable, quote
 
 Strength: TypeAlias = Literal["strong", "normal"]
@@ -78,7 +78,7 @@ def coverage_unmet(s: Situation) -> str | None:
     if not rule.enabled:
         return None
     shallow = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
-    share = deep_share(s.levels)
+    share = sum(level == "deep" for level in s.levels.values()) / len(s.levels)
     parts = [f"{names(shallow)} must be deep"] if shallow else []
     if below(share, rule.min_fraction_deep_overall):
         least = words(rule.min_fraction_deep_overall)

@@ -203,11 +203,7 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
 
 
 def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:
-    """Check the records of one meeting, given as models or plain data, and return them sorted by round.
-
-    Raises:
-        MeetingError: there is none, one is not valid, a round is given twice, or they are of several meetings.
-    """
+    """Return the records of one meeting, models or plain data, sorted by round; MeetingError lists every fault."""
     given: list[Any] = list(items)
     if not given:
         raise MeetingError("no record; a meeting has one for each round")

@@ -37,22 +37,15 @@ MARGIN = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of one round, each from 0 to 1."""
+    """The scores of one round, each from 0 to 1: docs/DELIBERATION.md, "Scores", says of what."""
 
     exploration: float
-    """How far the aspects have been explored: E."""
     convergence: float
-    """How many experts are behind the leading option, and how surely: C."""
     focus: float
-    """How much of what was said is about the decision: F."""
     novelty: float
-    """The share of the round's points that are new: N."""
     novelty_recent: float
-    """The same over this round and the one before."""
     completeness: float
-    """The weighted index of the four, recent novelty counted by its lack: M."""
     disagreement: float
-    """How evenly the experts are spread over the options they name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +78,6 @@ def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
     return levels | {aspect.name: aspect.coverage_level for aspect in record.exploration.aspects}
 
 
-def exploration_score(levels: Mapping[str, CoverageLevel]) -> float:
-    """Return the mean of what the levels count."""
-    return math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
-
-
-def deep_share(levels: Mapping[str, CoverageLevel]) -> float:
-    """Return the share of aspects that are deep."""
-    return sum(level == "deep" for level in levels.values()) / len(levels)
-
-
 def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
     """Return the option with most experts, then the highest mean confidence, then named first; None without any."""
     confidences: dict[str, list[float]] = {}
@@ -107,11 +90,6 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
         if more > 0 or (best and not more and above(lead.confidence, best.confidence)):
             best = lead
     return best
-
-
-def convergence_score(lead: Lead | None) -> float:
-    """Return the share of experts behind the leading option times their mean confidence; 0 without experts."""
-    return lead.support * lead.confidence if lead else 0.0
 
 
 def disagreement(positions: Sequence[ExpertPosition]) -> float:
@@ -149,8 +127,9 @@ def recent_novelty(record: JudgeRecord, before: JudgeRecord | None, first: bool)
 
 def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights) -> Scores:
     """Return the scores of a round; ``before`` is the record of the round before it, ``first`` as recent_novelty."""
-    e = exploration_score(coverage(record))
-    c = convergence_score(leading(record.convergence.expert_positions))
+    levels, lead = coverage(record), leading(record.convergence.expert_positions)
+    e = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
+    c = lead.support * lead.confidence if lead else 0.0
     f = focus_score(record.focus)
     recent = recent_novelty(record, before, first)
     parts = (weights.exploration * e, weights.convergence * c, weights.focus * f, weights.low_novelty * (1 - recent))
