@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 
 
 def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
-    """Return where evidence comes from under some settings.
+    """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
 
-    Args:
-        settings: what was set.
-        rules: the evidence rules; by default those of the rubric of the settings, which is not loaded for that.
-        warn: takes warnings, also of settings that have no effect under these rules.
+    Without ``rules`` they are those of the rubric of the settings, which is not loaded for that.
 
     Raises:
         RubricError: the rubric that the settings name cannot be used.

@@ -77,9 +77,7 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
         InputError: what came is no JSON object, or its end did not come in time.
     """
     try:
-        if os.isatty(fd):
-            return None
-        data = _available(fd, patience)
+        data = b"" if os.isatty(fd) else _available(fd, patience)
     except (OSError, ValueError):  # standard input is closed
         return None
     return parse_hook_input(data) if data.strip() else None

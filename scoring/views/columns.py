@@ -1,7 +1,6 @@
 """The tables that a log becomes: what each column means, and how its value is taken from what was examined.
 
-A new column is one line here; ``export``, ``query`` and :mod:`scoring.views.frames` take all columns from this place,
-and docs/TABLES.md lists them.
+A new column is one line here, and one in docs/TABLES.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator

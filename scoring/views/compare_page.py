@@ -23,13 +23,9 @@ def names(diff: RubricDiff) -> tuple[str, str]:
 def comparison_page(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> Iterator[Block]:
-    """Yield two rubrics side by side and, where there is a log, its iterations under both.
+    """Yield two rubrics side by side and, where there is a log, its iterations under both, with their ``tasks``.
 
-    Args:
-        diff: the rubrics.
-        log: the log under both; None where there is none, or none was asked for.
-        source: the directory of the log; None where none was asked for.
-        tasks: the task of each iteration.
+    ``source`` is the directory of the log; None where none was asked for.
     """
     before, after = names(diff)
     sides = [Column(name, width=max(7, len(name)), right=True) for name in (before, after)]

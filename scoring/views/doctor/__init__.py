@@ -85,10 +85,7 @@ class Examination:
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
     """Look at everything that a score under a rubric would be computed from. Raises nothing that a user can act on.
 
-    Args:
-        iter_log_dir: the log.
-        sources: where evidence comes from, under the rubric's rules. Their warnings come back with the rest.
-        rubric: the rubric.
+    The warnings of ``sources``, which are under the rubric's rules, come back with the rest.
     """
     warnings: list[str] = []
     noted = replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})

@@ -114,7 +114,10 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.
     """
-    verdict = Verdict(_as_data(gates) | {"last": last})
+    demanded = {option.key: False if option.kind == "flag" else None for gate in GATES for option in gate.options}
+    for gate in gates:
+        demanded |= gate.as_dict()
+    verdict = Verdict(demanded | {"last": last})
     for one in examined:
         number = one.record.iteration
         failures = [Failure(gate.name(), number, reason) for gate in gates for reason in gate.fails(one)]
@@ -125,12 +128,6 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
     scores = [one.score for one in verdict.iterations]
     verdict.whole = [Failure(gate.name(), None, reason) for gate in gates for reason in gate.fails_whole(scores)]
     return verdict
-
-
-def _as_data(gates: Sequence[Gate]) -> dict[str, Any]:
-    """Return what every gate demands; None, and False for a flag, where it demands nothing."""
-    nothing = {option.key: False if option.kind == "flag" else None for gate in GATES for option in gate.options}
-    return nothing | {key: value for gate in gates for key, value in gate.as_dict().items()}
 
 
 def junit(verdict: Verdict, log: str) -> bytes:

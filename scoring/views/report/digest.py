@@ -180,13 +180,7 @@ class Digest:
 
 
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
-    """Go through a log and keep what a report needs.
-
-    Args:
-        log: the log directory, to be named.
-        rubric: names the bands.
-        examined: the iterations, in order.
-    """
+    """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
     sessions, observed = SessionRows(log, rubric), []
     for one in examined:
