@@ -104,15 +104,8 @@ def log_view(settings: Settings, recompute: bool = False, last: int | None = Non
     """
     from scoring.views.examined import LogView
 
-    return LogView(
-        settings.iter_log_dir,
-        settings.repo_dir,
-        settings.transcript_dirs,
-        find_rubric(settings.rubric),
-        recompute,
-        last,
-        options=options(settings),
-    )
+    log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
+    return LogView(*log, find_rubric(settings.rubric), recompute, last, options=options(settings))
 
 
 def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool = False) -> "list[LogView]":

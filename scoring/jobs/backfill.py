@@ -234,15 +234,12 @@ def _reason(
 
 def _on_disk(log: Path, iteration: int) -> tuple[PersistedScore | None, bytes | None]:
     """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there."""
-    path = iteration_score_path(log, iteration)
+    path, data = iteration_score_path(log, iteration), b""
     try:
         data = read_file(path)
+        return parse_iteration_score(data, str(path)), data
     except FileNotFoundError:
         return None, None
-    except InputError:
-        return None, b""
-    try:
-        return parse_iteration_score(data, str(path)), data
     except InputError:
         return None, data
 

@@ -91,10 +91,8 @@ def _available(fd: int, patience: float) -> bytes:
         if left <= 0 or not select.select([fd], [], [], left)[0]:
             break
         block = os.read(fd, 1 << 16)
-        if not block:
-            break
         data += block
-        if data.rstrip().endswith(b"}") and _is_whole(data):
+        if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
             break
     return data
 

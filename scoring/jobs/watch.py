@@ -1,9 +1,8 @@
 """Follows a log while it grows: what appeared, what changed, what went away, and what it scores.
 
-A log that is being written to is looked at again and again. A file that cannot be read as an entry may be half written:
-what it held before counts until it can be read, and only when it has not changed for some looks is it called broken.
-When the trunk moves, the iterations that have been told of are scored again, because work may have landed or been
-reverted; of these only what scores differently is told.
+A file that cannot be read as an entry may be half written: what it held before counts until it can be read, and only
+when it has not changed for some looks is it called broken. When the trunk moves, work may have landed or been reverted:
+the iterations that were reported are scored again, and those that score differently now are reported.
 """
 
 import os

@@ -31,14 +31,10 @@ class Of(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class DataColumn(Generic[T]):
-    """A column of a table.
+    """A column of a table: its value is taken by ``take`` from what a row is of.
 
     Attributes:
-        name: its name, the same everywhere.
-        kind: what kind of value it holds.
         unit: in which unit, or which values there are; empty where there is nothing to say.
-        meaning: what it means, in words.
-        take: takes the value from what a row is of.
         may_miss: whether it holds None where nothing is known; that is never 0 and never an empty text.
     """
 

@@ -124,9 +124,8 @@ def why(move: SignalMove) -> str:
     for cause in move.causes:
         if cause == "weight" and move.before and move.after:
             before, after = move.before.nominal_weight, move.after.nominal_weight
-            parts.append(
-                f"weight: {before:.6g} → {after:.6g}" if before != after else "weight: in proportion to others"
-            )
+            words = f"{before:.6g} → {after:.6g}" if before != after else "in proportion to others"
+            parts.append(f"weight: {words}")
         else:
             parts.append(f"{cause}: {_sub_score(move.before)} → {_sub_score(move.after)}")
     return ", ".join(parts)

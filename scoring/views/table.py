@@ -46,10 +46,9 @@ def number(value: float, present: bool = True) -> str:
 
 
 class Column(NamedTuple):
-    """One column of a table.
+    """One column of a table, under the heading ``head``.
 
     Attributes:
-        head: the heading.
         key: the key in JSON; empty leaves the column out of JSON.
         width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
         cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal shows it whole.
@@ -77,7 +76,6 @@ class Table(NamedTuple):
     """A table.
 
     Attributes:
-        columns: the columns.
         rows: the rows; a bare sequence of cells is a row without notes.
         heads: whether the headings are shown.
         indent: by how many spaces everything is moved to the right.

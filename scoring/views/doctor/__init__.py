@@ -37,10 +37,9 @@ class LogFound:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFound:
-    """The repository, the trunk in it, and which commits of the log it does not know.
+    """The repository, the trunk in it, and which commits of the log it does not know, by iteration.
 
-    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used. ``unresolved``
-    has the commit field by iteration, ``without_commit`` the iterations without one.
+    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used.
     """
 
     path: Path
@@ -134,15 +133,10 @@ def _repository(
         opened = GitRepository(path)
         version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
         fields = {record.iteration: record.commit for record in records}
-        return RepositoryFound(
-            path,
-            opened.top_level,
-            tuple(map(int, version.groups())) if version else (),
-            evidence.git.trunk,
-            trunk_problem,
-            {n: commit for n, commit in fields.items() if trim(commit) and evidence.git.resolve(trim(commit)) is None},
-            tuple(n for n, commit in fields.items() if not trim(commit)),
-        ), evidence
+        unresolved = {n: sha for n, sha in fields.items() if trim(sha) and evidence.git.resolve(trim(sha)) is None}
+        without = tuple(n for n, commit in fields.items() if not trim(commit))
+        number, trunk = tuple(map(int, version.groups())) if version else (), evidence.git.trunk
+        return RepositoryFound(path, opened.top_level, number, trunk, trunk_problem, unresolved, without), evidence
     except GitError as e:
         return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
 

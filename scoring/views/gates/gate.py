@@ -20,7 +20,6 @@ class GateOption:
 
     Attributes:
         name: the long name, without dashes before it.
-        help: what it demands, in a sentence.
         metavar: what stands for its value; empty for a flag.
         kind: what it takes: a share, which is a number in [0, 1], a text, or nothing.
     """
