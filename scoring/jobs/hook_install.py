@@ -67,9 +67,8 @@ def uninstall_hook(path: Path) -> HookChange:
     while places := _places(path, new):
         event, number, inner = places[-1]
         group = parse_spans(new)[0]["hooks"][event][number]
-        alone = len(group["hooks"]) == 1
-        group_of = ("hooks", event)
-        new = take_item(new, group_of, number) if alone else take_item(new, (*group_of, number, "hooks"), inner)
+        alone, groups = len(group["hooks"]) == 1, ("hooks", event)
+        new = take_item(new, groups, number) if alone else take_item(new, (*groups, number, "hooks"), inner)
     if new == text:
         return HookChange(path, changed=False)
     return HookChange(path, changed=True, backup=_write(path, new))

@@ -49,8 +49,7 @@ class Gate:
         Raises:
             SettingsError: this cannot be demanded of this log.
         """
-        self.value = value
-        self.log = log
+        self.value, self.log = value, log
 
     @classmethod
     def demanded(cls, given: Mapping[str, Any], log: "LogView") -> "Gate | None":
