@@ -1,7 +1,6 @@
 """The command line, ``da-score``: one small file per command.
 
-A command parses, calls one library function and shows what it returns. What is shown is a value that a view builds
-(:mod:`scoring.views.table`), so that a pipe, a terminal and JSON get the same.
+A command parses, calls one library function and shows what it returns, by a value of :mod:`scoring.views.table`.
 """
 
 import contextlib

@@ -111,9 +111,8 @@ def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob],
             continue
         for text in without_effect(settings, rules_of(rubric)):
             warn(f"{log.iter_log_dir}: {text}")
-        named = settings.transcript_dirs
-        job = LogJob(log.iter_log_dir, settings.repo_dir, named, rubric, settings.transcripts, settings.trunk)
-        jobs.append(job)
+        where = log.iter_log_dir, settings.repo_dir, settings.transcript_dirs
+        jobs.append(LogJob(*where, rubric, settings.transcripts, settings.trunk))
     return jobs, broken
 
 

@@ -88,10 +88,9 @@ def _text(verdict: Verdict, log: str) -> str:
 
 
 def _summary_file() -> Path:
-    name = os.environ.get("GITHUB_STEP_SUMMARY", "")
-    if not name:
-        raise SettingsError("--github-summary: GITHUB_STEP_SUMMARY names no file; it is set inside a GitHub workflow")
-    return Path(name)
+    if name := os.environ.get("GITHUB_STEP_SUMMARY"):
+        return Path(name)
+    raise SettingsError("--github-summary: GITHUB_STEP_SUMMARY names no file; it is set inside a GitHub workflow")
 
 
 def _append(path: Path, text: str) -> None:

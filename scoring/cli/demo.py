@@ -35,9 +35,8 @@ def command(directory: Path | None, settings: Settings) -> None:
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
     show(run_page(scored, demo.iter_log_dir, written))
-    show(
-        [Line(), Line(f"Why iteration {lowest.score.iteration} scored lowest", only="terminal"), Line(only="terminal")]
-    )
+    why = f"Why iteration {lowest.score.iteration} scored lowest"
+    show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))
     show([Line(), *integrity_page(rows, demo.iter_log_dir)])
     write(

@@ -90,7 +90,6 @@ def _describe(names: list[str], as_json: bool | None) -> None:
     for name in names:
         write(f"{name}\n")
         for c in TABLES[name]:
-            missing = ", may be missing" if c.may_miss else ""
-            unit = f" ({c.unit})" if c.unit else ""
+            unit, missing = f" ({c.unit})" if c.unit else "", ", may be missing" if c.may_miss else ""
             write(f"  {c.name:<26}{c.kind:<9}{c.meaning}{unit}{missing}\n")
         write("\n")

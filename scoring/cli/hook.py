@@ -1,5 +1,6 @@
 """``da-score hook``: put the close-task hook into a harness's settings, take it out, or show where it is."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -54,11 +55,10 @@ def uninstall(harness: str, scope: str, settings: Settings) -> None:
 def show(settings: Settings) -> None:
     """Show where the hook is installed."""
     rows = []
-    for harness in FILES:
-        for scope in ("project", "user"):
-            path = hook_settings(harness, scope, settings.repo_dir)
-            events = installed_in(path)
-            rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
+    for harness, scope in itertools.product(FILES, ("project", "user")):
+        path = hook_settings(harness, scope, settings.repo_dir)
+        events = installed_in(path)
+        rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
     table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
     if settings.json:
         write_json(table.as_json())

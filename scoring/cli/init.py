@@ -52,6 +52,4 @@ def _settings(options: dict[str, Any]) -> Settings:
         top = GitRepository(settings.repo_dir).top_level
     except GitError:  # the examination reports it
         return settings
-    if top.samefile(settings.repo_dir):
-        return settings
-    return resolve_settings(options | {"repo-dir": top}, files=False)
+    return settings if top.samefile(settings.repo_dir) else resolve_settings(options | {"repo-dir": top}, files=False)

@@ -83,11 +83,8 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     found = hook_facts(log_dir, score.iteration)
     if found.failed:
         warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {found.problem}")
-    return sorted(found.records or (), key=_rule_and_sentinel)
-
-
-def _rule_and_sentinel(hook: HookOutcome) -> tuple[bytes, bytes]:
-    return hook.rule_id.encode("utf-8", "surrogateescape"), hook.sentinel_id.encode("utf-8", "surrogateescape")
+    records = found.records or ()
+    return sorted(records, key=lambda h: [i.encode("utf-8", "surrogateescape") for i in (h.rule_id, h.sentinel_id)])
 
 
 def deliberation_of(log_dir: Path, iteration: int) -> Deliberation | None:

@@ -33,10 +33,7 @@ def write(text: str) -> None:
 
 
 def write_json(value: Any, indent: int | None = 1) -> None:
-    """Write a value as JSON, on one line without ``indent``.
-
-    Bytes that are not UTF-8 become replacement characters, as JSON has no bytes.
-    """
+    """Write a value as JSON, on one line without ``indent``; what is not UTF-8 becomes replacement characters."""
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 
 
 def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
-    """Return where evidence comes from under some settings.
+    """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
 
-    Args:
-        settings: what was set.
-        rules: the evidence rules; by default those of the rubric of the settings, which is not loaded for that.
-        warn: takes warnings, also of settings that have no effect under these rules.
+    Without ``rules`` they are those of the rubric of the settings, which is not loaded for that.
 
     Raises:
         RubricError: the rubric that the settings name cannot be used.
@@ -107,15 +104,8 @@ def log_view(settings: Settings, recompute: bool = False, last: int | None = Non
     """
     from scoring.views.examined import LogView
 
-    return LogView(
-        settings.iter_log_dir,
-        settings.repo_dir,
-        settings.transcript_dirs,
-        find_rubric(settings.rubric),
-        recompute,
-        last,
-        options=options(settings),
-    )
+    log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
+    return LogView(*log, find_rubric(settings.rubric), recompute, last, options=options(settings))
 
 
 def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool = False) -> "list[LogView]":

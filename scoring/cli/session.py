@@ -1,5 +1,6 @@
 """``da-score session ID``: one session and its members."""
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -36,8 +37,6 @@ def command(session_id: str, settings: Settings) -> None:
 def _coverages(session: SessionScore, log_dir: Path) -> dict[int, Coverage]:
     found = {}
     for iteration in session.iterations:
-        try:
+        with contextlib.suppress(DaScoreError):
             found[iteration] = read_iteration_score(log_dir, iteration).coverage
-        except DaScoreError:
-            continue
     return found

@@ -29,12 +29,9 @@ from scoring.evidence.git.repository import import_repository
 from scoring.files import list_names
 from scoring.log.settings import DEFAULT_LOG_DIR
 
-__all__ = ["Demo", "build_demo"]
-
 _DATA = Path(__file__).parent / "data"
 _HISTORY = _DATA / "history.fast-import"
 _HARNESSES = ("claude", "codex")
-_REPOSITORY, _TRANSCRIPTS = "repo", "transcripts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ def build_demo(target: Path | str) -> Demo:
     """
     target = Path(target)
     _make_ready(target)
-    repo_dir, transcripts = target / _REPOSITORY, target / _TRANSCRIPTS
+    repo_dir, transcripts = target / "repo", target / "transcripts"
     try:
         repo_dir.mkdir()
         import_repository(repo_dir, _HISTORY.read_bytes())

@@ -126,13 +126,8 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
 
 def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport) -> None:
     log, rubric = job.iter_log_dir, plan.rubric
-    options: Options = {
-        "warn": report.warnings.append,
-        "cache_dir": plan.cache_dir,
-        "processes": plan.processes,
-        "keep": not plan.dry_run,
-        "trunk": job.trunk,
-    }
+    options: Options = {"warn": report.warnings.append, "cache_dir": plan.cache_dir, "processes": plan.processes}
+    options |= {"keep": not plan.dry_run, "trunk": job.trunk}
     if job.transcripts is not None:
         options["transcripts"] = "none" if job.transcripts == "none" else "auto"
     sources = Sources.under(rules_of(rubric), job.repo_dir, job.transcript_dirs, options)
@@ -203,10 +198,8 @@ def _reason(
     report: LogReport,
 ) -> str | None:
     """Return why an iteration must be scored, or None; what stands is counted in the report."""
-    if plan.since and not _is_since(facts, plan.since):
-        report.passed_over += 1
-        return None
-    if plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown):
+    voted = plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
+    if voted or (plan.since and not _is_since(facts, plan.since)):
         report.passed_over += 1
         return None
     if old_data is None:
@@ -234,15 +227,12 @@ def _reason(
 
 def _on_disk(log: Path, iteration: int) -> tuple[PersistedScore | None, bytes | None]:
     """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there."""
-    path = iteration_score_path(log, iteration)
+    path, data = iteration_score_path(log, iteration), b""
     try:
         data = read_file(path)
+        return parse_iteration_score(data, str(path)), data
     except FileNotFoundError:
         return None, None
-    except InputError:
-        return None, b""
-    try:
-        return parse_iteration_score(data, str(path)), data
     except InputError:
         return None, data
 

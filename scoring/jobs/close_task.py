@@ -100,17 +100,9 @@ def close_task(
     for session_id in sorted(sessions):
         refs = [SessionIterRef.of(known[r.iteration]) for r in members if r.agent.session_id == session_id]
         paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, refs), warn)
-    own = scores[record.iteration]
-    return ClosedTask(
-        own.iteration,
-        iteration_score_path(iter_log_dir, own.iteration),
-        own.scored,
-        own.value,
-        own.band,
-        paths.get(record.agent.session_id),
-        rubric.version,
-        tuple(warnings),
-    )
+    own, session = scores[record.iteration], paths.get(record.agent.session_id)
+    path = iteration_score_path(iter_log_dir, own.iteration)
+    return ClosedTask(own.iteration, path, own.scored, own.value, own.band, session, rubric.version, tuple(warnings))
 
 
 def _wanted(records: Sequence[IterationRecord], iteration: int | None, log: Path | str) -> IterationRecord:
@@ -118,10 +110,9 @@ def _wanted(records: Sequence[IterationRecord], iteration: int | None, log: Path
         raise NotFoundError(f"{log}: no iterations found; there is nothing to close")
     if iteration is None:
         return records[-1]
-    found = next((r for r in records if r.iteration == iteration), None)
-    if found is None:
-        raise no_such_entry(log, iteration)
-    return found
+    if found := next((r for r in records if r.iteration == iteration), None):
+        return found
+    raise no_such_entry(log, iteration)
 
 
 def _chosen(records: Sequence[IterationRecord], iteration: int, recompute: str) -> set[int]:

@@ -98,8 +98,7 @@ class FingerprintStore:
 
     def __init__(self, cache_dir: Path | None, log_dir: Path, rubric: str) -> None:
         """Prepare to read what is kept for one rubric; ``cache_dir`` None keeps nothing."""
-        self._log = os.path.realpath(log_dir)
-        self._rubric = rubric
+        self._log, self._rubric = os.path.realpath(log_dir), rubric
         name = blake2b(os.fsencode(self._log), digest_size=16).hexdigest()
         self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / f"{name}.json"
         self._kept: dict[str, dict[str, Any]] = {}

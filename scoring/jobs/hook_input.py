@@ -77,9 +77,7 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
         InputError: what came is no JSON object, or its end did not come in time.
     """
     try:
-        if os.isatty(fd):
-            return None
-        data = _available(fd, patience)
+        data = b"" if os.isatty(fd) else _available(fd, patience)
     except (OSError, ValueError):  # standard input is closed
         return None
     return parse_hook_input(data) if data.strip() else None
@@ -93,10 +91,8 @@ def _available(fd: int, patience: float) -> bytes:
         if left <= 0 or not select.select([fd], [], [], left)[0]:
             break
         block = os.read(fd, 1 << 16)
-        if not block:
-            break
         data += block
-        if data.rstrip().endswith(b"}") and _is_whole(data):
+        if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
             break
     return data
 

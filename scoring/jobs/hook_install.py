@@ -25,6 +25,7 @@ FILES = {"claude": Path(".claude/settings.json"), "codex": Path(".codex/hooks.js
 BACKUP_SUFFIX = ".da-score-backup"
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
@@ -66,9 +67,8 @@ def uninstall_hook(path: Path) -> HookChange:
     while places := _places(path, new):
         event, number, inner = places[-1]
         group = parse_spans(new)[0]["hooks"][event][number]
-        alone = len(group["hooks"]) == 1
-        group_of = ("hooks", event)
-        new = take_item(new, group_of, number) if alone else take_item(new, (*group_of, number, "hooks"), inner)
+        alone, groups = len(group["hooks"]) == 1, ("hooks", event)
+        new = take_item(new, groups, number) if alone else take_item(new, (*groups, number, "hooks"), inner)
     if new == text:
         return HookChange(path, changed=False)
     return HookChange(path, changed=True, backup=_write(path, new))
@@ -151,7 +151,7 @@ def parse_spans(text: str) -> tuple[Any, JsonSpan]:
     """
     try:
         data = json.loads(text, object_pairs_hook=_unique)
-        return data, _span(text, _SPACE.match(text, 0).end())  # type: ignore[union-attr]
+        return data, _span(text, _skip(text, 0))
     except (ValueError, RecursionError) as e:
         raise InputError(f"not JSON: {e}") from e
 
@@ -166,19 +166,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _span(text: str, at: int) -> JsonSpan:
     """Return the span of the value that begins at an offset of a text that is known to be JSON."""
     if text[at] == '"':
-        return JsonSpan(at, _string_end(text, at), None)
+        return JsonSpan(at, _end(_STRING, text, at), None)
     if text[at] not in "{[":
-        return JsonSpan(at, _SCALAR.match(text, at).end(), None)  # type: ignore[union-attr]
+        return JsonSpan(at, _end(_SCALAR, text, at), None)
     closing = "}" if text[at] == "{" else "]"
     members: dict[str, JsonSpan] = {}
     items: list[JsonSpan] = []
     here = _skip(text, at + 1)
     while text[here] != closing:
         if closing == "}":
-            end = _string_end(text, here)
-            key = json.loads(text[here:end])
+            end = _end(_STRING, text, here)
             value = _span(text, _skip(text, _skip(text, end) + 1))  # behind the colon
-            members[key] = value
+            members[json.loads(text[here:end])] = value
         else:
             value = _span(text, here)
             items.append(value)
@@ -188,15 +187,13 @@ def _span(text: str, at: int) -> JsonSpan:
     return JsonSpan(at, here + 1, members if closing == "}" else items)
 
 
-def _string_end(text: str, at: int) -> int:
-    here = at + 1
-    while text[here] != '"':
-        here += 2 if text[here] == "\\" else 1
-    return here + 1
-
-
 def _skip(text: str, at: int) -> int:
-    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
+    return _end(_SPACE, text, at)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Return where what a pattern describes ends; it is known to begin at ``at``."""
+    return pattern.match(text, at).end()  # type: ignore[union-attr]
 
 
 def put_item(text: str, path: tuple[str, ...], item: Any) -> str:

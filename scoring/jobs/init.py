@@ -18,12 +18,7 @@ _WIDTH = 100
 
 
 def settings_text(seen: Examination, settings: Settings) -> str:
-    """Return the file.
-
-    Args:
-        seen: what was found under the rubric that the file will name.
-        settings: what the command line names; that is written as a setting, and the rest as a comment.
-    """
+    """Return the file: what the command line names as settings, and what was found under :data:`RUBRIC` as comments."""
     trunk = seen.repository.trunk
     parts = [
         _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),

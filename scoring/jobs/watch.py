@@ -1,9 +1,8 @@
 """Follows a log while it grows: what appeared, what changed, what went away, and what it scores.
 
-A log that is being written to is looked at again and again. A file that cannot be read as an entry may be half written:
-what it held before counts until it can be read, and only when it has not changed for some looks is it called broken.
-When the trunk moves, the iterations that have been told of are scored again, because work may have landed or been
-reverted; of these only what scores differently is told.
+A file that cannot be read as an entry may be half written: what it held before counts until it can be read, and only
+when it has not changed for some looks is it called broken. When the trunk moves, work may have landed or been reverted:
+the iterations that were reported are scored again, and those that score differently now are reported.
 """
 
 import os
@@ -108,14 +107,9 @@ class LogWatch:
         return [*broken, *self._scored()]
 
     def look(self, settle: bool = False) -> list[Seen]:
-        """Look at the log once, and return what happened since the last time, by iteration.
+        """Look at the log once, and return what happened since the last time, by iteration; raises as :meth:`begin`.
 
-        Args:
-            settle: only take note of entries, and score none of them.
-
-        Raises:
-            LogError: the log cannot be listed.
-            NotARepositoryError: the repository directory is in no git work tree.
+        With ``settle`` entries are only noted, and none is scored.
         """
         self._untold += self._read_changed()
         records = self._current()
@@ -154,15 +148,12 @@ class LogWatch:
             if known.stamp != stamp:
                 known.stamp, known.in_vain = stamp, 0
             try:
-                known.records = self._load(name)
+                known.records = load_records(self._log / name, self._sources.rules.true_flags)
                 known.in_vain = 0
             except LogError as e:
                 known.in_vain += 1
                 if known.in_vain == PATIENCE:
                     yield Seen("broken", None, reason=str(e))
-
-    def _load(self, name: str) -> list[IterationRecord]:
-        return load_records(self._log / name, self._sources.rules.true_flags)
 
     def _current(self) -> dict[int, IterationRecord]:
         """Return the entries that count, as the log's own rules choose them, in order."""

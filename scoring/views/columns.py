@@ -1,7 +1,6 @@
 """The tables that a log becomes: what each column means, and how its value is taken from what was examined.
 
-A new column is one line here; ``export``, ``query`` and :mod:`scoring.views.frames` take all columns from this place,
-and docs/TABLES.md lists them.
+A new column is one line here, and one in docs/TABLES.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,14 +31,10 @@ class Of(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class DataColumn(Generic[T]):
-    """A column of a table.
+    """A column of a table: its value is taken by ``take`` from what a row is of.
 
     Attributes:
-        name: its name, the same everywhere.
-        kind: what kind of value it holds.
         unit: in which unit, or which values there are; empty where there is nothing to say.
-        meaning: what it means, in words.
-        take: takes the value from what a row is of.
         may_miss: whether it holds None where nothing is known; that is never 0 and never an empty text.
     """
 

@@ -179,11 +179,7 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
-    """Compare the scores of one log under two rubrics.
-
-    Raises:
-        ValueError: the two are not of the same iterations.
-    """
+    """Compare the scores of one log under two rubrics; raises ValueError when they are not of the same iterations."""
     pairs = zip(before.iterations, after.iterations, strict=True)
     return LogDiff(tuple(diff_scores(a.score, b.score) for a, b in pairs))
 

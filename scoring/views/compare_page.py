@@ -23,13 +23,9 @@ def names(diff: RubricDiff) -> tuple[str, str]:
 def comparison_page(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> Iterator[Block]:
-    """Yield two rubrics side by side and, where there is a log, its iterations under both.
+    """Yield two rubrics side by side and, where there is a log, its iterations under both, with their ``tasks``.
 
-    Args:
-        diff: the rubrics.
-        log: the log under both; None where there is none, or none was asked for.
-        source: the directory of the log; None where none was asked for.
-        tasks: the task of each iteration.
+    ``source`` is the directory of the log; None where none was asked for.
     """
     before, after = names(diff)
     sides = [Column(name, width=max(7, len(name)), right=True) for name in (before, after)]
@@ -128,9 +124,8 @@ def why(move: SignalMove) -> str:
     for cause in move.causes:
         if cause == "weight" and move.before and move.after:
             before, after = move.before.nominal_weight, move.after.nominal_weight
-            parts.append(
-                f"weight: {before:.6g} → {after:.6g}" if before != after else "weight: in proportion to others"
-            )
+            words = f"{before:.6g} → {after:.6g}" if before != after else "in proportion to others"
+            parts.append(f"weight: {words}")
         else:
             parts.append(f"{cause}: {_sub_score(move.before)} → {_sub_score(move.after)}")
     return ", ".join(parts)

@@ -1,8 +1,7 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
 The score that counts is that of the sidecar, because it may rest on evidence that is gone by now. An iteration that has
-none is scored in memory, and so is every one when asked to. Iterations are yielded as they come, so that a log of any
-length can be gone through.
+none is scored in memory, and so is every one when asked to.
 """
 
 from collections.abc import Callable, Iterator
@@ -88,10 +87,9 @@ class LogView:
         with sources.transcripts().start() as scan:
             log_dir, observe = self.iter_log_dir, self.observe
             for (one,) in score_records(records, log_dir, sources, scan, rubric, only=wanted, observe=observe):
-                computed = one.persisted
-                on_disk = None if self.recompute else self._sidecar(computed.iteration, sources.warn)
+                on_disk = None if self.recompute else self._sidecar(one.persisted.iteration, sources.warn)
                 origin: ScoreOrigin = "sidecar" if on_disk else "computed"
-                yield Examined(one.facts, one.signals, computed, on_disk or computed, origin)
+                yield Examined(one.facts, one.signals, one.persisted, on_disk or one.persisted, origin)
 
     def _sidecar(self, iteration: int, warn: Callable[[str], None]) -> PersistedScore | None:
         path = iteration_score_path(self.iter_log_dir, iteration)

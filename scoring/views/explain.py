@@ -86,19 +86,10 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
         whole = one.score.value * votes + row.nominal_weight
         could_add = whole / (votes + row.nominal_weight) - one.score.value
     signal = signal_of(row.signal)
-    return ExplainedSignal(
-        row.signal,
-        row.label,
-        row.present,
-        row.sub_score if row.present else None,
-        row.effective_weight,
-        row.contribution,
-        cost,
-        could_add,
-        row.detail,
-        tuple(signal.sources(one.facts, entry)) if signal else (),
-        signal.advice(row.present, one.facts) if signal else "",
-    )
+    sources = tuple(signal.sources(one.facts, entry)) if signal else ()
+    advice = signal.advice(row.present, one.facts) if signal else ""
+    vote = row.sub_score if row.present else None, row.effective_weight, row.contribution
+    return ExplainedSignal(row.signal, row.label, row.present, *vote, cost, could_add, row.detail, sources, advice)
 
 
 def explanation_text(explanation: Explanation) -> str:

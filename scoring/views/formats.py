@@ -1,7 +1,6 @@
 """The formats in which tables are written, row by row: CSV, JSON lines, Parquet.
 
-A new format is a class that is a :class:`RowWriter`, and its line in :data:`FORMATS`; ``da-score export`` knows formats
-from there alone.
+A new format is a class that is a :class:`RowWriter`, and its line in :data:`FORMATS`.
 """
 
 import contextlib
@@ -35,7 +34,7 @@ class RowWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format.
+    """How tables are written.
 
     Attributes:
         writer: begins a table of some columns on a stream.

@@ -85,8 +85,5 @@ def _delta(delta: float | None) -> Cell:
 
 def integrity_page(rows: Iterable[IntegritySummary], source: Path) -> Iterator[Block]:
     """Yield claimed against observed for the log at ``source``."""
-    yield Line(f"Claimed against observed — {source}", "bold")
-    yield Line()
-    yield integrity_table(rows)
-    yield Line()
+    yield from (Line(f"Claimed against observed — {source}", "bold"), Line(), integrity_table(rows), Line())
     yield Line("Deltas are observed minus claimed: below 0 the agent claimed more than was seen.", "dim")

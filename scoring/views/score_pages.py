@@ -62,10 +62,7 @@ def band_cell(band: str) -> Cell:
 def run_page(scored: "ScoredLog", source: Path, written: tuple[int, int] | None) -> Iterator[Block]:
     """Yield the summary of a scored log; a terminal sees too where the log is blind.
 
-    Args:
-        scored: the log.
-        source: the directory of the log.
-        written: how many iteration and session sidecars were written; None when none were meant to be.
+    ``written`` counts the iteration and session sidecars that were written; None when none were meant to be.
     """
     title, iterations = f"Outcome scoring — rubric {scored.rubric.version}", len(scored.iterations)
     yield Line([Cell(title, style="bold"), f" · {source}"], only="terminal")
@@ -116,14 +113,9 @@ def iteration_page(
     deliberation: "Deliberation | None" = None,
     objectives: "IterationObjectives | None" = None,
 ) -> Iterator[Block]:
-    """Yield how the score of one iteration came about.
+    """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
-    Args:
-        score: the score and its breakdown.
-        hooks: the hook records behind it.
-        source: the sidecar.
-        deliberation: what the meter says, where the iteration has a DR transcript.
-        objectives: the objective checks, where they were made now; a terminal shows them.
+    ``source`` is the sidecar. A terminal shows the ``objectives`` too, where they were checked now.
     """
     value = number(score.value, score.scored)
     head = f"Iteration {score.iteration}   rubric {score.rubric_version}   score {value}   band {score.band}"
@@ -149,7 +141,7 @@ def iteration_page(
             for name, value in objectives.as_dict().items()
         ]
         yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL")), rows, only="terminal")
-    yield from _source_line(source)
+    yield from (Line(), Line(f"Source: {source}", "dim"))
 
 
 def _breakdown_row(row: "SignalContribution") -> TableRow:
@@ -164,11 +156,6 @@ def _section(title: str, table: Table) -> Iterator[Block]:
     yield Line(title, "bold", only="terminal")
     yield table._replace(indent=2, only="pipe")
     yield table._replace(only="terminal")
-
-
-def _source_line(source: Path) -> Iterator[Line]:
-    yield Line()
-    yield Line(f"Source: {source}", "dim")
 
 
 def _deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
@@ -205,7 +192,7 @@ def session_page(session: "SessionScore", coverages: "Mapping[int, Coverage]", s
         for ref in session.per_iteration
     ]
     yield Table(_MEMBERS, rows)
-    yield from _source_line(source)
+    yield from (Line(), Line(f"Source: {source}", "dim"))
 
 
 def session_coverage_text(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> str:

@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,7 @@ class Answer:
 
 @contextlib.contextmanager
 def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
-    """Run one SQL statement over the tables ``iterations``, ``signals``, ``integrity`` and ``sessions``.
-
-    Args:
-        sql: the statement, in DuckDB's dialect. It cannot reach files or the network.
-        rows: the rows of all tables, each with the name of its table.
+    """Run one SQL statement in DuckDB's dialect, which reaches neither files nor the network, over the rows of tables.
 
     Raises:
         InputError: DuckDB is not installed, or the statement cannot be run; the text says why.
@@ -49,7 +46,7 @@ def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
             with _ends_when_interrupted():
                 found = db.execute(sql)
                 names = tuple(column[0] for column in found.description or ())
-                yield Answer(names, _rows(found))
+                yield Answer(names, chain.from_iterable(iter(lambda: found.fetchmany(_AT_ONCE), [])))
         except duckdb.Error as e:
             raise InputError(f"query: {_first_lines(str(e))}; the tables are {', '.join(TABLES)}") from e
 
@@ -75,11 +72,6 @@ def _ends_when_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
-
-
-def _rows(found: Any) -> Iterator[tuple[Any, ...]]:
-    while some := found.fetchmany(_AT_ONCE):
-        yield from some
 
 
 def _first_lines(text: str) -> str:

@@ -1,9 +1,7 @@
 """What a command shows, as a value: lines and tables, rendered as text for a pipe, drawn on a terminal, or as JSON.
 
-One value serves all three, so that a number is written once. A view builds its lines and tables; :func:`pipe_text`
-gives the text, byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a
-pipe"); :func:`draw` draws the same with rich, which is imported only there; :meth:`Table.as_json` gives the rows as
-data. Every text is shown with its control characters escaped.
+The text is byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a pipe").
+Every text is shown with its control characters escaped; rich is imported only to draw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,13 +20,7 @@ _GAP = "  "
 
 
 class Cell(NamedTuple):
-    """A value and how it is shown.
-
-    Attributes:
-        value: plain data, for JSON.
-        text: what is shown; ``str(value)`` when None.
-        style: a style of rich, such as ``bold green``, for the terminal.
-    """
+    """Plain data, for JSON; the text that is shown, ``str(value)`` when None; a style of rich (``bold green``)."""
 
     value: Any
     text: str | None = None
@@ -54,10 +46,9 @@ def number(value: float, present: bool = True) -> str:
 
 
 class Column(NamedTuple):
-    """One column of a table.
+    """One column of a table, under the heading ``head``.
 
     Attributes:
-        head: the heading.
         key: the key in JSON; empty leaves the column out of JSON.
         width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
         cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal shows it whole.
@@ -85,7 +76,6 @@ class Table(NamedTuple):
     """A table.
 
     Attributes:
-        columns: the columns.
         rows: the rows; a bare sequence of cells is a row without notes.
         heads: whether the headings are shown.
         indent: by how many spaces everything is moved to the right.
@@ -163,13 +153,7 @@ class Table(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of text, in parts where a part has a style of its own.
-
-    Attributes:
-        parts: the text; a :class:`Cell` has a style.
-        style: the style of all of it.
-        only: the one place that shows the line; None for both.
-    """
+    """A line of text, in parts where a part has a style of its own; ``only`` is the one place that shows it."""
 
     parts: Sequence[AnyCell] | str = ""
     style: str = ""

@@ -37,10 +37,9 @@ class LogFound:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFound:
-    """The repository, the trunk in it, and which commits of the log it does not know.
+    """The repository, the trunk in it, and which commits of the log it does not know, by iteration.
 
-    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used. ``unresolved``
-    has the commit field by iteration, ``without_commit`` the iterations without one.
+    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used.
     """
 
     path: Path
@@ -85,10 +84,7 @@ class Examination:
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
     """Look at everything that a score under a rubric would be computed from. Raises nothing that a user can act on.
 
-    Args:
-        iter_log_dir: the log.
-        sources: where evidence comes from, under the rubric's rules. Their warnings come back with the rest.
-        rubric: the rubric.
+    The warnings of ``sources``, which are under the rubric's rules, come back with the rest.
     """
     warnings: list[str] = []
     noted = replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
@@ -137,15 +133,10 @@ def _repository(
         opened = GitRepository(path)
         version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
         fields = {record.iteration: record.commit for record in records}
-        return RepositoryFound(
-            path,
-            opened.top_level,
-            tuple(map(int, version.groups())) if version else (),
-            evidence.git.trunk,
-            trunk_problem,
-            {n: commit for n, commit in fields.items() if trim(commit) and evidence.git.resolve(trim(commit)) is None},
-            tuple(n for n, commit in fields.items() if not trim(commit)),
-        ), evidence
+        unresolved = {n: sha for n, sha in fields.items() if trim(sha) and evidence.git.resolve(trim(sha)) is None}
+        without = tuple(n for n, commit in fields.items() if not trim(commit))
+        number, trunk = tuple(map(int, version.groups())) if version else (), evidence.git.trunk
+        return RepositoryFound(path, opened.top_level, number, trunk, trunk_problem, unresolved, without), evidence
     except GitError as e:
         return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
 

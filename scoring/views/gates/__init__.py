@@ -20,10 +20,8 @@ if TYPE_CHECKING:  # what is checked, somebody else has loaded
 GATES: list[type[Gate]] = [MinScore, MinBand, MinMean, MaxDrop, NoOverClaims, NoUnscored]
 """Every gate, in the order of the help."""
 
-_MOST_ROWS = 500
-"""How many rows a table on a page has at most: GitHub shows no summary of more than 1 MiB."""
-_LONGEST = 300
-"""How many characters of a text a page and a name have at most."""
+_MOST_ROWS = 500  # of a table on a page: GitHub shows no summary of more than 1 MiB
+_LONGEST = 300  # characters of a text, on a page and in a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,10 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.
     """
-    verdict = Verdict(_as_data(gates) | {"last": last})
+    demanded = {option.key: False if option.kind == "flag" else None for gate in GATES for option in gate.options}
+    for gate in gates:
+        demanded |= gate.as_dict()
+    verdict = Verdict(demanded | {"last": last})
     for one in examined:
         number = one.record.iteration
         failures = [Failure(gate.name(), number, reason) for gate in gates for reason in gate.fails(one)]
@@ -127,22 +128,12 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
     return verdict
 
 
-def _as_data(gates: Sequence[Gate]) -> dict[str, Any]:
-    """Return what every gate demands; None, and False for a flag, where it demands nothing."""
-    nothing = {option.key: False if option.kind == "flag" else None for gate in GATES for option in gate.options}
-    return nothing | {key: value for gate in gates for key, value in gate.as_dict().items()}
-
-
 def junit(verdict: Verdict, log: str) -> bytes:
     """Return a check as JUnit XML: a test case per iteration, and one for the log as a whole."""
-    suite = ElementTree.Element(
-        "testsuite",
-        name="da-score check",
-        tests=str(len(verdict.iterations) + 1),
-        failures=str(sum(bool(one.failures) for one in verdict.iterations) + bool(verdict.whole)),
-        errors="0",
-        skipped="0",
-    )
+    tests = str(len(verdict.iterations) + 1)
+    failures = str(sum(bool(one.failures) for one in verdict.iterations) + bool(verdict.whole))
+    counts = {"name": "da-score check", "tests": tests, "failures": failures, "errors": "0", "skipped": "0"}
+    suite = ElementTree.Element("testsuite", counts)
     for one in verdict.iterations:
         name = f"iteration {one.iteration}" + (f" ({cut(one.task_id, _LONGEST)})" if one.task_id else "")
         case = _case(suite, log, name, one.failures)

@@ -50,16 +50,19 @@ class MaxDrop(Gate):
 
     @classmethod
     def demanded(cls, given: Mapping[str, Any], log: "LogView") -> "MaxDrop | None":
-        """Return the demand with its baseline.
+        """Return the demand with its baseline: a file if there is one of this name, else a revision.
 
         Raises:
             SettingsError: one of the two options is missing.
-            InputError: the baseline holds no scores.
+            InputError: the baseline is neither a file nor a revision, or holds no scores.
         """
         most, name = (given.get(option.key) for option in cls.options)
         if (most is None) != (name is None):
             raise SettingsError("--max-drop and --baseline go together: give both or none")
-        return None if most is None else cls(most, log, find_baseline(str(name), log.iter_log_dir, log.repo_dir))
+        if most is None:
+            return None
+        file = Path(str(name))
+        return cls(most, log, _from_file(file) if file.is_file() else _from_revision(str(name), log))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the largest drop, and where the baseline comes from."""
@@ -110,15 +113,6 @@ class MaxDrop(Gate):
             yield f"the mean score {now:.3f} is {before - now:.3f} below the {before:.3f} of {self.baseline.source}"
 
 
-def find_baseline(name: str, iter_log_dir: Path, repo_dir: Path) -> Baseline:
-    """Return the baseline of a name: a file if there is one of this name, else a revision of the repository.
-
-    Raises:
-        InputError: it is neither, or it holds no scores; the text says what was looked for.
-    """
-    return _from_file(Path(name)) if Path(name).is_file() else _from_revision(name, iter_log_dir, repo_dir)
-
-
 def _from_file(path: Path) -> Baseline:
     """Read what ``run --json``, ``check --json`` or ``export --format jsonl`` printed."""
     text = read_file(path, _SIZE_LIMIT).decode("utf-8", "replace")
@@ -151,16 +145,15 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
     return iteration, BaselineScore(version, float(value))
 
 
-def _from_revision(name: str, iter_log_dir: Path, repo_dir: Path) -> Baseline:
+def _from_revision(name: str, log: "LogView") -> Baseline:
     from scoring.evidence.git.repository import GitRepository  # a baseline that is a file needs no git
     from scoring.sidecars.scores import check_numbers, is_iteration_score_name, parse_iteration_score
 
-    repository = GitRepository(repo_dir)
+    repository, iter_log_dir = GitRepository(log.repo_dir), log.iter_log_dir
     sha = repository.resolve([name])[name]
     if sha is None:
-        raise InputError(f"--baseline {name!r} is neither a file nor a revision of {repo_dir}")
-    top = repository.top_level.resolve()
-    folder = iter_log_dir.resolve()
+        raise InputError(f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}")
+    top, folder = repository.top_level.resolve(), iter_log_dir.resolve()
     if not folder.is_relative_to(top):
         raise InputError(f"--baseline {name!r}: {iter_log_dir} is outside the repository; give a file instead")
     scores: dict[int, BaselineScore] = {}

@@ -20,7 +20,6 @@ class GateOption:
 
     Attributes:
         name: the long name, without dashes before it.
-        help: what it demands, in a sentence.
         metavar: what stands for its value; empty for a flag.
         kind: what it takes: a share, which is a number in [0, 1], a text, or nothing.
     """
@@ -50,8 +49,7 @@ class Gate:
         Raises:
             SettingsError: this cannot be demanded of this log.
         """
-        self.value = value
-        self.log = log
+        self.value, self.log = value, log
 
     @classmethod
     def demanded(cls, given: Mapping[str, Any], log: "LogView") -> "Gate | None":

@@ -1,7 +1,4 @@
-"""The report of a log: a page of HTML in one file, which asks no network for anything, or the essentials in lines.
-
-:mod:`~scoring.views.report.digest` gathers what a report shows, and :mod:`~scoring.views.report.charts` draws it.
-"""
+"""The report of a log: a page of HTML in one file, which asks no network for anything, or the essentials in lines."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from statistics import fmean
 from typing import Any
 
@@ -202,13 +203,10 @@ def presence(digest: Digest) -> str:
 
 def _runs(flags: Sequence[bool]) -> Iterator[tuple[float, float]]:
     """Yield where runs of true begin, and how long they are."""
-    start: int | None = None
-    for n, flag in enumerate([*flags, False]):
-        if flag and start is None:
-            start = n
-        elif not flag and start is not None:
-            yield start - 0.5, n - start
-            start = None
+    for flag, run in groupby(enumerate(flags), key=lambda pair: pair[1]):
+        if flag:
+            places = [n for n, _ in run]
+            yield places[0] - 0.5, len(places)
 
 
 def integrity(digest: Digest) -> str:

@@ -180,13 +180,7 @@ class Digest:
 
 
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
-    """Go through a log and keep what a report needs.
-
-    Args:
-        log: the log directory, to be named.
-        rubric: names the bands.
-        examined: the iterations, in order.
-    """
+    """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
     sessions, observed = SessionRows(log, rubric), []
     for one in examined:
@@ -240,15 +234,10 @@ def _vote(row: SignalContribution) -> Vote:
 
 
 def _claim(found: IntegrityObservation) -> ReportedClaim:
-    claimed, observed = found.claimed, found.observed
-    return ReportedClaim(
-        str(found.role),
-        str(found.signal),
-        claimed.sub_score if claimed.present else None,
-        observed.sub_score if observed.present else None,
-        _short(claimed.detail, _DETAIL),
-        _short(observed.detail, _DETAIL),
-    )
+    sides = found.claimed, found.observed
+    claimed, observed = (side.sub_score if side.present else None for side in sides)
+    said, seen = (_short(side.detail, _DETAIL) for side in sides)
+    return ReportedClaim(str(found.role), str(found.signal), claimed, observed, said, seen)
 
 
 def _deliberated(found: Deliberation | None) -> Deliberated | None:
