@@ -17,6 +17,8 @@ from helpers.projects import CODEX_SESSION, LOG, READING, tree
 from scoring.cli import main
 from scoring.text import spans
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @pytest.mark.usefixtures("scored")
 class TestText:

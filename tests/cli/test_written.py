@@ -7,6 +7,8 @@ import pytest
 from helpers.commands import DaScore, OnTerminal, process
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG, READING, changed, tree
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class TestWritten:
     @pytest.fixture

@@ -34,6 +34,8 @@ from scoring.sidecars.provenance import (
 )
 from scoring.sidecars.scores import iteration_score_path
 
+pytestmark = pytest.mark.sampled(3)
+
 RUBRIC = released_rubric("2.3.0")
 SHA = "8f1c" * 10
 CLAUDE = HarnessFacts("claude", 1, 2, 40, 100, 200, 3000, 400, 12, 3, 7)

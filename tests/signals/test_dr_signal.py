@@ -28,6 +28,8 @@ from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberatio
 from scoring.signals.table import optional_signals
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
+pytestmark = pytest.mark.sampled(3)
+
 NEXT = released_rubric("2.2.0")
 
 

@@ -31,6 +31,8 @@ from scoring.views.gates import Verdict, check, demands
 from scoring.views.gates.drops import Baseline, BaselineScore, MaxDrop
 from scoring.views.gates.gate import Gate
 
+pytestmark = pytest.mark.sampled(3)
+
 NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
 
 

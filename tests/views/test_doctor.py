@@ -17,6 +17,8 @@ from scoring.cli import main
 from scoring.log.settings import Settings, resolve_settings
 from scoring.views.doctor.findings import findings
 
+pytestmark = pytest.mark.sampled(3)
+
 CORRECTED = ("--rubric", "2.3.0", "--no-cache")
 
 

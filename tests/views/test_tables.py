@@ -27,6 +27,8 @@ from scoring.views.columns import TABLES, table_rows
 from scoring.views.examined import LogView
 from scoring.views.formats import CsvWriter, JsonlWriter
 
+pytestmark = pytest.mark.sampled(3)
+
 COUNTS = {"iterations": 9, "signals": 63, "sessions": 2}
 
 

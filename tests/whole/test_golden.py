@@ -30,6 +30,8 @@ from rubric import released_rubric
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.score import score_log_under
 
+pytestmark = pytest.mark.sampled(3)
+
 CASES = sorted(path.name for path in GOLDEN.iterdir())
 EXPECTED = {name: Expected(GOLDEN / name) for name in CASES}
 SHARED = Path(os.environ.get("DA_SCORE_SHARED_GOLDEN", GOLDEN.parent.parent.parent / "shared" / "golden"))

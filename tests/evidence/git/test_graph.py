@@ -17,6 +17,8 @@ from scoring.evidence.git.patches import IsolatedRepository
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_beside, trunk_lines
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
     """Return a repository with a random history: merges of any two commits, some of three, several roots."""

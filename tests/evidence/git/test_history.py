@@ -12,6 +12,8 @@ from scoring.evidence.git.reference import ReferenceHistory
 from scoring.evidence.git.walk import ShownCommit
 from scoring.log.model import IterationRecord
 
+pytestmark = pytest.mark.sampled(3)
+
 LONG_S, KELVIN, SHARP_S, CAPITAL_SHARP_S = "\u017f", "\u212a", "\u00df", "\u1e9e"
 
 

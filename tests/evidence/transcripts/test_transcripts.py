@@ -31,6 +31,8 @@ from scoring.evidence.transcripts.reference import PlainEvent, ReferenceLines, r
 from scoring.evidence.transcripts.reference_exact import Event, read_exactly
 from scoring.evidence.transcripts.scan import Scan
 
+pytestmark = pytest.mark.sampled(3)
+
 MIB = 1 << 20
 NS = 1_000_000_000
 STAMP = "2026-04-12T14:10:00Z"

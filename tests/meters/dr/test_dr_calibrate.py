@@ -28,6 +28,8 @@ from scoring.meters.dr.calibrate import (
 )
 from scoring.meters.dr.recommendation import RULES
 
+pytestmark = pytest.mark.sampled(3)
+
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "DIMINISHING_RETURNS.md"
 PUBLIC = ROOT.parent / "shared" / "dr"

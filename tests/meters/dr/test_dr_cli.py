@@ -36,6 +36,8 @@ from scoring.meters.dr.profile import Tuning, tuning_from
 from scoring.meters.figures import draw_convergence
 from scoring.meters.plaindata import read_config
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class Outcome(NamedTuple):
     status: int

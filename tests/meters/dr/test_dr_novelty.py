@@ -16,6 +16,8 @@ from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
 from scoring.meters.dr.novelty import Claim, Meanings, distinct, measure_novelty, new_by_text, new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def scored(*rounds: Sequence[str], k: int = 2) -> DRResult:
     return score_transcript(transcript(*map(outputs, rounds)), k=k)

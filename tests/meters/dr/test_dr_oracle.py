@@ -15,6 +15,8 @@ import pytest
 from scoring.meters.dr import score_transcript
 from scoring.meters.dr.transcript import parse_transcript
 
+pytestmark = pytest.mark.sampled(3)
+
 TRANSCRIPTS = range(200)
 
 VERBS = """run write create open deploy send test build merge ship implement add remove update fix configure

@@ -27,6 +27,8 @@ from scoring.meters.dr import score_transcript, semantic
 from scoring.meters.dr.novelty import normalize
 from scoring.meters.dr.semantic import INSTALL, PACKAGE, SIZE, Embedder, VectorCache, open_embedder
 
+pytestmark = pytest.mark.sampled(3)
+
 ROOT = Path(__file__).parents[3]
 MODEL = bytes(range(16))
 

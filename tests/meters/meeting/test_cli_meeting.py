@@ -19,6 +19,8 @@ from scoring.meters.meeting import MeetingKnobs, simulate_meeting
 from scoring.meters.meeting.config import config_schema, preset
 from scoring.meters.meeting.records import record_schema
 
+pytestmark = pytest.mark.sampled(3)
+
 ROUNDS = [record(1, levels=ALL_NONE), record(2), record(3)]
 
 
