@@ -4,7 +4,6 @@ The reference trims, folds and quotes one character at a time by Unicode's simpl
 use the full ones, which differ for a handful of letters. The rules live here so that no signal has to know.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -116,6 +115,8 @@ def shown(value: Any) -> str:
         return "an object" if isinstance(value, Mapping) else "a list"
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return "a number of too many digits"
+    import json  # only faults show values, and most commands start without it
+
     try:
         return cell(json.dumps(value, ensure_ascii=False), _VALUE_WIDTH)
     except (TypeError, ValueError):

@@ -6,7 +6,7 @@ The meter of DR transcripts (:mod:`scoring.meters.dr`) is loaded when there is o
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scoring.errors import InputError, TranscriptError, YamlError
 from scoring.files import read_file
@@ -34,8 +34,7 @@ class HookOutcome:
     correlation_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HookFacts:
+class HookFacts(NamedTuple):
     """The scored records of an iteration in file order, and the file; ``records`` is None when there is no file.
 
     Where the file cannot be used, ``failed`` says what failed (``parse`` or ``read``) and ``problem`` why.
@@ -73,8 +72,7 @@ PROFILE = "dr-1"
 """What the meter goes by unless a rubric names another profile, whatever the settings say: scores must compare."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeliberationFacts:
+class DeliberationFacts(NamedTuple):
     """A DR transcript and what the meter measured: ``result`` is None where it cannot be read, ``problem`` why."""
 
     path: Path
