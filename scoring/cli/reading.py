@@ -68,7 +68,7 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
     if settings.trunk is not None:
         texts.append(f"{where}, whose trunk is the local branch master: trunk {settings.trunk!r} has no effect")
     if settings.transcripts == "auto":
-        texts.append(f"{where}, which know no harness's own places: name folders with --transcript-dir")
+        texts.append(f"{where}, which know no default transcript directories: name folders with --transcript-dir")
     return texts
 
 

@@ -57,7 +57,7 @@ def install_hook(path: Path) -> HookChange:
     try:
         new = put_item(text, ("hooks", EVENT), entry)
     except InputError as e:
-        raise InputError(f"{path}: {e}; mend it by hand, it was left alone") from e
+        raise InputError(f"{path}: {e}; fix it by hand, it was left alone") from e
     return HookChange(path, changed=True, backup=_write(path, new))
 
 
@@ -84,7 +84,7 @@ def _places(path: Path, text: str) -> list[tuple[str, int, int]]:
     try:
         data: Any = parse_spans(text)[0] if text.strip() else {}
     except InputError as e:
-        raise InputError(f"{path}: {e}; mend it by hand, it was left alone") from e
+        raise InputError(f"{path}: {e}; fix it by hand, it was left alone") from e
     events = data.get("hooks") if isinstance(data, dict) else None
     return [
         (event, number, inner)

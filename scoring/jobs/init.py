@@ -23,7 +23,8 @@ def settings_text(seen: Examination, settings: Settings) -> str:
     parts = [
         _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),
         _block(
-            "The rubric: which signals vote, and by which rules their evidence is read.", f"rubric = {_quoted(RUBRIC)}"
+            "The rubric: which signals vote, and under which rules their evidence is read.",
+            f"rubric = {_quoted(RUBRIC)}",
         ),
         _block(_log_found(seen), _log_setting(seen, settings)),
         _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
@@ -51,8 +52,8 @@ def _log_found(seen: Examination) -> str:
     log = seen.log
     place = _place(log.path, seen.repository.top_level or seen.repository.path)
     if log.problem:
-        return f"Where the iteration log lies. There is none at {place} yet."
-    return f"Where the iteration log lies. Found at {place}: {len(log.iterations)} iterations."
+        return f"Where the iteration log is. There is none at {place} yet."
+    return f"Where the iteration log is. Found at {place}: {len(log.iterations)} iterations."
 
 
 def _log_setting(seen: Examination, settings: Settings) -> str:
@@ -80,8 +81,8 @@ def _transcripts_found(seen: Examination) -> str:
     count = sum(not file.left_out for file in files)
     known = f"{count} of {len(files)} transcripts found are of work in this repository"
     return (
-        "Where transcripts are looked for: auto takes the harnesses' own places and counts the work done in this "
-        f"repository, none reads none; a list of folders counts whole. {known if files else 'None were found'}."
+        "Where transcripts are looked for: auto takes the default transcript directories and counts the work done in "
+        f"this repository, none reads none; a list of folders counts whole. {known if files else 'None were found'}."
     )
 
 

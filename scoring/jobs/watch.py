@@ -177,7 +177,7 @@ class LogWatch:
         return found
 
     def _moved(self) -> list[Seen]:
-        """Score what has been told of again if the trunk moved, and return what scores differently now."""
+        """Score what has been reported again if the trunk moved, and return what scores differently now."""
         trunk = self._stamps_of_trunk()
         if trunk == self._trunk:
             return []
@@ -215,7 +215,7 @@ def _value(seen: Seen) -> float | None:
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return what tells one state of a file from another; None when it is not there."""
+    """Return what distinguishes one state of a file from another; None when it is not there."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

@@ -19,7 +19,7 @@ from scoring.files import read_file
 from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
-"""Where an iteration log lies in its repository."""
+"""Where an iteration log is in its repository."""
 
 SETTINGS_FILE = Path(".agents/da-score.toml")
 PYPROJECT_FILE = Path("pyproject.toml")

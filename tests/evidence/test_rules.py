@@ -306,7 +306,7 @@ class TestCommandLine:
         assert status == 0
         where = "rubric 2.1.0 has the evidence rules of the reference"
         assert f"{where}, whose trunk is the local branch master: trunk 'main' has no effect" in err
-        assert f"{where}, which know no harness's own places: name folders with --transcript-dir" in err
+        assert f"{where}, which know no default transcript directories: name folders with --transcript-dir" in err
 
     def test_says_so_in_backfill_by_the_log(self, scored: Place, capsys: pytest.CaptureFixture[str]) -> None:
         _, _, err = self.run(capsys, "backfill", "--rubric", "2.1.0", "--trunk", "main")

@@ -407,7 +407,7 @@ class TestRefused:
     @pytest.mark.parametrize(("text", "reason"), WRONG_SHAPE.values(), ids=WRONG_SHAPE)
     def test_is_a_file_of_another_shape(self, settings: Path, text: str, reason: str) -> None:
         given(settings, text)
-        self.refused(install_hook, settings, f"{reason}; mend it by hand, it was left alone")
+        self.refused(install_hook, settings, f"{reason}; fix it by hand, it was left alone")
 
     @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
     def test_is_a_file_that_is_not_utf_8(self, settings: Path, job: Job) -> None:
@@ -554,7 +554,7 @@ class TestCommand:
         found = da_score("hook", what)
         assert (found.status, found.out) == (1, "")
         assert found.err.startswith("da-score: error: .claude/settings.json: not JSON: ")
-        assert found.err.endswith("; mend it by hand, it was left alone\n")
+        assert found.err.endswith("; fix it by hand, it was left alone\n")
         assert found.err.count("\n") == 1
         assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"a": 1,}'}
 

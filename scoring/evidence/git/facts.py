@@ -87,7 +87,7 @@ class Landing:
         whole: whether what was found holds for all that the commit contains, and not for its own change alone.
         common_files: how many files the commit shares with the one of the same subject, where that is how it was found.
         tip: the commit that speaks for this one, where one does.
-        unknown: why it cannot be told; None when it is known.
+        unknown: why it cannot be known; None when it is known.
         old_git: the version of git, where that was too old to try a merge.
     """
 
@@ -129,7 +129,7 @@ class Changed:
         since: the number of the earlier iteration whose commit is ``base``; None when ``base`` is the first parent.
         without_trunk: whether changes that came in from the trunk are left out.
         merge: whether the commit is a merge, compared with its first parent.
-        unknown: why the files cannot be told; None when they are known, or nobody asked for them.
+        unknown: why the files cannot be known; None when they are known, or nobody asked for them.
     """
 
     rules: Rules

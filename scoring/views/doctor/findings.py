@@ -72,7 +72,7 @@ def _trunk(seen: Examination) -> Iterator[Finding]:
         what = f"no trunk was found: {trunk.how}"
         yield Finding("trunk", "problem", what, "name it with --trunk, or in the settings")
     if trunk.shallow:
-        what = "this is a shallow clone: what landed before its history begins cannot be told"
+        what = "this is a shallow clone: what landed before its history begins cannot be known"
         yield Finding("trunk", "problem", what, "fetch the whole history with git fetch --unshallow")
 
 
