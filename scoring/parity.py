@@ -148,7 +148,7 @@ def assemble_signal_set(
         IntegrityObservation(TESTS, ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
         IntegrityObservation(SCOPE, ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
     )
-    known = tuple(pair for pair in pairs if pair.claimed.present or pair.observed.present)
+    known = tuple(pair for pair in pairs if not pair.is_empty)
     return SignalSet(record.iteration, signals, objective, known, deliberation)
 
 

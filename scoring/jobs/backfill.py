@@ -153,11 +153,11 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         old, old_data = _on_disk(log, n)
         reason = _reason(facts, plan, now, then, old, old_data, data, report)
         reason = _with_provenance(reason, was, provenance)
-        seen_again = then and then.sidecar == digest_of(old_data or b"") and then.same_facts(now)
-        guarded = not plan.allow_evidence_loss and not seen_again
-        if reason and old and guarded and (lost := lost_evidence(old, new, facts, was, provenance)):
-            report.kept[n] = in_words(lost)
-            reason = None
+        if reason and old and old_data and not plan.allow_evidence_loss:
+            seen_again = then and then.sidecar == digest_of(old_data) and then.same_facts(now)
+            if not seen_again and (lost := lost_evidence(old, new, facts, was, provenance)):
+                report.kept[n] = in_words(lost)
+                reason = None
         if reason:
             report.scored[n] = reason
             if not plan.dry_run:

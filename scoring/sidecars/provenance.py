@@ -13,7 +13,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
@@ -126,15 +126,13 @@ def write_score(iter_log_dir: Path | str, score: PersistedScore, provenance: Pro
     Raises:
         WriteError: one of the two could not be written; its old file is untouched.
     """
-    if provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version):
-        return write_persisted_score(iter_log_dir, score)
-    before = read_provenance(iter_log_dir, score.iteration)
-    if before is not None and lost_between(before, provenance):
-        path = write_persisted_score(iter_log_dir, score)
+    turn = _turn_of(iter_log_dir, score, provenance)
+    if provenance and turn == "first":
         write_provenance(iter_log_dir, provenance, score.rubric_version)
-        return path
-    write_provenance(iter_log_dir, provenance, score.rubric_version)
-    return write_persisted_score(iter_log_dir, score)
+    path = write_persisted_score(iter_log_dir, score)
+    if provenance and turn == "after":
+        write_provenance(iter_log_dir, provenance, score.rubric_version)
+    return path
 
 
 def write_scores(iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore, Provenance | None]]) -> list[Path]:
@@ -147,13 +145,21 @@ def write_scores(iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore
     """
     first: list[tuple[Path, bytes]] = []
     for score, provenance in scores:
-        if provenance is not None and not is_kept(iter_log_dir, provenance, score.rubric_version):
-            before = read_provenance(iter_log_dir, score.iteration)
-            if before is None or not lost_between(before, provenance):
-                data = emit(provenance_as_dict(provenance, score.rubric_version))
-                first.append((evidence_path(iter_log_dir, score.iteration), data))
+        if provenance and _turn_of(iter_log_dir, score, provenance) == "first":
+            data = emit(provenance_as_dict(provenance, score.rubric_version))
+            first.append((evidence_path(iter_log_dir, score.iteration), data))
     write_together(first)
     return write_each(scores, lambda pair: write_score(iter_log_dir, *pair))
+
+
+def _turn_of(
+    iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None
+) -> Literal["first", "after"] | None:
+    """Return when the evidence behind a score is to be written, before or after it; None when it need not be."""
+    if provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version):
+        return None
+    before = read_provenance(iter_log_dir, score.iteration)
+    return "after" if before is not None and lost_between(before, provenance) else "first"
 
 
 def write_provenance(iter_log_dir: Path | str, provenance: Provenance, rubric_version: str) -> Path:

@@ -56,7 +56,7 @@ def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
     """Yield the claims with their observations; pairs with neither side are left out."""
     for signal in SIGNALS:
         pair = signal.pair(facts)
-        if pair and (pair.claimed.present or pair.observed.present):
+        if pair and not pair.is_empty:
             yield pair
 
 

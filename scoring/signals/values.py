@@ -74,6 +74,11 @@ class IntegrityObservation:
         return self.claimed.present and self.observed.present
 
     @property
+    def is_empty(self) -> bool:
+        """Whether neither side is present: such a pair says nothing."""
+        return not (self.claimed.present or self.observed.present)
+
+    @property
     def delta(self) -> float:
         """Observed minus claimed, in [-1, 1]; below 0 is an over-claim. 0 when not comparable."""
         return self.observed.sub_score - self.claimed.sub_score if self.comparable else 0.0
