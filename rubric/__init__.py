@@ -7,6 +7,7 @@ from rubric.datafiles import DaScoreError, RubricError, profile_names, released_
 from rubric.model import (
     COMBINE_WEIGHTED_MEAN_RENORMALIZED,
     EVIDENCE,
+    EVIDENCE_ATTRIBUTED,
     EVIDENCE_CORRECTED,
     EVIDENCE_REFERENCE,
     CombinationMethod,
@@ -32,6 +33,7 @@ __all__ = [
     "BAND_UNSCORED",
     "COMBINE_WEIGHTED_MEAN_RENORMALIZED",
     "EVIDENCE",
+    "EVIDENCE_ATTRIBUTED",
     "EVIDENCE_CORRECTED",
     "EVIDENCE_REFERENCE",
     "RUBRIC_VERSION",

@@ -21,10 +21,19 @@ CombinationMethod = NewType("CombinationMethod", str)
 COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
 """The one known method: the weighted mean over the signals that are present."""
 
-EVIDENCE_REFERENCE, EVIDENCE_CORRECTED = "reference", "corrected"
+EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED = "reference", "corrected", "attributed"
 
-EVIDENCE = (EVIDENCE_REFERENCE, EVIDENCE_CORRECTED)
+EVIDENCE = (EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED)
 """The known rules under which evidence is found and read."""
+
+STRICT, LENIENT = LOADING = "strict", "lenient"
+"""What one broken entry does: it stops the load, or the rest is scored without it."""
+
+REFERENCE_TEXT, FULL_TEXT = TEXT = "reference", "full"
+"""What tables on a pipe hold: what the reference prints, or coverage and uncut names too."""
+
+REFERENCE_SIDECAR, BOUNDS_SIDECAR = SIDECAR = "reference", "bounds"
+"""What sidecars hold: what the reference writes, or bounds and coverage too."""
 
 WEIGHT_TOLERANCE = 1e-9
 """How far the sum of a rubric's weights may be from 1."""
@@ -59,7 +68,11 @@ class ScoreBand:
 class Rubric:
     """A versioned rubric: signals in voting order, how they combine, and bands from best to worst.
 
-    ``evidence`` names the rules under which the evidence behind the signals is found and read.
+    ``evidence`` names the rules under which the evidence behind the signals is found and read. With ``claims_vote``
+    what an agent says of its own work can vote; without it only what was observed does. Below ``minimum_coverage``, a
+    share of the weight from 0 to 1, there is not enough evidence for a band. ``loading`` is what one broken entry does
+    (:data:`LOADING`), ``text`` what tables on a pipe hold (:data:`TEXT`), ``sidecar`` what sidecars do
+    (:data:`SIDECAR`).
     """
 
     version: str
@@ -67,6 +80,11 @@ class Rubric:
     signals: tuple[SignalSpec, ...]
     bands: tuple[ScoreBand, ...]
     evidence: str = EVIDENCE_REFERENCE
+    claims_vote: bool = True
+    minimum_coverage: float = 0.0
+    loading: str = STRICT
+    text: str = REFERENCE_TEXT
+    sidecar: str = REFERENCE_SIDECAR
 
     def validate(self) -> None:
         """Check every invariant of a rubric (docs/OUTCOME_SCORING_RUBRIC.md, "Versioning").
@@ -85,8 +103,11 @@ class Rubric:
             yield "combination method is empty"
         elif self.combination != COMBINE_WEIGHTED_MEAN_RENORMALIZED:
             yield f"combination method {self.combination!r} is unknown; known: {COMBINE_WEIGHTED_MEAN_RENORMALIZED}"
-        if self.evidence not in EVIDENCE:
-            yield f"evidence {self.evidence!r} is unknown; known: {', '.join(EVIDENCE)}"
+        for name, known in (("evidence", EVIDENCE), ("loading", LOADING), ("text", TEXT), ("sidecar", SIDECAR)):
+            if (value := getattr(self, name)) not in known:
+                yield f"{name} {value!r} is unknown; known: {', '.join(known)}"
+        if not 0 <= self.minimum_coverage <= 1:
+            yield f"minimum_coverage is {self.minimum_coverage}; it is a share of the weight, from 0 to 1"
         yield from self._signal_problems()
         yield from self._band_problems()
 

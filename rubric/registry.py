@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rubric.datafiles import SIZE_LIMIT, RubricError, read_data
-from rubric.model import EVIDENCE_REFERENCE, Rubric, ScoreBand, SignalSpec
+from rubric.model import EVIDENCE_REFERENCE, REFERENCE_SIDECAR, REFERENCE_TEXT, STRICT, Rubric, ScoreBand, SignalSpec
 
 RUBRIC_VERSION = "2.1.0"
 """The version that scores when nobody names another."""
@@ -95,10 +95,28 @@ def parse_rubric(data: object) -> Rubric:
     top = _fields(data, where, (*_RUBRIC, "signals", "bands"))
     signals = tuple(SignalSpec(**spec) for spec in _items(top, "signals", _SIGNAL))
     bands = tuple(ScoreBand(**band) for band in _items(top, "bands", _BAND))
-    return Rubric(signals=signals, bands=bands, **_values({"evidence": EVIDENCE_REFERENCE} | top, where, _RUBRIC))
+    return Rubric(signals=signals, bands=bands, **_values(_DEFAULTS | top, where, _RUBRIC))
 
 
-_RUBRIC = {"version": str, "combination": str, "evidence": str}
+_RUBRIC = {
+    "version": str,
+    "combination": str,
+    "evidence": str,
+    "claims_vote": bool,
+    "minimum_coverage": float,
+    "loading": str,
+    "text": str,
+    "sidecar": str,
+}
+_DEFAULTS = {
+    "evidence": EVIDENCE_REFERENCE,
+    "claims_vote": True,
+    "minimum_coverage": 0,
+    "loading": STRICT,
+    "text": REFERENCE_TEXT,
+    "sidecar": REFERENCE_SIDECAR,
+}
+"""What a rubric that leaves a field out has in it."""
 _SIGNAL = {"id": str, "label": str, "weight": float, "description": str, "two_way": bool, "profile": str}
 _BAND = {"name": str, "min": float}
 _KINDS = {str: "text; put it in quotes", float: "a number", bool: "true or false"}

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rubric import (
+    EVIDENCE_ATTRIBUTED,
     EVIDENCE_CORRECTED,
     EVIDENCE_REFERENCE,
     RUBRIC_VERSION,
@@ -105,6 +106,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
 _EVIDENCE = {
     EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
     EVIDENCE_CORRECTED: "corrected (read as found on disk)",
+    EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was seen in it)",
 }
 _COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))
 

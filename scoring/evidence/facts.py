@@ -14,7 +14,7 @@ from scoring.evidence.beside import PROFILE, DeliberationFacts, HookFacts, delib
 from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
-from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
+from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
 from scoring.log.model import IterationRecord
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ class IterationFacts:
     where its task declares a ``scope``. ``window`` is the time that belongs to it and ``transcripts`` what they show in
     it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
     verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or
-    nobody asked for it.
+    nobody asked for it. Where the rules give each iteration lines of its own, ``observed`` is what was seen in
+    them (``transcripts`` then counts those lines, with or without a window), and ``counted_for`` the lower iteration
+    that names the same commit, None when there is none.
     """
 
     record: IterationRecord
@@ -43,6 +45,8 @@ class IterationFacts:
     corrections: Corrections
     hooks: HookFacts
     deliberation: DeliberationFacts | None = None
+    observed: Observed | None = None
+    counted_for: int | None = None
 
 
 class Evidence:

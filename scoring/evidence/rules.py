@@ -1,12 +1,12 @@
 """Evidence rules: how evidence is found and read, as one value a set of rules, and where that of one log comes from.
 
-A rubric's data names its rules (``evidence: reference | corrected``; none is ``reference``). A value names the
-functions to use; they load what they need when they are called, because a command starts to read transcripts before it
-has loaded the rest. To add rules, add a value and its line in :data:`RULES`.
+A rubric's data names its rules (``evidence: reference | corrected | attributed``; none is ``reference``). A value
+names the functions to use; they load what they need when they are called, because a command starts to read transcripts
+before it has loaded the rest. To add rules, add a value and its line in :data:`RULES`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,7 +79,10 @@ CORRECTED = EvidenceRules(
 )
 """Evidence as found on disk; see ``docs/EVIDENCE.md``."""
 
-RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, CORRECTED)}
+ATTRIBUTED = replace(CORRECTED, name="attributed")
+"""Evidence of each iteration's own work, and what was seen in it; see ``docs/EVIDENCE.md``."""
+
+RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, CORRECTED, ATTRIBUTED)}
 
 
 def rules_of(rubric: "Rubric") -> EvidenceRules:

@@ -6,7 +6,7 @@ Nothing here opens a file, and nothing here holds a word of a conversation. Time
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from scoring.errors import Warn
 from scoring.numbers import wrap64
@@ -104,6 +104,74 @@ class TranscriptFacts:
     def tool_error_rate(self) -> float | None:
         """Failed tool calls over tool calls; None when there are none."""
         return self.tool_errors / self.tool_calls if self.tool_calls else None
+
+
+Method = Literal["checkpoint", "shared", "commit", "session", "time"]
+"""How the lines of an iteration were found: in its checkpoints, in some that it shares with an earlier iteration, in
+the session that made its commit, in the session that its entry names, or in its window of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestsSeen:
+    """The test runs that were seen in an iteration's own lines.
+
+    ``runs`` counts them, ``failed`` those whose verdict is a failure. ``last_passed`` is the verdict of the last run
+    with one before the iteration's end, None when there is none; ``edited_after`` whether files of code were edited
+    after that run and before the end. Of that run are ``command``, its first words, and the numbers of tests that
+    passed and failed, None where its output does not say.
+    """
+
+    runs: int = 0
+    failed: int = 0
+    last_passed: bool | None = None
+    edited_after: bool = False
+    command: str = ""
+    passed_tests: int | None = None
+    failed_tests: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionsSeen:
+    """The corrections that were seen in an iteration's own lines.
+
+    ``interrupts`` are interruptions by the user, ``rejections`` tool uses that the user refused; ``corrections`` counts
+    both, with a refusal and the interruption after it as one, and the refusals of one response as one. ``resets`` are
+    the times when the agent took its own work back; they count as retries.
+    """
+
+    interrupts: int = 0
+    rejections: int = 0
+    corrections: int = 0
+    resets: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What was seen in the lines that belong to one iteration.
+
+    Attributes:
+        method: how they were found; None when none were.
+        sessions: the ids of the sessions that they are of, sorted.
+        problem: why there are none, or none that say anything: ``2 sessions overlap``.
+        shared_with: the iteration that has the lines too, and counts first; None when they are this one's alone.
+        tool_calls: how many calls of tools there are, those without a verdict included and refused ones left out.
+        tests: the test runs among them.
+        corrections: the corrections among them.
+        written: the paths, relative to the repository where that is known, that an edit tool or a redirection wrote.
+        ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
+        checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
+    """
+
+    method: Method | None = None
+    sessions: tuple[str, ...] = ()
+    problem: str = ""
+    shared_with: int | None = None
+    tool_calls: int = 0
+    tests: TestsSeen = TestsSeen()
+    corrections: CorrectionsSeen = CorrectionsSeen()
+    written: frozenset[str] = frozenset()
+    ran: tuple[bool, ...] = ()
+    checkpoint_tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
