@@ -4,6 +4,7 @@ Nothing here opens a file, and nothing here holds a word of a conversation. Time
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -21,12 +22,14 @@ class ReadingOptions(TypedDict, total=False):
     ``warn`` takes a line of text about what is skipped: a directory that does not exist, a file that cannot be read, a
     line over 16 MiB. ``cache_dir`` is where what was read is kept; without one everything is read anew.
     ``processes`` is how many processes read; by default the amount decides. Without ``keep`` the cache is only read.
+    ``test_commands`` are the beginnings of commands that run tests here, beside the known test tools.
     """
 
     warn: Warn
     cache_dir: Path | None
     processes: int | None
     keep: bool
+    test_commands: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from collections import Counter as Counts
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.tally import Tally
+
+if TYPE_CHECKING:  # reading that observes nothing needs no test tools
+    from scoring.evidence.transcripts.testruns import TestTools
 
 
 class Home(NamedTuple):
@@ -83,9 +86,15 @@ class JsonReader:
     """
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
+    observes = False
+    """Whether it notes what is seen, by the numbers of lines (:class:`~scoring.evidence.transcripts.rows.Rows`)."""
 
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()
+        self.number = 0
+        """The number, in the file, of the first of the lines that are taken."""
+        self.written: Sequence[bytes] = ()
+        """The lines that are taken, as they are written; only for a reader that observes."""
 
     def take(self, lines: Sequence[Any]) -> list[int]:
         """Take some decoded lines, and return the positions of those that another harness wrote."""
@@ -95,19 +104,28 @@ class JsonReader:
         """Return what was read."""
         raise NotImplementedError
 
-    def block(self, block: bytes) -> Sequence[bytes]:
-        """Read some whole lines at once, and return those that must be read one by one: odd ones, other harnesses'."""
+    def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
+        """Read some whole lines at once, and return those that must be read one by one: odd ones, other harnesses'.
+
+        Each has its number in the block, without the blank lines for a reader that does not observe.
+        """
         try:
             lines = self.decoder.decode_lines(block)
         except (msgspec.MsgspecError, ValueError, RecursionError):  # one of them is odd
-            return block.split(b"\n")
+            return list(enumerate(block.split(b"\n")))
+        if self.observes:
+            self.written = block.removesuffix(b"\n").split(b"\n")
+            if len(self.written) != len(lines):  # blank ones are in between
+                return list(enumerate(self.written))
         if foreign := self.take(lines):
-            written = [line for line in block.split(b"\n") if line.strip()]
-            return [written[number] for number in foreign]
+            written = self.written or [line for line in block.split(b"\n") if line.strip()]
+            return [(number, written[number]) for number in foreign]
         return ()
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line, or one document; ``broken`` is the reason to skip it when it is no JSON."""
+        if self.observes:
+            self.written = (line,)
         try:
             self.take([decoded(self.decoder, line)])
         except RecursionError:
@@ -149,6 +167,8 @@ class Harness(ABC):
     """How its transcripts are named."""
     reader: Callable[[], JsonReader]
     """Makes what reads a part of a transcript."""
+    observer: Callable[["TestTools"], JsonReader]
+    """Makes what reads a whole transcript, and observes what is done in it; it knows the test tools."""
     counter: Callable[[Tally, InRepository, ReadAgain], TranscriptCounter]
     """Makes what counts its transcripts into a tally."""
 

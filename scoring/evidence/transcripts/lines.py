@@ -10,11 +10,15 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scoring.errors import Warn
 from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, JsonReader
 from scoring.evidence.transcripts.rows import FileRows
 from scoring.files import READ_PLAIN, reason, refuse_special
+
+if TYPE_CHECKING:  # reading that observes nothing needs no test tools
+    from scoring.evidence.transcripts.testruns import TestTools
 
 LINE_LIMIT = 16 << 20
 """The longest line, in bytes, that is read; a longer one is skipped with a warning."""
@@ -159,20 +163,30 @@ class Lines:
     A line that no harness claims goes to whoever wrote the first line that one does claim, which is most of them.
     """
 
-    def __init__(self, harnesses: Sequence[Harness]) -> None:
-        self._harnesses = harnesses
+    def __init__(self, harnesses: Sequence[Harness], tools: "TestTools | None" = None) -> None:
+        """Take the harnesses, and the test tools where the readers shall observe."""
+        self._harnesses, self._tools = harnesses, tools
         self._readers: dict[str, JsonReader] = {}
         self._first: JsonReader | None = None
+        self._number = 0
 
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
-        for line in (self._first or self._choose(block)).block(block):
+        first = self._number
+        reader = self._first or self._choose(block)
+        reader.number = first
+        for number, line in reader.block(block):
+            self._number = first + number
             self.line(line)
+        if self._tools:
+            self._number = first + block.count(b"\n")
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line; ``broken`` is the reason to skip it when it is no JSON."""
         if line.strip():
-            (self._writer(line) or self._first or self._reader(self._harnesses[0])).line(line, broken)
+            reader = self._writer(line) or self._first or self._reader(self._harnesses[0])
+            reader.number = self._number
+            reader.line(line, broken)
 
     def document(self, text: bytes) -> None:
         """Read a whole document; one that no harness claims says nothing."""
@@ -181,6 +195,7 @@ class Lines:
 
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
+        self._number += 1
         (self._first or self._reader(self._harnesses[0])).skip(reason)
 
     def rows(self) -> FileRows:
@@ -197,7 +212,7 @@ class Lines:
 
     def _reader(self, harness: Harness) -> JsonReader:
         if harness.name not in self._readers:
-            self._readers[harness.name] = harness.reader()
+            self._readers[harness.name] = harness.observer(self._tools) if self._tools else harness.reader()
         return self._readers[harness.name]
 
 
@@ -220,15 +235,22 @@ def read_lines(
 
 
 def read_whole(
-    fd: int, compressed: bool, document: bool, harnesses: Sequence[Harness], too_long: Callable[[int], None]
+    fd: int,
+    compressed: bool,
+    document: bool,
+    harnesses: Sequence[Harness],
+    too_long: Callable[[int], None],
+    tools: "TestTools | None" = None,
 ) -> FileRows:
     """Read a transcript that can only be read from its beginning to its end: see :func:`read_lines`.
+
+    With test tools the readers observe.
 
     Raises:
         OSError: the file cannot be read, or is too large.
     """
     data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
-    lines = Lines(harnesses)
+    lines = Lines(harnesses, tools)
     if document:
         text = bytearray()
         for chunk in data:

@@ -280,7 +280,7 @@ class ReferenceReader(JsonReader):
         self._lines = lines
         self._events: list[PlainEvent] = []
 
-    def block(self, block: bytes) -> Sequence[bytes]:
+    def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
         """Read some whole lines; the block ends with a line break."""
         self._events += self._lines.read_block(block)
         return ()

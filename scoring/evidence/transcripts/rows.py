@@ -25,7 +25,7 @@ import msgspec
 from scoring.errors import InputError, WriteError
 from scoring.files import read_file, remove_stale, write_atomically
 
-FORMAT = 3
+FORMAT = 4
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
 
 
@@ -55,12 +55,21 @@ class Rows:
 
     ``covers`` has, for each of the ``spans``, the times of its lines in nanoseconds since 1970; ``tables`` the rows of
     each kind; ``skipped`` how many lines were skipped, by reason.
+
+    A reader that observes has the number of a line in its file, from 0, wherever another one has its time: in the
+    tables, which have those of :data:`RUN` and the following too, and in ``covers``. ``lines`` then says of each line
+    of ``covers``, sorted by number: its number, its time, and its key. Two lines with one key are one line that was
+    written twice. ``texts`` are the texts that the tables name by number: paths that were written, and the first words
+    of test commands. ``opens`` is whether the file begins where its session does.
     """
 
     spans: list[LineSpan] = field(default_factory=list)
     covers: "list[array[int]]" = field(default_factory=list)
     tables: dict[int, Columns] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+    lines: Columns = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    opens: bool = False
 
     def table(self, kind: int, width: int) -> Columns:
         """Return the rows of a kind, which have ``width`` columns."""
@@ -68,9 +77,8 @@ class Rows:
 
     def weight(self) -> int:
         """Return about how many bytes this takes."""
-        return 8 * (
-            sum(len(columns) * len(columns[0]) for columns in self.tables.values()) + sum(map(len, self.covers))
-        )
+        tables = sum(len(columns) * len(columns[0]) for columns in self.tables.values())
+        return 8 * (tables + sum(map(len, self.covers)) + sum(map(len, self.lines)))
 
     def sessions(self) -> list[str]:
         """Return the ids of the sessions that the lines belong to; where a line opens a session, of the first alone."""
@@ -78,7 +86,7 @@ class Rows:
         return list(dict.fromkeys(s.session for s in self.spans if s.session)) if own is None else [own]
 
     def extend(self, other: "Rows") -> None:
-        """Put what follows in the transcript behind this."""
+        """Put what follows in the transcript behind this; what observes is read in one piece."""
         shift = len(self.spans)
         self.spans += other.spans
         self.covers += other.covers
@@ -89,6 +97,30 @@ class Rows:
         self.skipped += other.skipped
 
 
+RUN, MADE, EDIT, BREAK, RESET, WORD = range(100, 106)
+"""The tables of what was observed, the same for every harness. Behind span and line they have these columns:
+
+- run of tests: key of the call, its state (:data:`WHOLE` …), the number of its first words in ``texts`` (-1: not
+  known), whether it passed (1, 0, or -1: no verdict), how many tests passed and how many failed (-1: not said). The
+  line is that of the result, of the call where there is none;
+- commit that was made: key of the call, its state, the first 15 hex digits of its SHA as a number, how many digits
+  of it are known (at most 15), the key of its subject. The line is that of the result; a call without one has 0 for
+  the last three;
+- edit: the number of the path in ``texts``, how (:data:`BY_TOOL`, :data:`BY_REDIRECTION`);
+- break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response whose tool use was refused (0:
+  not known);
+- reset of its own work: how (:data:`HARD` …), the number of a path in ``texts`` (-1: none);
+- word of a shell command: its key, and that of its last part where it is a path.
+"""
+
+WHOLE, CALL_ONLY, RESULT_ONLY = range(3)
+"""What is there of a call: all, or one side, where a file holds a part of a session; the other is in another file."""
+
+BY_TOOL, BY_REDIRECTION = range(2)
+INTERRUPT, REJECTION = range(2)
+HARD, PATHS, REVERT, AMEND = range(4)
+
+
 def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
     """Return rows, of which there is at least one, as columns."""
     return [array("q", column) for column in zip(*rows, strict=True)]
@@ -97,7 +129,9 @@ def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
 FileRows: TypeAlias = dict[str, Rows]
 """What a transcript says, by the name of the harness that wrote the lines: in most, there is one."""
 
-_Plain: TypeAlias = tuple[list[LineSpan], list[bytes], dict[int, list[bytes]], dict[str, int]]
+_Plain: TypeAlias = tuple[
+    list[LineSpan], list[bytes], dict[int, list[bytes]], dict[str, int], list[bytes], list[str], bool
+]
 _decoder = msgspec.msgpack.Decoder(dict[str, _Plain])
 
 
@@ -110,6 +144,9 @@ def pack(rows: FileRows) -> bytes:
                 [times.tobytes() for times in part.covers],
                 {kind: [column.tobytes() for column in columns] for kind, columns in part.tables.items()},
                 part.skipped,
+                [column.tobytes() for column in part.lines],
+                part.texts,
+                part.opens,
             )
             for name, part in rows.items()
         }
@@ -129,8 +166,11 @@ def unpack(data: memoryview | bytes) -> FileRows:
                 [array("q", times) for times in covers],
                 {kind: [array("q", column) for column in columns] for kind, columns in tables.items()},
                 Counter(skipped),
+                [array("q", column) for column in lines],
+                texts,
+                opens,
             )
-            for name, (spans, covers, tables, skipped) in _decoder.decode(data).items()
+            for name, (spans, covers, tables, skipped, lines, texts, opens) in _decoder.decode(data).items()
         }
     except msgspec.MsgspecError as e:
         raise ValueError(str(e)) from e

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self, Unpack
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from scoring.errors import Warn, silent
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, WorkTrees, writers
@@ -34,9 +34,12 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.lines import line_starts, opened, read_lines, read_whole
-from scoring.evidence.transcripts.rows import FileRows, Indexed, Rows, Stamp, TranscriptIndex, pack, unpack
+from scoring.evidence.transcripts.rows import FileRows, Indexed, Rows, Stamp, TranscriptIndex, key_of, pack, unpack
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.files import reason
+
+if TYPE_CHECKING:  # reading that observes nothing needs no test tools
+    from scoring.evidence.transcripts.testruns import TestTools
 
 TASK_SIZE = 32 << 20
 """About how many bytes one task reads."""
@@ -57,12 +60,14 @@ class TranscriptRules(NamedTuple):
     """Under which rules transcripts are read.
 
     ``discover`` finds them, ``harnesses`` returns those whose readers are used, ``index_name`` is the folder in
-    the cache directory where what was read is kept.
+    the cache directory where what was read is kept. With ``tools``, which makes the test tools that some further
+    commands belong to, the readers observe, and every transcript is read in one piece.
     """
 
     discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]
     harnesses: Callable[[], Sequence[Harness]]
     index_name: str
+    tools: "Callable[[Sequence[str]], TestTools] | None" = None
 
 
 class _Task(NamedTuple):
@@ -116,7 +121,10 @@ class Scan:
         self._processes, self._keeps = reading.get("processes"), reading.get("keep", True)
         self._rules, self._places = rules, places
         self._harnesses = rules.harnesses()
-        self._index = TranscriptIndex(self.cache_dir, rules.index_name) if self.cache_dir else None
+        commands = reading.get("test_commands", ())
+        self._tools = rules.tools(commands) if rules.tools else None
+        name = rules.index_name + (f"-{key_of(chr(0).join(commands)):x}" if commands and rules.tools else "")
+        self._index = TranscriptIndex(self.cache_dir, name) if self.cache_dir else None
         self._discovery = Discovery()
         self._sources: list[_Source] = []
         self._tasks: list[_Task] = []
@@ -205,7 +213,7 @@ class Scan:
                     return
                 stamp = Stamp.of(fd)
                 known = self._index.load(path, fd, stamp) if self._index else None
-                if transcript.in_one_piece:
+                if transcript.in_one_piece or self._tools:
                     known = known if known and known.stamp == stamp else None
                     bounds = [stamp.size if known else 0, stamp.size]
                 else:
@@ -233,9 +241,9 @@ class Scan:
             with opened(path, warnings.append) as fd, _no_collection():
                 if fd is not None:
                     harnesses = writers(self._harnesses, transcript)
-                    if transcript.in_one_piece:
-                        rows = read_whole(fd, transcript.compressed, transcript.document, harnesses, too_long)
-                        return _Found(rows, task.end, {}, warnings)
+                    if transcript.in_one_piece or self._tools:
+                        how = transcript.compressed, transcript.document, harnesses, too_long, self._tools
+                        return _Found(read_whole(fd, *how), task.end, {}, warnings)
                     return _Found(*read_lines(fd, task.start, task.end, harnesses, too_long), warnings)
         except OSError as e:
             warnings.append(f"transcript {path}: {reason(e)}; skipped")
