@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.rows import Rows
+from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.tally import Tally
 
 if TYPE_CHECKING:  # reading that observes nothing needs no test tools
@@ -183,6 +183,13 @@ class Harness(ABC):
     @abstractmethod
     def claims(self, line: bytes) -> bool:
         """Say whether a line, or a document, is one of its."""
+
+    call_table: int = 1
+    """The table of its rows that has the calls of tools; the last column but one is the key of the call."""
+
+    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
+        """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""
+        return [span.cwd for span in spans]
 
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript, in order, together."""
