@@ -208,6 +208,7 @@ class ObjectReader:
         self._stack = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
+        self._reading = False  # while an object is read, and ever after when nobody reads it to its end
 
     def pieces(self, oid: str) -> Iterator[bytes]:
         """Yield what an object holds, in pieces of at most :data:`PIECE` bytes; its id is in full.
@@ -217,38 +218,38 @@ class ObjectReader:
         """
         if not _OBJECT_ID.fullmatch(oid):
             raise GitError(f"{self._repository.directory}: no object id: {oid!r}")
-        process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        left = -1
         try:
+            process = self._started()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            self._reading = True
             process.stdin.write(as_lines([oid]))
             process.stdin.flush()
             row = process.stdout.readline().split()
-            if len(row) != _OBJECT:
-                left = 0 if row else -1  # it is missing, and git waits for the next question; or git has ended
-                raise GitError(f"object {oid} is not in this clone, or cannot be read")
-            left = int(row[2]) + 1
-            while left > 1:
-                piece = process.stdout.read(min(PIECE, left - 1))
+            left = int(row[2]) if len(row) == _OBJECT else 0
+            while left:
+                piece = process.stdout.read(min(PIECE, left))
                 if not piece:
                     raise GitError(f"object {oid}: git ended early")
                 left -= len(piece)
                 yield piece
-            left -= len(process.stdout.read(1))
+            if len(row) == _OBJECT:
+                process.stdout.read(1)
         except OSError as e:
-            raise GitError(f"object {oid}: git ended: {e}") from e
-        finally:
-            if left:  # nobody wants the rest
-                self.close()
+            raise GitError(f"object {oid}: git cannot be asked: {e.strerror}") from e
+        self._reading = not row  # git has ended, too
+        if len(row) != _OBJECT:
+            raise GitError(f"object {oid} is not in this clone, or cannot be read")
 
     def close(self) -> None:
         """End the process, if this one started it; it may be started again."""
         if self._owner == os.getpid():
             self._stack.close()
-        self._stack, self._process = contextlib.ExitStack(), None
+        self._stack, self._process, self._reading = contextlib.ExitStack(), None, False
 
     def _started(self) -> "subprocess.Popen[bytes]":
+        if self._reading:
+            self.close()
         if self._process is None or self._owner != os.getpid():
             command = self._repository.command("cat-file", "--batch")
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL

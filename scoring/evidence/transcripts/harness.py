@@ -152,6 +152,11 @@ class Harness(ABC):
     counter: Callable[[Tally, InRepository, ReadAgain], TranscriptCounter]
     """Makes what counts its transcripts into a tally."""
 
+    @property
+    def writes_documents(self) -> bool:
+        """Whether some of its transcripts are one JSON text each."""
+        return any(names.document for names in self.files)
+
     def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - for those that have some
         """Return the folders where it keeps transcripts; they need not be there."""
         return []
