@@ -168,8 +168,8 @@ class Observed:
         tool_calls: how many calls of tools there are, those without a verdict included and refused ones left out.
         tests: the test runs among them.
         corrections: the corrections among them.
-        written: those result artifacts of its verifiers, as the entry names them, that an edit tool or a redirection of
-            an agent wrote.
+        written: those result artifacts of its verifiers, by their places in the repository without symlinks, that an
+            edit tool or a redirection of an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.

@@ -172,6 +172,11 @@ class Harness(ABC):
     counter: Callable[[Tally, InRepository, ReadAgain], TranscriptCounter]
     """Makes what counts its transcripts into a tally."""
 
+    @property
+    def writes_documents(self) -> bool:
+        """Whether some of its transcripts are one JSON text each."""
+        return any(names.document for names in self.files)
+
     def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - for those that have some
         """Return the folders where it keeps transcripts; they need not be there."""
         return []
@@ -186,6 +191,9 @@ class Harness(ABC):
 
     call_table: int = 1
     """The table of its rows that has the calls of tools; the last column but one is the key of the call."""
+
+    runs_on: bool = False
+    """Whether totals run on, so that what a line counts depends on the lines before it."""
 
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""

@@ -16,7 +16,6 @@ from scoring.evidence.transcripts.facts import CorrectionsSeen, Seen, TestsSeen
 from scoring.evidence.transcripts.rows import (
     AMEND,
     BREAK,
-    BY_TOOL,
     CALL_ONLY,
     EDIT,
     INTERRUPT,
@@ -37,8 +36,8 @@ class Sighting(NamedTuple):
     """One thing that was seen: when, in which session, file and line (from 0), and what.
 
     ``key`` is that of the call, or of the response whose tool use was refused; ``text`` a path or the first words of a
-    command; ``passed``, ``good`` and ``bad`` are of a test run: its verdict and the numbers of tests; ``how`` is how work
-    was taken back.
+    command; ``passed``, ``good`` and ``bad`` are of a test run: its verdict and the numbers of tests; ``how`` is how
+    work was taken back.
     """
 
     time: int
@@ -253,7 +252,9 @@ def was_written(path: str, written: Iterable[str]) -> bool:
     return any(other == name or other.endswith(f"/{name}") for other in written)
 
 
-def places_seen(made: Made | None, files: Iterable[File], run: Sighting | None, others: Sequence[Sighting]) -> tuple[Seen, ...]:
+def places_seen(
+    made: Made | None, files: Iterable[File], run: Sighting | None, others: Sequence[Sighting]
+) -> tuple[Seen, ...]:
     """Say where the commit, the last test run and the corrections of an iteration were seen."""
     found: list[Seen] = []
     if made:

@@ -7,6 +7,7 @@ on from. It is one line wherever it is, known by its key, and has one number her
 
 import os
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.discovery import TranscriptFile
 from scoring.evidence.transcripts.harness import Harness, InRepository
-from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, WHOLE, Rows
+from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, RUN, WHOLE, Rows
 
 SessionKey: TypeAlias = tuple[str, str]
 """A session: the name of its harness, and its id; a file that names no session is one, by its path."""
@@ -40,7 +41,7 @@ class Made(NamedTuple):
     subject: int
 
 
-@dataclass
+@dataclass(eq=False)
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
@@ -97,7 +98,7 @@ class File:
         return [(session, sorted(places)) for session, places in found.items() if places]
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """One session: its lines by time, each once, and the commits that it made, by time."""
 
@@ -258,3 +259,44 @@ def _made(session: Session) -> list[Made]:
         if key in calls:
             found.setdefault(made.line, []).append(made)
     return list(dict.fromkeys(chain.from_iterable(found.values())))
+
+
+def continued(files: Iterable[File]) -> list[File]:
+    """Return files to count: one that goes on where another of its session ends is put behind that one.
+
+    What counts in a line may depend on what earlier ones say, as where totals run on.
+    """
+    counted: list[File] = []
+    last: dict[SessionKey, File] = {}
+    for file in files:
+        key = (file.harness.name, file.sessions[0][0])
+        before = last.get(key)
+        if file.checkpoint and before and file.harness.runs_on and not file.rows.opens and all(file.fresh):
+            file = _behind(before, file)
+            counted.remove(before)
+        counted.append(file)
+        if file.checkpoint:
+            last[key] = file
+    return counted
+
+
+def _behind(first: File, second: File) -> File:
+    """Return two files as one."""
+    shift = max(first.numbers, default=-1) + 1
+    rows = second.rows
+    tables = {
+        kind: [columns[0], array("q", [number + shift for number in columns[1]]), *columns[2:]]
+        for kind, columns in rows.tables.items()
+        if kind < RUN
+    }
+    covers = [array("q", [number + shift for number in numbers]) for numbers in rows.covers]
+    joined = first.harness.joined([first.rows, Rows(rows.spans, covers, tables, rows.skipped)])
+    numbers = [*first.numbers, *(number + shift for number in second.numbers)]
+    joined.lines = [
+        array("q", column) for column in (numbers, [*first.times, *second.times], [*first.keys, *second.keys])
+    ]
+    joined.opens = first.rows.opens
+    whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
+    whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh
+    whole.here = first.here + second.here
+    return whole
