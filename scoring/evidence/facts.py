@@ -19,6 +19,7 @@ from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 if TYPE_CHECKING:
+    from scoring.evidence.transcripts.attributed import Answer
     from scoring.evidence.transcripts.scan import Scan
 
 
@@ -87,6 +88,7 @@ class Evidence:
         """Return what evidence says of one iteration."""
         n, repo_dir, rules = record.iteration, self.sources.repo_dir, self.sources.rules
         scope = self.scopes.get(record.task_id)
+        answer = self._answers.get(n)
         return IterationFacts(
             record,
             self.git.trunk,
@@ -99,6 +101,7 @@ class Evidence:
             rules.corrections(record, repo_dir, self.sources.warn),
             hook_facts(self._log_dir, n),
             deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
+            answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
             artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers)
             if rules.attributes
@@ -121,7 +124,9 @@ class Evidence:
         return {commit: iteration for commit, iteration in named if commit}
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
-        """Return what the transcripts show in an iteration's window; None when it has no window."""
+        """Return what the transcripts show in an iteration's window, or its own lines; None when it has no window."""
+        if answer := self._answers.get(iteration):
+            return answer.transcripts
         return self._transcripts.get(iteration)
 
     @cached_property
@@ -140,6 +145,15 @@ class Evidence:
                 windows[record.iteration] = IterationWindow(record.iteration, start, end)
                 start = end
         return windows
+
+    @cached_property
+    def _answers(self) -> "dict[int, Answer]":
+        """What transcripts show in the lines of each iteration; nothing under rules that do not attribute."""
+        if not self.sources.rules.attributes:
+            return {}
+        from scoring.evidence.questions import ask_transcripts  # rules that do not attribute do not pay for it
+
+        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources)
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:

@@ -5,37 +5,37 @@ Here git's answers and the entries become questions, and the transcripts' answer
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.facts import GitFacts, Landing
+from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.attributed import Answer, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.attribution import Asked
 from scoring.evidence.transcripts.discovery import WorkTrees
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
 from scoring.evidence.transcripts.rows import key_of
+from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.streams import SHA_DIGITS, Neighbourhood, same_remote
 from scoring.log.model import IterationRecord
 from scoring.text import trim
-
-if TYPE_CHECKING:
-    from scoring.evidence.transcripts.attributed import Answer, AttributedScan
 
 _HEX = re.compile(r"[0-9a-fA-F]{7,64}")
 
 
 def ask_transcripts(
-    scan: "AttributedScan",
-    git: AttributedHistory,
+    scan: Scan,
+    git: GitFacts,
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],
-    worktrees: Sequence[str] = (),
-) -> "dict[int, Answer]":
+    sources: Sources,
+) -> dict[int, Answer]:
     """Return what transcripts show of every iteration, by its number.
 
     All iterations are asked about, whoever wants to know: each bounds the lines of the others.
     """
-    from scoring.evidence.transcripts.attributed import Question, Verification
-
+    assert isinstance(scan, AttributedScan)
+    assert isinstance(git, AttributedHistory)
     landings = {record.iteration: git.landing(record) for record in records}
     names = {number: _commits(landing) for number, landing in landings.items()}
     shas = [sha for found in names.values() for sha in found]
@@ -56,8 +56,14 @@ def ask_transcripts(
             named,
             windows.get(number),
         )
-        questions.append(Question(asked, tuple(Verification(v.type, trim(v.result_artifact)) for v in record.verifiers)))
+        verifiers = (
+            Verification(v.type, trim(v.result_artifact), artifact_place(sources.repo_dir, v.result_artifact))
+            for v in record.verifiers
+        )
+        questions.append(Question(asked, tuple(verifiers)))
     entries = {name[:SHA_DIGITS] for question in questions for name in question.asked.commits}
+
+    remotes = frozenset(map(same_remote, git.remotes()))
 
     def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:
         resolved = git.resolved(made)
@@ -65,7 +71,7 @@ def ask_transcripts(
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or any(name.startswith(sha) or sha.startswith(name) for name in entries)
 
-        return Neighbourhood(work_trees, worktrees, frozenset(map(same_remote, git.remotes())), is_its_commit)
+        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
 
     answers = scan.answers(questions, neighbourhood, git.landed_as)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}

@@ -83,7 +83,13 @@ CORRECTED = EvidenceRules(
 )
 """Evidence as found on disk; see ``docs/EVIDENCE.md``."""
 
-ATTRIBUTED = replace(CORRECTED, name="attributed", attributes=True)
+ATTRIBUTED = replace(
+    CORRECTED,
+    name="attributed",
+    attributes=True,
+    transcripts=_when_called("transcripts.attributed", "attributed_scan"),
+    git=_when_called("git.authorship", "AttributedHistory"),
+)
 """Evidence of each iteration's own work, and what was seen in it; see ``docs/EVIDENCE.md``."""
 
 RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, CORRECTED, ATTRIBUTED)}
@@ -98,11 +104,13 @@ class Options(ReadingOptions, total=False):
     """How evidence is found and read.
 
     Beside how transcripts are read: ``transcripts`` is what to do when no folder is named, ``trunk`` the branch on
-    which work lands; without them the rubric's rules decide.
+    which work lands; without them the rubric's rules decide. ``worktrees`` are globs of folders where work trees of the
+    repository may have been.
     """
 
     transcripts: Way | None
     trunk: str | None
+    worktrees: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,7 @@ class Sources:
     repo_dir: Path | str
     places: TranscriptPlaces
     trunk: str | None = None
+    worktrees: Sequence[str] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     @classmethod
@@ -130,12 +139,13 @@ class Sources:
         """
         reading: dict[str, Any] = dict(options or {})
         way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)
+        worktrees = tuple(reading.pop("worktrees", ()))
         if way == "none":
             directories = hinted = ()
         auto = rules.discovers_transcripts and not directories and way != "none"
         trunk = trunk if rules.discovers_transcripts else None
         places = TranscriptPlaces(Path(repo_dir), tuple(map(Path, directories)), auto, tuple(hinted))
-        return cls(rules, repo_dir, places, trunk, ReadingOptions(**reading))  # type: ignore[typeddict-item]
+        return cls(rules, repo_dir, places, trunk, worktrees, ReadingOptions(**reading))  # type: ignore[typeddict-item]
 
     @property
     def warn(self) -> Warn:

@@ -33,8 +33,8 @@ class Asked(NamedTuple):
 
     ``commits`` are the names of its commit, in small hex digits: as the entry has it, in full, and that of the trunk
     commit that landed it. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author time
-    in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none; ``checkpoints`` the
-    ids of those that the commit names; ``window`` its window of time, None where its commit does not resolve.
+    in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none; ``checkpoints``
+    the ids of those that the commit names; ``window`` its window of time, None where its commit does not resolve.
     """
 
     iteration: int
@@ -51,8 +51,8 @@ class Share:
     """What attribution found for one iteration.
 
     ``group`` is the place, among those asked, of the iteration whose lines it has: its own, or that of the one it
-    shares with. ``end`` is when it ended (the line of the result that made the commit; else its author time; else the end of
-    its part), None where it has no lines. ``made`` is the line that made its commit.
+    shares with. ``end`` is when it ended (the line of the result that made the commit; else its author time; else the
+    end of its part), None where it has no lines. ``made`` is the line that made its commit.
     """
 
     group: int
