@@ -5,8 +5,9 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -28,6 +29,10 @@ from scoring.evidence.transcripts.harness import (
 )
 from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
 from scoring.evidence.transcripts.tally import chosen
+
+if TYPE_CHECKING:  # reading that observes nothing needs no test tools
+    from scoring.evidence.transcripts.observing import Observations
+    from scoring.evidence.transcripts.testruns import TestTools
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -89,8 +94,9 @@ _Key: TypeAlias = tuple[str, str, bool, int]
 class ClaudeReader(JsonReader):
     """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
 
-    decoder = msgspec.json.Decoder(_Line)
-    _input = msgspec.json.Decoder(_Input)
+    decoder: ClassVar[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_Line)
+    _input: ClassVar[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_Input)
+    _empty = _Input()
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +108,7 @@ class ClaudeReader(JsonReader):
     def take(self, lines: Sequence[_Line]) -> list[int]:
         """Take some lines; those with a ``payload`` are another harness's."""
         foreign: list[int] = []
-        spans, covers = self._spans, self._covers
+        spans, covers, observes = self._spans, self._covers, self.observes
         for number, line in enumerate(lines):
             if line.payload is not UNSET and line.message is None:
                 foreign.append(number)
@@ -121,6 +127,8 @@ class ClaudeReader(JsonReader):
             if line.isApiErrorMessage or (message is not None and message.model == "<synthetic>"):
                 self.skipped[SYNTHETIC] += 1
                 continue
+            if observes:
+                time = self._observe(number, span, time, line)
             covers[span].append(time)
             kind = line.type
             if message is None or (kind != "assistant" and kind != "user"):
@@ -129,9 +137,13 @@ class ClaudeReader(JsonReader):
                 self._respond(time, span, line, message, message.usage)
             if type(message.content) is list:
                 for item in message.content:
-                    if type(item) is _Item:
+                    if isinstance(item, _Item):
                         self._use(time, span, item)
         return foreign
+
+    def _observe(self, position: int, span: int, time: int, line: Any) -> int:
+        """Note the line at a position, and return what stands for its time; only for a reader that observes."""
+        raise NotImplementedError
 
     def _respond(self, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
         """Note a response; copies of it in one folder and session become one row."""
@@ -156,20 +168,23 @@ class ClaudeReader(JsonReader):
             key = key_of(item.tool_use_id) if item.tool_use_id else 0
             self._tables[VERDICT].append((span, time, key, item.is_error is True))
         elif kind == "tool_use" and (item.name == "Bash" or item.name == "Read") and item.input is not UNSET:
-            flags = self._flags(item.name, item.input)
+            flags = self._flags(item.name, self._given(item))
             if flags:
                 key = key_of(item.id) if item.id else 0
                 self._tables[CALL].append((span, time, key, flags))
 
-    def _flags(self, name: str, given: msgspec.Raw) -> int:
-        """Return what a call shows; an input that is no plain object has no command."""
+    def _given(self, item: _Item) -> Any:
+        """Return the input of a call; one that is no plain object is empty."""
         try:
-            found = decoded(self._input, given)
+            return self._empty if item.input is UNSET else decoded(self._input, item.input)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            found = _Input()
+            return self._empty
+
+    def _flags(self, name: str | None, given: _Input) -> int:
+        """Return what a call shows."""
         if name == "Bash":
-            return command_flags(found.command or "")
-        return LOOP_STATE if reads_loop_state(found.file_path or "") else 0
+            return command_flags(given.command or "")
+        return LOOP_STATE if name == "Read" and reads_loop_state(given.file_path or "") else 0
 
     def rows(self) -> Rows:
         """Return what was taken."""
@@ -182,6 +197,128 @@ class ClaudeReader(JsonReader):
             responses.append((span, time, key_of(name), keys[request], side, copies, *tokens))
         tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
         return Rows(spans, [array("q", times) for times in self._covers], tables, self.skipped)
+
+
+# Observing.
+
+INTERRUPTED = "[Request interrupted by user"
+REFUSED = "The user doesn't want to"
+"""How a text that the user seems to have written, and the error of a call, begin when the user stopped or refused."""
+
+EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
+QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
+_GOES_ON = b'"Command running in background with ID'
+"""How the result of a command begins that has not ended yet."""
+
+
+class _SeenItem(_Item, gc=False):
+    text: msgspec.Raw | UnsetType = UNSET
+    content: msgspec.Raw | UnsetType = UNSET
+
+
+class _SeenMessage(_Message, gc=False):
+    content: list[_SeenItem | str | None] | str | None = None  # type: ignore[assignment] - an item has more fields
+
+
+class _SeenLine(_Line, gc=False):
+    uuid: msgspec.Raw | UnsetType = UNSET
+    parentUuid: msgspec.Raw | UnsetType = UNSET  # noqa: N815 - as it is written
+    message: _SeenMessage | None = None
+
+
+class _SeenInput(_Input, gc=False):
+    notebook_path: str | None = None
+
+
+class ClaudeObserver(ClaudeReader):
+    """Reads what :class:`ClaudeReader` does, and notes what is seen in it; the number of a line is its time."""
+
+    decoder = msgspec.json.Decoder(_SeenLine)
+    _input = msgspec.json.Decoder(_SeenInput)
+    _empty = _SeenInput()
+    observes = True
+
+    def __init__(self, seen: "Observations") -> None:
+        super().__init__()
+        self._seen = seen
+        self._opens: bool | None = None
+        self._cwd = ""
+        self._by_user = False
+
+    def take(self, lines: Sequence[_SeenLine]) -> list[int]:
+        """Take some lines; the first that names its parent says whether the session begins here."""
+        if self._opens is None:
+            parent = next((line.parentUuid for line in lines if line.parentUuid is not UNSET), UNSET)
+            if parent is not UNSET:
+                self._opens = bytes(parent) == b"null"
+        return super().take(lines)
+
+    def _observe(self, position: int, span: int, time: int, line: _SeenLine) -> int:
+        number, seen, message, kind = self.number + position, self._seen, line.message, line.type
+        if line.uuid is UNSET or len(line.uuid) <= len('""'):
+            seen.line(span, number, time, seen.line_key(self.written[position]))
+        else:
+            seen.line(span, number, time, key_of(bytes(line.uuid)))
+        self._by_user = kind == "user"
+        if message is not None:
+            if kind == "assistant":
+                seen.responds(message.id)
+                self._cwd = line.cwd or ""
+            elif self._by_user and type(message.content) is str and message.content.startswith(INTERRUPTED):
+                seen.interrupted()
+        return number
+
+    def _use(self, time: int, span: int, item: Any) -> None:
+        kind = item.type
+        if kind == "tool_use":
+            key, flags = self._call(item)
+            self._tables[CALL].append((span, time, key, flags))
+        elif kind == "tool_result":
+            text, failed = partial(_text_of, item.content), item.is_error is True
+            if failed and text().startswith(REFUSED):
+                self._seen.refused(item.tool_use_id)
+                return
+            goes_on = item.content is not UNSET and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
+            key = self._seen.result(item.tool_use_id, None if goes_on else failed, text)
+            self._tables[VERDICT].append((span, time, key, failed))
+        elif kind == "text" and self._by_user and _text_of(item.text).startswith(INTERRUPTED):
+            self._seen.interrupted()
+
+    def _call(self, item: Any) -> tuple[int, int]:
+        """Note a call; return its key and what it shows. Only of a few tools the input is looked at."""
+        name, seen = item.name or "", self._seen
+        if name == "Bash":
+            command = self._given(item).command or ""
+            return seen.command(item.id, command, self._cwd), command_flags(command)
+        if name in EDIT_TOOLS:
+            given = self._given(item)
+            return seen.edit(item.id, (given.file_path or given.notebook_path or "",), self._cwd), 0
+        flags = self._flags(name, self._given(item)) if name == "Read" else 0
+        return seen.call(item.id, name in QUESTIONS), flags
+
+    def rows(self) -> Rows:
+        """Return what was taken; calls that the user refused are none."""
+        refused = self._seen.refused_calls
+        self._tables[CALL] = [row for row in self._tables[CALL] if row[2] not in refused]
+        return self._seen.fill(super().rows(), self._opens is True)
+
+
+_anything = msgspec.json.Decoder()
+
+
+def _text_of(content: "msgspec.Raw | UnsetType") -> str:
+    """Return the text of an item, or of the list of items that a result may be; "" of anything else."""
+    try:
+        found = "" if content is UNSET else decoded(_anything, content)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+    if isinstance(found, list):
+        texts = [item.get("text") for item in found if isinstance(item, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return found if isinstance(found, str) else ""
+
+
+# Counting.
 
 
 class ClaudeCounter(TranscriptCounter):
@@ -215,6 +352,12 @@ class ClaudeCode(Harness):
         if named := [part.strip() for part in environment.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]:
             return [Home(Path(part).expanduser() / "projects", "CLAUDE_CONFIG_DIR") for part in named]
         return [Home(Path(usual).expanduser() / "projects", usual) for usual in ("~/.config/claude", "~/.claude")]
+
+    def observer(self, tools: "TestTools") -> JsonReader:
+        """Return a reader that observes."""
+        from scoring.evidence.transcripts.observing import Observations  # reading that observes nothing needs it not
+
+        return ClaudeObserver(Observations(tools))
 
     def claims(self, line: bytes) -> bool:
         """Know a line by what every kind of line has one of."""

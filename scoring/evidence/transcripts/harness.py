@@ -92,9 +92,18 @@ class JsonReader:
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()
         self.number = 0
-        """The number, in the file, of the first of the lines that are taken."""
-        self.written: Sequence[bytes] = ()
-        """The lines that are taken, as they are written; only for a reader that observes."""
+        """The number, in the file, of the first of the lines that are taken; for a reader that observes."""
+        self.behind = 0
+        """The number of the line after the last block; for a reader that observes."""
+        self._block = b""
+        self._written: Sequence[bytes] | None = None
+
+    @property
+    def written(self) -> Sequence[bytes]:
+        """The lines that are taken, as they are written; for a reader that observes."""
+        if self._written is None:
+            self._written = self._block.split(b"\n")
+        return self._written
 
     def take(self, lines: Sequence[Any]) -> list[int]:
         """Take some decoded lines, and return the positions of those that another harness wrote."""
@@ -112,28 +121,43 @@ class JsonReader:
         try:
             lines = self.decoder.decode_lines(block)
         except (msgspec.MsgspecError, ValueError, RecursionError):  # one of them is odd
-            return list(enumerate(block.split(b"\n")))
+            return self._one_by_one(block)
         if self.observes:
-            self.written = block.removesuffix(b"\n").split(b"\n")
-            if len(self.written) != len(lines):  # blank ones are in between
-                return list(enumerate(self.written))
+            if not _has_lines(block, len(lines)):  # blank ones are in between
+                return self._one_by_one(block)
+            self._block, self._written, self.behind = block, None, self.number + len(lines)
         if foreign := self.take(lines):
-            written = self.written or [line for line in block.split(b"\n") if line.strip()]
+            written = self.written if self.observes else [line for line in block.split(b"\n") if line.strip()]
             return [(number, written[number]) for number in foreign]
         return ()
+
+    def _one_by_one(self, block: bytes) -> Sequence[tuple[int, bytes]]:
+        written = block.split(b"\n")
+        self.behind = self.number + len(written) - 1
+        return list(enumerate(written))
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line, or one document; ``broken`` is the reason to skip it when it is no JSON."""
         if self.observes:
-            self.written = (line,)
+            self._written = (line,)
         try:
-            self.take([decoded(self.decoder, line)])
+            for value in self._values(line):
+                self.take([value])
         except RecursionError:
             self.skip(TOO_DEEP)
         except msgspec.ValidationError:
             self.skip(TOO_DEEP if _is_too_deep(line) else OTHER_TYPE)
         except (msgspec.MsgspecError, ValueError):
             self.skip(broken)
+
+    def _values(self, line: bytes) -> Sequence[Any]:
+        """Return what a line holds: one value, or several where a line break is missing, as in a block."""
+        if self.observes:
+            try:
+                return self.decoder.decode_lines(line)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                pass
+        return [decoded(self.decoder, line)]
 
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
@@ -205,6 +229,14 @@ class Harness(ABC):
         for part in parts:
             whole.extend(part)
         return whole
+
+
+def _has_lines(block: bytes, count: int) -> bool:
+    """Say whether so many line breaks end with the block; a few lines are found faster than all breaks are counted."""
+    at, find = 0, block.find
+    for _ in range(count):
+        at = find(b"\n", at) + 1
+    return at == len(block)
 
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -173,14 +173,14 @@ class Lines:
 
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
-        first = self._number
-        reader = self._first or self._choose(block)
+        reader, first = self._first or self._choose(block), self._number
         reader.number = first
-        for number, line in reader.block(block):
+        odd = reader.block(block)
+        behind = reader.behind
+        for number, line in odd:
             self._number = first + number
             self.line(line)
-        if self._tools:
-            self._number = first + block.count(b"\n")
+        self._number = behind
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line; ``broken`` is the reason to skip it when it is no JSON."""

@@ -177,13 +177,13 @@ def unpack(data: memoryview | bytes) -> FileRows:
         raise ValueError(str(e)) from e
 
 
-def key_of(name: str) -> int:
+def key_of(name: str | bytes) -> int:
     """Return a number of 64 bits, never 0, made of a name: two CRC-32, forwards and backwards.
 
     Together they are a CRC-64, whose polynomial is the product of both: names of one length that differ within eight
     bytes never share a number, and any others by a chance of 2^-64.
     """
-    data = name.encode("utf-8", "replace")
+    data = name.encode("utf-8", "replace") if isinstance(name, str) else name
     return (crc32(data) << 32 | crc32(data[::-1])) - _HALF or 1
 
 

@@ -1,0 +1,272 @@
+"""Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, and breaks by the user.
+
+A reader says what stands in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
+and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
+paths that were written and the first words of test commands.
+"""
+
+import posixpath
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
+from scoring.evidence.transcripts.rows import (
+    BREAK,
+    BY_REDIRECTION,
+    BY_TOOL,
+    CALL_ONLY,
+    EDIT,
+    INTERRUPT,
+    MADE,
+    REJECTION,
+    RESET,
+    RESULT_ONLY,
+    RUN,
+    WHOLE,
+    WORD,
+    Rows,
+    columns_of,
+    key_of,
+)
+from scoring.evidence.transcripts.shell import ShellCommand, commands_of
+
+if TYPE_CHECKING:
+    from scoring.evidence.transcripts.testruns import TestCommand, TestTools
+
+WORDS_OF_A_COMMAND, WORDS_OF_A_CALL = 24, 240
+"""How many words are kept of a single command, and of all the commands of one call."""
+
+PATHS_OF_A_CALL = 240
+"""How many paths that one call writes are kept."""
+
+TEXT_LIMIT = 1024
+"""How many characters a path may have; a longer one is not kept."""
+
+_SHA_DIGITS = 15  # of 16, so that the number has a sign
+
+_Row = tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call, until its result is seen. ``alone`` is whether it runs a single command, whose failure undoes it."""
+
+    span: int
+    number: int
+    key: int
+    response: int = 0
+    question: bool = False
+    by_tool: bool = False
+    alone: bool = False
+    run: "TestCommand | None" = None
+    commits: bool = False
+    ended: bool = False
+    paths: Sequence[int] = ()
+    resets: Sequence[_Row] = ()
+    words: Sequence[_Row] = ()
+
+
+class Observations:
+    """What is seen in one transcript. Every method but the first speaks of the line that was taken last."""
+
+    def __init__(self, tools: "TestTools") -> None:
+        """Take what knows the test tools."""
+        self._tools = tools
+        self._span = self._response = 0
+        self._number = -1
+        self._lines: list[_Row] = []
+        self._texts: dict[str, int] = {}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD)}
+        self._calls: dict[str, _Call] = {}
+        self._without_id: list[_Call] = []
+        self._answered = False
+        self.refused_calls: set[int] = set()
+        """The keys of the calls that were refused: they are no calls."""
+
+    def line(self, span: int, number: int, time: int, key: int) -> None:
+        """Take a line: the number of its span, its own, its time in nanoseconds since 1970, and its key."""
+        if number != self._number:  # two in one line, where a line break is missing, are one
+            self._lines.append((number, time, key))
+        self._span, self._number = span, number
+
+    @staticmethod
+    def line_key(line: bytes) -> int:
+        """Return a number of 64 bits, never 0, made of the bytes of a line; the key of one that has no id."""
+        return int.from_bytes(blake2b(line, digest_size=8).digest(), "little", signed=True) or 1
+
+    def responds(self, response: str | None) -> None:
+        """Note that the line is one of the agent, and of which response: what it calls is called by that."""
+        self._response = key_of(response) if response else 0
+        self._answered = False
+
+    def call(self, call: str | None, question: bool = False) -> int:
+        """Note a call of any tool, and return its key; ``question`` is whether it only asks the user for an answer."""
+        begun = self._begin(call)
+        begun.question = question
+        return begun.key
+
+    def edit(self, call: str | None, paths: Iterable[str], folder: str = "") -> int:
+        """Note a call of a tool that edits files, and return its key; the paths are taken from the folder ("": as
+        they are)."""
+        begun = self._begin(call)
+        begun.by_tool = True
+        begun.paths = self._paths(posixpath.join(folder, path) for path in paths if path)
+        return begun.key
+
+    def command(self, call: str | None, text: str, folder: str = "") -> int:
+        """Note a call that runs shell commands in a folder ("": not known), and return its key."""
+        begun, commands = self._begin(call), commands_of(text)
+        begun.alone = len(commands) == 1
+        begun.run, begun.commits = self._tools.run_of(commands), makes_commits(commands)
+        begun.paths = self._paths(_written(commands, folder))
+        span, number = begun.span, begun.number
+        begun.resets = [
+            (span, number, reset.kind, path)
+            for reset in resets(commands)
+            for path in ([self._text(path) for path in reset.paths[:PATHS_OF_A_CALL]] or [-1])
+        ]
+        words = [word for command in commands for word in command.words[:WORDS_OF_A_COMMAND]]
+        begun.words = [(span, number, *_word_keys(word)) for word in words[:WORDS_OF_A_CALL]]
+        return begun.key
+
+    def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
+        """Note how a call ended, and return its key.
+
+        ``failed`` is None where that is not said; ``output`` gives its output, and is only asked where that matters.
+        """
+        begun = self._calls.get(call or "")
+        if begun is None:
+            key = key_of(call) if call else 0
+            self._result_alone(key, output())
+            return key
+        if not begun.ended:
+            begun.ended = True
+            self._end(begun, failed, output)
+        return begun.key
+
+    def refused(self, call: str | None) -> None:
+        """Note that the user refused a call; a question that was declined is no correction."""
+        begun = self._calls.pop(call or "", None)
+        self.refused_calls.add(key_of(call) if call else 0)
+        if begun is not None and begun.question:
+            self._answered = True
+        else:
+            self._row(BREAK, REJECTION, begun.response if begun else 0)
+
+    def interrupted(self) -> None:
+        """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
+        if not self._answered:
+            self._row(BREAK, INTERRUPT, 0)
+        self._answered = False
+
+    def fill(self, rows: Rows, opens: bool) -> Rows:
+        """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
+        for begun in (*self._calls.values(), *self._without_id):
+            if not begun.ended:
+                self._leave(begun)
+        self._calls, self._without_id = {}, []
+        for kind, found in self._tables.items():
+            if found:
+                rows.tables[kind] = columns_of(sorted(found, key=_by_line))
+        rows.lines = columns_of(sorted(self._lines)) if self._lines else []
+        rows.texts, rows.opens = list(self._texts), opens
+        return rows
+
+    def _begin(self, call: str | None) -> _Call:
+        begun = _Call(self._span, self._number, key_of(call) if call else 0, self._response)
+        if not call:
+            self._without_id.append(begun)
+            return begun
+        held = self._calls.get(call)
+        if held is not None:  # written again: what counts is the first time
+            begun.ended = True
+            return begun
+        self._calls[call] = begun
+        return begun
+
+    def _end(self, begun: _Call, failed: bool | None, output: Callable[[], str]) -> None:
+        """Note what a call did, now that its result is known."""
+        text = output() if begun.run or begun.commits else ""
+        if begun.run:
+            verdict = self._tools.verdict(begun.run, text, failed)
+            passed, counts = verdict.passed, (verdict.passed_tests, verdict.failed_tests)
+            self._run(begun.key, WHOLE, self._text(begun.run.label), passed, counts)
+        if begun.commits:
+            self._made(begun.key, WHOLE, text)
+        if begun.words or begun.paths:
+            undone = failed is True and (begun.by_tool or begun.alone)
+            self._keep(begun, (self._span, self._number), undone)
+
+    def _leave(self, begun: _Call) -> None:
+        """Note what a call did whose result is not in this file."""
+        where = begun.span, begun.number
+        if begun.run:
+            row = *where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1
+            self._tables[RUN].append(row)
+        if begun.commits:
+            self._tables[MADE].append((*where, begun.key, CALL_ONLY, 0, 0, 0))
+        self._keep(begun, where, False)
+
+    def _keep(self, begun: _Call, written: tuple[int, int], undone: bool) -> None:
+        """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
+        self._tables[WORD] += begun.words
+        if not undone:
+            how = BY_TOOL if begun.by_tool else BY_REDIRECTION
+            self._tables[EDIT] += [(*written, path, how) for path in begun.paths]
+            self._tables[RESET] += begun.resets
+        begun.paths = begun.resets = begun.words = ()
+
+    def _result_alone(self, key: int, text: str) -> None:
+        """Look through a result whose call is in another file, which may tell what it is the result of."""
+        verdict = self._tools.verdict(None, text, None)
+        if verdict.passed is not None:
+            self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
+        self._made(key, RESULT_ONLY, text)
+
+    def _run(
+        self, key: int, state: int, label: int, passed: bool | None, counts: tuple[int | None, int | None]
+    ) -> None:
+        known = [-1 if number is None else int(number) for number in (passed, *counts)]
+        self._row(RUN, key, state, label, *known)
+
+    def _made(self, key: int, state: int, text: str) -> None:
+        for line in commit_lines(text):
+            digits = line.sha[:_SHA_DIGITS]
+            self._row(MADE, key, state, int(digits, 16), len(digits), key_of(line.subject))
+
+    def _row(self, kind: int, *columns: int) -> None:
+        self._tables[kind].append((self._span, self._number, *columns))
+
+    def _paths(self, paths: Iterable[str]) -> list[int]:
+        bounded = (posixpath.normpath(path) for _, path in zip(range(PATHS_OF_A_CALL), paths, strict=False))
+        return list(dict.fromkeys(number for path in bounded if (number := self._text(path)) >= 0))
+
+    def _text(self, text: str) -> int:
+        """Return the number of a text; -1 for one that is too long."""
+        return self._texts.setdefault(text, len(self._texts)) if len(text) <= TEXT_LIMIT else -1
+
+
+def _by_line(row: _Row) -> int:
+    return row[1]
+
+
+def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
+    """Yield the paths that commands write by redirection, one after the other, each from the folder it runs in."""
+    for command in commands:
+        for path in command.writes:
+            yield posixpath.join(folder, path)
+        if (
+            command.words[:1] == ("cd",)
+            and len(command.words) == 2
+            and not command.words[1].startswith(("-", "$", "~"))
+        ):
+            folder = posixpath.join(folder, command.words[1])
+
+
+@cache
+def _word_keys(word: str) -> tuple[int, int]:
+    last = word.rstrip("/").rpartition("/")[2] if "/" in word else ""
+    return key_of(word), key_of(last) if last else 0

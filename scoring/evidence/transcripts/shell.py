@@ -1,0 +1,471 @@
+"""A shell command line as the simple commands in it: what each runs, what it writes, and whether its status shows.
+
+This is no shell. It knows enough of the grammar to find where a command starts and to take nothing for a command that
+is quoted, a comment or a here-document: separators, groups, substitutions, quotes, redirections, and the words that
+only stand before a command (``docs/TEST_TOOLS.md``, "What a test run is"). Nothing is expanded. The time taken is
+linear in the length of the text, whatever the text is.
+
+The module is long because the grammar is: reading forwards gives commands and what is between them, and going back over
+these shows which status is seen.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+COMMAND_LIMIT = 65_536
+"""How many characters of a command line are looked at; what follows is cut off."""
+
+DEPTH_LIMIT = 6
+"""How many times a line is looked into that a shell is given as a text: ``bash -c "sh -c '...'"``."""
+
+
+class ShellCommand(NamedTuple):
+    """One simple command.
+
+    ``words`` are its words without quotes, from the command itself on: assignments, keywords and programs that only
+    start another one are taken off. They are empty where only a redirection is left. ``writes`` are the files that it
+    writes by redirection or as ``tee``, as written. ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its
+    exit status, ``last`` whether it is the last command of its line.
+    """
+
+    words: tuple[str, ...]
+    writes: tuple[str, ...] = ()
+    hidden: bool = False
+    last: bool = False
+
+
+def commands_of(text: str) -> list[ShellCommand]:
+    """Return the simple commands of a command line, in order; those of a substitution before the one that uses it.
+
+    A text of several lines counts as one line, in which a line break is a ``;``. Of one that is longer than
+    :data:`COMMAND_LIMIT` no command is the last.
+    """
+    events = _events_of(text[:COMMAND_LIMIT], DEPTH_LIMIT)
+    return _settled(events, whole=len(text) <= COMMAND_LIMIT)
+
+
+class _Simple(NamedTuple):
+    """A simple command as it is read; ``hides`` is whether a keyword before it hides its status."""
+
+    words: tuple[str, ...]
+    writes: tuple[str, ...]
+    hides: bool
+
+
+_SHOWN, _HIDDEN, _END = "(", "$(", ")"
+"""What opens a group whose status shows, one whose status does not (a substitution, a loop), and what closes either."""
+
+_SPECIAL = re.compile(
+    r"""'[^']*+'|"[^"\\`$]*+"|&&|\|\||;;?&?|&>>?|\|&?|[<>]&(?:\d+|-)
+    |<<<|<<-?[ \t]*(?:'[^'\n]*'|"[^"\n]*"|[^\s|&;()<>'"`]+)|[<>]\(|>>|>[|&]?|<[>&]?|&
+    |[()\n'"`#]|\\.?|\$\(|\$'(?:[^'\\]++|\\.)*+'?|\$\{[^}\n]*+\}?""",
+    re.VERBOSE | re.DOTALL,
+)
+"""Everything that is not simply a part of a word or a blank."""
+
+_IN_DOUBLE = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_SCRIPT = re.compile(r"[\s|&;()<>'\"`]")
+"""What a word was quoted for that a shell is given as its script."""
+
+_SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_ENDS_STATEMENT = frozenset({";", "\n", ";;", ";&", ";;&"})
+_BLANKS = " \t\r\v\f"
+
+_OPENERS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "{", "!"})
+_CLOSERS = frozenset({"fi", "done", "esac", "}"})
+_HIDES = frozenset({"if", "elif", "while", "until", "!"})
+"""Keywords behind which a status is that of a condition, or is turned around."""
+
+
+class _Start(NamedTuple):
+    """A program that only starts another one: its second word if it has one, options with a value, words before."""
+
+    then: tuple[str, ...] = ()
+    valued: frozenset[str] = frozenset()
+    skips: int = 0
+    queries: frozenset[str] = frozenset()
+
+    def behind(self, words: Sequence[str], at: int) -> int:
+        """Return where the command begins that it starts; one before ``at`` when it starts none."""
+        before = at - 1
+        at = self._behind_options(words, at)
+        if self.then:
+            if at >= len(words) or words[at] not in self.then:
+                return before
+            at = self._behind_options(words, at + 1)
+        at += self.skips
+        return at if at < len(words) and self.queries.isdisjoint(words[before:at]) else before
+
+    def _behind_options(self, words: Sequence[str], at: int) -> int:
+        while at < len(words) and words[at][:1] == "-":
+            at += 2 if words[at] in self.valued else 1
+        return at
+
+
+def _start(*then: str, valued: str = "", skips: int = 0, queries: str = "") -> _Start:
+    return _Start(then, frozenset(valued.split()), skips, frozenset(queries.split()))
+
+
+_UV = "--with --with-editable --extra --group --only-group --python -p --project --directory --env-file --package"
+_STARTS: dict[str, _Start] = {
+    "env": _start(valued="-u --unset -C --chdir"),
+    "time": _start(valued="-f -o"),
+    "timeout": _start(valued="-k --kill-after -s --signal", skips=1),
+    "gtimeout": _start(valued="-k --kill-after -s --signal", skips=1),
+    "sudo": _start(valued="-u -g -h -p -C -D", queries="-l -v -k --list"),
+    "doas": _start(valued="-u -C"),
+    "nice": _start(valued="-n"),
+    "ionice": _start(valued="-c -n"),
+    "nohup": _start(),
+    "exec": _start(valued="-a"),
+    "command": _start(queries="-v -V"),
+    "builtin": _start(),
+    "setsid": _start(),
+    "stdbuf": _start(valued="-i -o -e"),
+    "unbuffer": _start(),
+    "caffeinate": _start(valued="-t"),
+    "xvfb-run": _start(valued="-n -s -e"),
+    "xargs": _start(valued="-n -P -I -L -d -a -s -E"),
+    "npx": _start(valued="-p --package", queries="-c --call"),
+    "bunx": _start(valued="-p --package"),
+    "uvx": _start(valued="--with --from --python -p"),
+    "npm": _start("exec", "x", valued="-p --package -w --workspace --prefix"),
+    "pnpm": _start("exec", "dlx", valued="-C --dir --filter -F --package"),
+    "yarn": _start("exec", "dlx", valued="-p --package --cwd"),
+    "bun": _start("x"),
+    "uv": _start("run", valued=_UV),
+    "pipx": _start("run", valued="--spec --python"),
+    "poetry": _start("run", valued="-C --directory -P --project"),
+    "pdm": _start("run", valued="-p --project"),
+    "pipenv": _start("run"),
+    "rye": _start("run"),
+    "pixi": _start("run", valued="-e --environment --manifest-path"),
+    "conda": _start("run", valued="-n --name -p --prefix --cwd"),
+    "mamba": _start("run", valued="-n --name -p --prefix --cwd"),
+    "bundle": _start("exec"),
+    "mise": _start("exec", "x", valued="-C --cd"),
+    "asdf": _start("exec"),
+    "direnv": _start("exec", skips=1),
+}
+_BEFORE = frozenset({*_OPENERS, *_CLOSERS, *_STARTS})
+
+
+class _Frame(NamedTuple):
+    """What goes on when a group or substitution ends: the command that it is part of."""
+
+    closes: str
+    words: list[str]
+    redirections: list[tuple[int, bool]]
+    pieces: list[str]
+    in_double: bool
+
+
+class _Reader:
+    """Goes once over a text and notes commands and what is between them."""
+
+    def __init__(self, text: str, depth: int) -> None:
+        self.events: list[_Simple | str] = []
+        self._text = text
+        self._depth = depth
+        self._frames: list[_Frame] = []
+        self._parentheses = 0
+        self._backquotes = 0
+        self._documents: list[str] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a command: no words, no redirections, and no piece of a word."""
+        self._words: list[str] = []
+        self._redirections: list[tuple[int, bool]] = []
+        self._pieces: list[str] = []
+
+    def read(self) -> None:
+        """Read all of the text."""
+        text, search, pos, size = self._text, _SPECIAL.search, 0, len(self._text)
+        while pos < size:
+            found = search(text, pos)
+            end = found.start() if found else size
+            if end > pos:
+                self._plain(text[pos:end])
+            if not found:
+                break
+            pos = self._special(found[0], found.end())
+        self._complete()
+
+    def _plain(self, run: str) -> None:
+        """Take blanks and words in which nothing is special; the last word goes on where no blank ends it."""
+        parts = run.split()
+        if self._pieces:
+            if run[0] not in _BLANKS:
+                self._pieces.append(parts.pop(0))
+                if not parts and run[-1] not in _BLANKS:
+                    return
+            self._end_word()
+        if run[-1] not in _BLANKS:
+            self._pieces = [parts.pop()]
+        self._words += parts
+
+    def _end_word(self) -> None:
+        if self._pieces:
+            self._words.append("".join(self._pieces))
+            self._pieces = []
+
+    def _special(self, mark: str, pos: int) -> int:
+        """Take what is special; return where to go on."""
+        first = mark[0]
+        if first in "'\"$\\`#":
+            return self._part_of_word(mark, pos)
+        if (first in "<>" and mark[-1] != "(") or mark[:2] == "&>":
+            self._redirect(mark)
+            return pos
+        if mark == "(":
+            return self._open(pos)
+        if first in "<>":  # the command whose output is a file
+            self._end_word()
+            self._substitute(")", False)
+            return pos
+        self._complete()
+        if mark == ")":
+            return self._close(pos)
+        self.events.append(";" if mark in _ENDS_STATEMENT else "|" if mark == "|&" else mark)
+        return self._behind_documents(pos) if mark == "\n" and self._documents else pos
+
+    def _part_of_word(self, mark: str, pos: int) -> int:
+        first = mark[0]
+        if first == "#":
+            if self._pieces:
+                self._pieces.append(mark)
+                return pos
+            end = self._text.find("\n", pos)
+            return len(self._text) if end < 0 else end
+        if first == "\\":
+            if mark[1:] != "\n":
+                self._pieces.append(mark[1:])
+        elif mark == "$(":
+            self._substitute(")", False)
+        elif mark == "`":
+            return self._backquote(pos, False)
+        elif mark == '"':
+            self._pieces.append("")
+            return self._double(pos)
+        elif mark == "'":  # never closed
+            self._pieces.append(self._text[pos:])
+            return len(self._text)
+        elif mark.startswith("$'"):
+            self._pieces.append(_ESCAPE.sub(r"\1", mark[2:].removesuffix("'")))
+        else:
+            self._pieces.append(mark if first == "$" else mark[1:-1])
+        return pos
+
+    def _double(self, pos: int) -> int:
+        """Take what is in double quotes, up to their end or a substitution."""
+        text = self._text
+        while found := _IN_DOUBLE.search(text, pos):
+            self._pieces.append(text[pos : found.start()])
+            mark, pos = found[0], found.end()
+            if mark == '"':
+                return pos
+            if mark == "$(":
+                self._substitute(")", True)
+                return pos
+            if mark == "`":
+                return self._backquote(pos, True)
+            escaped = mark[1:]
+            self._pieces.append("" if escaped == "\n" else escaped if escaped in '$`"\\' else mark)
+        self._pieces.append(text[pos:])
+        return len(text)
+
+    def _substitute(self, closes: str, in_double: bool) -> None:
+        """Begin a substitution; the command that it is part of goes on behind it."""
+        self._pieces.append("$()")
+        self._frames.append(_Frame(closes, self._words, self._redirections, self._pieces, in_double))
+        self._parentheses += closes == ")"
+        self._backquotes += closes == "`"
+        self.events.append(_HIDDEN)
+        self._begin()
+
+    def _backquote(self, pos: int, in_double: bool) -> int:
+        if self._backquotes:
+            self._complete()
+            return self._back("`", pos)
+        self._substitute("`", in_double)
+        return pos
+
+    def _open(self, pos: int) -> int:
+        """Take an opening parenthesis."""
+        if self._pieces and self._pieces[-1].endswith("="):  # an array
+            end = self._text.find(")", pos)
+            return len(self._text) if end < 0 else end + 1
+        self._end_word()
+        if self._words and self._words[-1] in _OPENERS:
+            self._complete()
+        if not self._words and not self._redirections:
+            self._frames.append(_Frame(")", [], [], [], False))
+            self._parentheses += 1
+            self.events.append(_SHOWN)
+        return pos
+
+    def _close(self, pos: int) -> int:
+        """Take a closing parenthesis; one that closes nothing is of a function or of a ``case``."""
+        return self._back(")", pos) if self._parentheses else pos
+
+    def _back(self, closes: str, pos: int) -> int:
+        """End what is open up to what this closes; go on with the command that it is part of."""
+        while True:
+            frame = self._frames.pop()
+            self._parentheses -= frame.closes == ")"
+            self._backquotes -= frame.closes == "`"
+            self.events.append(_END)
+            if frame.closes == closes:
+                break
+        _, self._words, self._redirections, self._pieces, in_double = frame
+        return self._double(pos) if in_double else pos
+
+    def _redirect(self, mark: str) -> None:
+        if self._pieces and mark[0] != "&" and self._pieces[-1].isdecimal() and len(self._pieces) == 1:
+            self._pieces = []  # the number of what is redirected
+        self._end_word()
+        if mark.startswith("<<") and mark != "<<<":
+            self._documents.append(mark)
+        elif mark[-1] not in "0123456789-":
+            self._redirections.append((len(self._words), mark[0] != "<" or mark == "<>"))
+
+    def _behind_documents(self, pos: int) -> int:
+        """Return where the here-documents end that begin at a position."""
+        text = self._text
+        for mark in self._documents:
+            delimiter = mark.lstrip("<-").strip(" \t'\"").replace("\\", "")
+            tabs = mark.startswith("<<-")
+            while pos < len(text):
+                end = text.find("\n", pos)
+                end = len(text) if end < 0 else end
+                line = text[pos:end].removesuffix("\r")
+                pos = end + 1
+                if (line.lstrip("\t") if tabs else line) == delimiter:
+                    break
+        self._documents = []
+        return min(pos, len(text))
+
+    def _complete(self) -> None:
+        """Note the command whose words were read, if there is one."""
+        self._end_word()
+        words, redirections = self._words, self._redirections
+        self._begin()
+        if not words:
+            return
+        writes = []
+        for at, is_output in reversed(redirections):
+            if at < len(words):
+                target = words.pop(at)
+                if is_output and not target.startswith("/dev/"):
+                    writes.append(target)
+        writes.reverse()
+        hides = False
+        if words and (words[0].rpartition("/")[2] in _BEFORE or "=" in words[0]):
+            words, hides = self._command(words)
+        name = words[0].rpartition("/")[2] if words else ""
+        if name in _SHELLS and (script := _script_of(words)):
+            if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
+                self.events += [_Simple((), tuple(writes), False)] if writes else []
+                self.events += [_HIDDEN if hides else _SHOWN, *_events_of(script[0], self._depth - 1), _END]
+                return
+            words, more = self._command(script)
+            hides = hides or more
+        elif name == "tee":
+            writes += [word for word in words[1:] if word[:1] != "-" and not word.startswith("/dev/")]
+        if words or writes:
+            self.events.append(_Simple(tuple(words), tuple(writes), hides))
+
+    def _command(self, words: list[str]) -> tuple[list[str], bool]:
+        """Take off what only stands before a command; return also whether that hides its status."""
+        at, hides = 0, False
+        while at < len(words):
+            word = words[at]
+            if word in _OPENERS:
+                hides = hides or word in _HIDES
+                if word == "do":
+                    self._frames.append(_Frame("done", [], [], [], False))
+                    self.events.append(_HIDDEN)
+                at += 1
+            elif word in _CLOSERS:
+                if word == "done" and self._frames and self._frames[-1].closes == word:
+                    self._back(word, 0)
+                    self._begin()
+                at += 1
+            elif "=" in word and _ASSIGNMENT.match(word):
+                at += 1
+            else:
+                start = _STARTS.get(word.rpartition("/")[2])
+                behind = start.behind(words, at + 1) if start else at
+                if behind == at:
+                    break
+                at = behind
+        return words[at:], hides
+
+
+def _events_of(text: str, depth: int) -> "list[_Simple | str]":
+    reader = _Reader(text, depth)
+    reader.read()
+    return reader.events
+
+
+def _script_of(words: Sequence[str]) -> list[str]:
+    """Return what a shell is given to run: one word that was quoted, or the words that a list was joined from."""
+    for at, word in enumerate(words[1:], 1):
+        if not word.startswith(("-", "+")):
+            break
+        if _SHELL_OPTION.fullmatch(word):
+            script = list(words[at + 1 :])
+            return script[:1] if script and _SCRIPT.search(script[0]) else script
+    return []
+
+
+class _Level:
+    """What is known of a group while its commands are gone over from the last to the first."""
+
+    __slots__ = ("followed", "hidden", "piped", "seen", "turned")
+
+    def __init__(self, hidden: bool) -> None:
+        self.hidden = hidden  # the status of the group shows nowhere
+        self.seen = False  # a command comes later
+        self.followed = False  # a command comes later, behind a ; or a line break
+        self.turned = False  # a || or & comes later in the statement
+        self.piped = False  # a pipe comes next
+
+    def hides(self) -> bool:
+        return self.hidden or self.followed or self.turned or self.piped
+
+    def pass_over(self, separator: str) -> None:
+        self.piped = separator == "|"
+        if separator in (";", "&"):
+            self.followed = self.followed or self.seen
+            self.turned = separator == "&"
+        elif separator == "||":
+            self.turned = True
+
+
+def _settled(events: "Sequence[_Simple | str]", whole: bool) -> list[ShellCommand]:
+    """Go over commands from the last to the first, and find out whose status shows."""
+    found: list[ShellCommand] = []
+    level, levels, is_last = _Level(False), list[_Level](), whole
+    for event in reversed(events):
+        if isinstance(event, _Simple):
+            last = is_last and bool(event.words)
+            found.append(ShellCommand(event.words, event.writes, event.hides or level.hides(), last))
+            if event.words:
+                level.seen, is_last = True, False
+        elif event == _END:
+            levels.append(level)
+            level = _Level(level.hides())
+        elif event in (_SHOWN, _HIDDEN):
+            if levels:
+                inner, level = level, levels.pop()
+                level.seen = level.seen or inner.seen
+        else:
+            level.pass_over(event)
+    found.reverse()
+    return found
