@@ -270,7 +270,7 @@ class Scan:
             if transcript.blobs:
                 with _no_collection():
                     parts = map(self._reader(transcript).pieces, transcript.blobs)
-                    rows = read_parts(parts, writers(self._harnesses, transcript), too_long)
+                    rows = read_parts(parts, writers(self._harnesses, transcript), too_long, self._tools)
                 return _Found(rows, task.end, {}, warnings)
             with opened(path, warnings.append) as fd, _no_collection():
                 if fd is not None:
