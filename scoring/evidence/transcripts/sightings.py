@@ -224,9 +224,9 @@ def _look(
             text = texts[paths[row]] if paths[row] >= 0 else ""
             found[owner].found.append(Sighting(time, session, file, numbers[row], "reset", text=text, how=hows[row]))
     if WORD in tables:
-        _, numbers, keys = tables[WORD]
+        _, numbers, keys, names = tables[WORD]
         for row, owner, _ in owned(numbers):
-            found[owner].words.add(keys[row])
+            found[owner].words |= {keys[row], names[row]}
     if calls := tables.get(file.harness.call_table):
         numbers, keys = calls[1], calls[-2]
         for row, owner, time in owned(numbers):
