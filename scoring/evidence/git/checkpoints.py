@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from scoring.errors import Warn, silent
+from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.repository import GitRepository, as_lines, as_text
+from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
 
 BRANCH = "entire/checkpoints/v1"
 
@@ -129,10 +129,16 @@ def checkpoints_named(repository: GitRepository, shas: Iterable[str], cache: Git
     """Return which checkpoints commits name, by SHA in full; a commit that git cannot read is left out."""
     wanted = list(dict.fromkeys(shas))
     known = cache.section("checkpoints-named", dict[str, tuple[str, ...]])
-    if new := [sha for sha in wanted if sha not in known]:
-        found = repository.contents(new)
+
+    def ask(batch: Sequence[str]) -> Mapping[str, bytes] | None:
+        try:
+            return repository.contents(batch)
+        except GitError:
+            return None
+
+    if found := answered(ask, [sha for sha in wanted if sha not in known]):
         known.update({sha: checkpoint_ids(as_text(commit.partition(b"\n\n")[2])) for sha, commit in found.items()})
-        cache.changed = cache.changed or bool(found)
+        cache.changed = True
     return {sha: known[sha] for sha in wanted if sha in known}
 
 
