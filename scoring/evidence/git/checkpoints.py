@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from scoring.errors import Warn, silent
+from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.repository import GitRepository, as_lines, as_text
+from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
 
 BRANCH = "entire/checkpoints/v1"
 
@@ -44,7 +44,7 @@ _ENTRY = re.compile(
     rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?"
     rb"(metadata\.json|transcript\.jsonl|full\.jsonl(?:\.[0-9]{3,9})?)"
 )
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-(?=.)")
+_DATE = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}-(?=.)")
 _LINE = re.compile(r"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{12})[ \t]*\r?$", re.MULTILINE)
 _MENTIONED = "Entire-Checkpoint:"
 
@@ -77,6 +77,7 @@ class CheckpointSession(NamedTuple):
         agent: the name of the agent; it is shown and never believed. "" where none is stated.
         created_at: when this was written, as it is stated.
         tokens: the tokens that are stated; None without any.
+        tokens_of_part: whether these are of what came since ``start``; older ones are of all that was stored.
         lines: whose lines were committed; None where it is not stated.
         start: how many lines (or messages) of the transcript are from before this checkpoint; None: not stated.
         path: where its transcript is on the branch (``ab/cdef012345/0/full.jsonl``), "" without one.
@@ -95,6 +96,7 @@ class CheckpointSession(NamedTuple):
     blobs: tuple[str, ...] = ()
     size: int = 0
     missing: bool = False
+    tokens_of_part: bool = False
 
 
 class Checkpoint(NamedTuple):
@@ -126,11 +128,17 @@ def checkpoint_ids(message: str) -> tuple[str, ...]:
 def checkpoints_named(repository: GitRepository, shas: Iterable[str], cache: GitCache) -> dict[str, tuple[str, ...]]:
     """Return which checkpoints commits name, by SHA in full; a commit that git cannot read is left out."""
     wanted = list(dict.fromkeys(shas))
-    known = cache.section("checkpoints named", dict[str, tuple[str, ...]])
-    if new := [sha for sha in wanted if sha not in known]:
-        found = repository.contents(new)
+    known = cache.section("checkpoints-named", dict[str, tuple[str, ...]])
+
+    def ask(batch: Sequence[str]) -> Mapping[str, bytes] | None:
+        try:
+            return repository.contents(batch)
+        except GitError:
+            return None
+
+    if found := answered(ask, [sha for sha in wanted if sha not in known]):
         known.update({sha: checkpoint_ids(as_text(commit.partition(b"\n\n")[2])) for sha, commit in found.items()})
-        cache.changed = cache.changed or bool(found)
+        cache.changed = True
     return {sha: known[sha] for sha in wanted if sha in known}
 
 
@@ -140,7 +148,7 @@ def checkpoints_of_trunk(repository: GitRepository, tip: str, cache: GitCache) -
     Raises:
         GitError: git cannot read the history.
     """
-    kept = cache.section("checkpoints of trunk", dict[str, dict[str, tuple[str, ...]]])
+    kept = cache.section("checkpoints-of-trunk", dict[str, dict[str, tuple[str, ...]]])
     if tip not in kept:
         only = ("--fixed-strings", f"--grep={_MENTIONED}")
         fields = as_text(repository.run("log", "-z", *only, "--format=%H%x00%B%x00", tip, "--")).split("\0")
@@ -276,6 +284,7 @@ def _session(place: str, said: Mapping[str, Any], folder: _Folder, sizes: Mappin
         blobs=blobs,
         size=sum(sizes.get(oid, 0) for oid in blobs),
         missing=any(oid not in sizes for oid in blobs),
+        tokens_of_part="checkpoint_transcript_start" in said or "cli_version" in said,
     )
 
 

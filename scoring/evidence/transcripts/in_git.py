@@ -28,7 +28,7 @@ def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRep
             path = Path(f"{BRANCH}:{session.path}")
             count += bool(session.blobs)
             if session.missing:
-                left_out.append(FileFound(path, sessions=(session.session_id,), left_out=NOT_HERE))
+                left_out.append(FileFound(path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE))
             elif session.blobs:
                 transcript = TranscriptFile(path, True, False, session.blobs, repository, session.size)
                 found.setdefault(session.blobs, transcript)
