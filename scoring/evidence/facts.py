@@ -18,6 +18,7 @@ from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, Tr
 from scoring.log.model import IterationRecord
 
 if TYPE_CHECKING:
+    from scoring.evidence.labels import LabelFacts  # a rubric without labels does not pay for their reader
     from scoring.evidence.transcripts.scan import Scan
 
 
@@ -29,9 +30,9 @@ class IterationFacts:
     where its task declares a ``scope``. ``window`` is the time that belongs to it and ``transcripts`` what they show in
     it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
     verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or
-    nobody asked for it. Where the rules give each iteration lines of its own, ``observed`` is what was seen in
-    them (``transcripts`` then counts those lines, with or without a window), and ``counted_for`` the lower iteration
-    that names the same commit, None when there is none.
+    nobody asked for it; ``labels`` is None where nobody asked for what people said. Where the rules give each iteration
+    lines of its own, ``observed`` is what was seen in them (``transcripts`` then counts those lines, with or without a
+    window), and ``counted_for`` the lower iteration that names the same commit, None when there is none.
     """
 
     record: IterationRecord
@@ -47,6 +48,7 @@ class IterationFacts:
     deliberation: DeliberationFacts | None = None
     observed: Observed | None = None
     counted_for: int | None = None
+    labels: "LabelFacts | None" = None
 
 
 class Evidence:
@@ -60,6 +62,7 @@ class Evidence:
         scan: "Scan",
         only: Collection[int] | None = None,
         profile: str | None = PROFILE,
+        labels: bool = False,
     ) -> None:
         """Open the repository.
 
@@ -70,6 +73,7 @@ class Evidence:
             scan: the reading of the transcripts.
             only: the iterations that will be asked about; None for all.
             profile: under which released profile DR transcripts are measured; None reads none.
+            labels: whether what people said of the iterations is read.
 
         Raises:
             NotARepositoryError: the sources' ``repo_dir`` is in no git work tree.
@@ -77,7 +81,7 @@ class Evidence:
         """
         self.sources = sources
         self._records, self._log_dir, self._scan = records, log_dir, scan
-        self._only, self._profile = only, profile
+        self._only, self._profile, self._labels = only, profile, labels
         self.git = sources.rules.git(sources.repo_dir, records, scan.cache_dir, sources.trunk)
 
     def of(self, record: IterationRecord) -> IterationFacts:
@@ -96,7 +100,13 @@ class Evidence:
             rules.corrections(record, repo_dir, self.sources.warn),
             hook_facts(self._log_dir, n),
             deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
+            labels=self._said(n) if self._labels else None,
         )
+
+    def _said(self, iteration: int) -> "LabelFacts":
+        from scoring.evidence.labels import label_facts
+
+        return label_facts(self._log_dir, iteration)
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
         """Return what the transcripts show in an iteration's window; None when it has no window."""
