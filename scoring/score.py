@@ -26,7 +26,7 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
-from scoring.signals.table import meter_profile, optional_signals, signal_set
+from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def score_records(
     if not records:
         return
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
-    evidence = Evidence(records, iter_log_dir, sources, scan, only, profile)
+    evidence = Evidence(records, iter_log_dir, sources, scan, only, profile, labels_vote(*rubrics))
     for record in records:
         if only is None or record.iteration in only:
             facts = evidence.of(record)

@@ -19,6 +19,7 @@ from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 if TYPE_CHECKING:
+    from scoring.evidence.labels import LabelFacts  # a rubric without labels does not pay for their reader
     from scoring.evidence.transcripts.attributed import Answer
     from scoring.evidence.transcripts.scan import Scan
 
@@ -31,10 +32,10 @@ class IterationFacts:
     where its task declares a ``scope``. ``window`` is the time that belongs to it and ``transcripts`` what they show in
     it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
     verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or
-    nobody asked for it. Where the rules give each iteration lines of its own, ``observed`` is what was seen in
-    them (``transcripts`` then counts those lines, with or without a window), ``counted_for`` the lower iteration
-    that names the same commit, None when there is none, and ``artifacts`` are the places of the result artifacts, as
-    paths in the repository without symlinks, "" where there is none.
+    nobody asked for it; ``labels`` is None where nobody asked for what people said. Where the rules give each iteration
+    lines of its own, ``observed`` is what was seen in them (``transcripts`` then counts those lines, with or without a
+    window), ``counted_for`` the lower iteration that names the same commit, None when there is none, and ``artifacts``
+    are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none.
     """
 
     record: IterationRecord
@@ -51,6 +52,7 @@ class IterationFacts:
     observed: Observed | None = None
     counted_for: int | None = None
     artifacts: tuple[str, ...] = ()
+    labels: "LabelFacts | None" = None
 
 
 class Evidence:
@@ -64,6 +66,7 @@ class Evidence:
         scan: "Scan",
         only: Collection[int] | None = None,
         profile: str | None = PROFILE,
+        labels: bool = False,
     ) -> None:
         """Open the repository.
 
@@ -74,6 +77,7 @@ class Evidence:
             scan: the reading of the transcripts.
             only: the iterations that will be asked about; None for all.
             profile: under which released profile DR transcripts are measured; None reads none.
+            labels: whether what people said of the iterations is read.
 
         Raises:
             NotARepositoryError: the sources' ``repo_dir`` is in no git work tree.
@@ -81,7 +85,7 @@ class Evidence:
         """
         self.sources = sources
         self._records, self._log_dir, self._scan = records, log_dir, scan
-        self._only, self._profile = only, profile
+        self._only, self._profile, self._labels = only, profile, labels
         self.git = sources.rules.git(sources.repo_dir, records, scan.cache_dir, sources.trunk)
 
     def of(self, record: IterationRecord) -> IterationFacts:
@@ -106,6 +110,7 @@ class Evidence:
             artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers)
             if rules.attributes
             else (),
+            labels=self._said(n) if self._labels else None,
         )
 
     def _counted_for(self, record: IterationRecord) -> int | None:
@@ -122,6 +127,11 @@ class Evidence:
     def _first_to_name(self) -> dict[str, int]:
         named = ((self._named_commit(record), record.iteration) for record in reversed(self._records))
         return {commit: iteration for commit, iteration in named if commit}
+
+    def _said(self, iteration: int) -> "LabelFacts":
+        from scoring.evidence.labels import label_facts
+
+        return label_facts(self._log_dir, iteration)
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
         """Return what the transcripts show in an iteration's window, or its own lines; None when it has no window."""

@@ -33,7 +33,7 @@ from scoring.sidecars.provenance import (
     write_score,
 )
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
-from scoring.signals.table import meter_profile, optional_signals, signal_set
+from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         records = load_iteration_log(log, sources.rules.true_flags)
         if not records:
             return
-        evidence = Evidence(records, log, sources, scan, profile=meter_profile(rubric))
+        evidence = Evidence(records, log, sources, scan, None, meter_profile(rubric), labels_vote(rubric))
         inputs = [inputs_of(record, evidence, log, wanted) for record in records]
         found = [evidence.of(record) for record in records]
     if not plan.dry_run:

@@ -12,6 +12,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.signals.correction_pressure import CorrectionPressure
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, DiminishingReturns, deliberation_shown
 from scoring.signals.hook_outcomes import HookOutcomes
+from scoring.signals.human_label import HUMAN_LABEL, HumanLabel
 from scoring.signals.landed import Landed
 from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import Scope
@@ -30,6 +31,7 @@ SIGNALS: tuple[Signal, ...] = (
     HookOutcomes(),
     TokenEfficiency(),
     DiminishingReturns(),
+    HumanLabel(),
 )
 
 
@@ -78,6 +80,11 @@ def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
     specs = [spec for rubric in rubrics if (spec := rubric.signal(DIMINISHING_RETURNS))]
     named = next((spec.profile for spec in specs if spec.profile), PROFILE)
     return named if specs or observe else None
+
+
+def labels_vote(*rubrics: Rubric) -> bool:
+    """Return whether what people said of the iterations is read: under a rubric in which that votes."""
+    return HUMAN_LABEL in optional_signals(*rubrics)
 
 
 def files_beside(iteration: int, wanted: Collection[str]) -> Iterator[str]:

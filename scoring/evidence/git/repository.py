@@ -173,10 +173,26 @@ class GitRepository:
                 at += size + 1
         return found
 
+    @property
+    def user_name(self) -> str:
+        """The name that the caller's own settings give commits here; "" when they give none."""
+        named = _start(["git", "-C", os.fspath(self.directory), "config", "--get", "user.name"], _callers_environment())
+        return as_text(named.stdout).strip()
+
+    def beginning(self, limit: int, *arguments: str) -> bytes:
+        """Return the first ``limit`` bytes that git prints, and end it then; what failed has printed nothing."""
+        command = _command(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments)
+        nowhere = subprocess.DEVNULL
+        streams = {"stdin": nowhere, "stdout": subprocess.PIPE, "stderr": nowhere}
+        with _running(command, _environment(), **streams) as process:
+            assert process.stdout is not None
+            found: bytes = process.stdout.read(limit)
+            process.kill()
+        return found
+
     def _trusted_directories(self) -> tuple[str, ...]:
         """Read the caller's ``safe.directory``, the one user setting that is honoured."""
-        environment = {name: v for name, v in _environment().items() if not name.startswith("GIT_CONFIG_")}
-        answer = _start(["git", "-C", "/", "config", "--get-all", "safe.directory"], environment)
+        answer = _start(["git", "-C", "/", "config", "--get-all", "safe.directory"], _callers_environment())
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
     def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
@@ -262,6 +278,11 @@ class ObjectReader:
 def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return kept | _ENVIRONMENT
+
+
+def _callers_environment() -> dict[str, str]:
+    """Return the environment in which git reads the settings of the caller."""
+    return {name: value for name, value in _environment().items() if not name.startswith("GIT_CONFIG_")}
 
 
 def _start(
