@@ -208,6 +208,14 @@ class Harness(ABC):
     def claims(self, line: bytes) -> bool:
         """Say whether a line, or a document, is one of its."""
 
+    def original(self, rows: Rows, again: ReadAgain) -> Rows:  # noqa: ARG002 - for those that repeat lines
+        """Return what was observed in a transcript without the lines that only repeat another session's.
+
+        Those of a fork may be stamped anew, so that they are no copies by their keys. ``again`` gives the rows of a
+        session, as they were read.
+        """
+        return rows
+
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript, in order, together."""
         whole = Rows()
