@@ -1,10 +1,308 @@
-"""Test runs: which commands start a test tool, and what the output says."""
+"""Which commands are test runs, and what their output says about how they ended.
 
-from collections.abc import Sequence
+The tools and their summaries are data (``test_tools.toml``); ``docs/TEST_TOOLS.md`` says what a run is, what decides
+its verdict, and how to add a tool. Nothing of an output is kept but the verdict and the numbers in it.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scoring.evidence.transcripts.shell import ShellCommand
+
+DATA = Path(__file__).parent / "test_tools.toml"
+
+LABEL_LIMIT = 60
+"""How many characters of a command are named."""
+
+_OWN = "test-commands"
+"""The name of the tool that the setting's commands are."""
+
+_COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$")
+_EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
+_LATEST = "latest"
+"""The one usual word that has "test" in it and means something else."""
+
+
+class TestCommand(NamedTuple):
+    """A command line that runs tests.
+
+    ``tool`` is the tool of its last test command, ``tools`` those of all of them; ``label`` are the command's first
+    words, for people. ``exit_counts`` is whether the exit status of the line is that of the last test command.
+    """
+
+    tool: str
+    label: str
+    exit_counts: bool
+    tools: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """How a run ended: whether it passed, None when nothing says so, and how many tests did, None when not said."""
+
+    passed: bool | None = None
+    passed_tests: int | None = None
+    failed_tests: int | None = None
+
+
+class _Form(NamedTuple):
+    """A line of a summary: a text that is in it, and how it begins."""
+
+    has: str
+    line: re.Pattern[str]
+
+
+class _Start(NamedTuple):
+    """How a command begins: words, some of which are patterns, and which options before them take a value."""
+
+    words: tuple[re.Pattern[str] | str, ...]
+    valued: frozenset[str]
+
+
+class _Tool(NamedTuple):
+    name: str
+    never: frozenset[str]
+    failing: tuple[_Form, ...]
+    passing: tuple[_Form, ...]
+    empty: tuple[_Form, ...]
+    counting: tuple[_Form, ...]
+    numbers: dict[str, re.Pattern[str]]
+    sums: bool
+    runs_any: bool
+
+
+class _Table(NamedTuple):
+    """The data: tools by name, how commands begin by program, and what may come before."""
+
+    tools: dict[str, _Tool]
+    starts: dict[str, list[tuple[_Start, str]]]
+    carriers: dict[str, list[_Start]]
+    prefilter: re.Pattern[str]
 
 
 class TestTools:
-    """The known test tools."""
+    """The tools that are known, and the commands of the setting ``test-commands``.
+
+    ``extra`` are beginnings of commands: ``./check``, ``scripts/verify --all``.
+    """
 
     def __init__(self, extra: Sequence[str] = ()) -> None:
-        """Take the commands that run tests here beside the known ones."""
+        self._table = _table()
+        self._extra = [tuple(words) for text in extra if (words := text.split())]
+        self._names = tuple(words[0].removeprefix("./") for words in self._extra)
+
+    def may_run(self, text: str) -> bool:
+        """Return whether a command line can be a test run at all: quick, and never False for one that is."""
+        return self._table.prefilter.search(text) is not None or any(name in text for name in self._names)
+
+    def run_of(self, commands: Sequence[ShellCommand]) -> TestCommand | None:
+        """Return what tests a command line runs; None when it runs none."""
+        found = [(tool, command) for command in commands if command.words and (tool := self._tool(command.words))]
+        if not found:
+            return None
+        tool, command = found[-1]
+        tools = tuple(dict.fromkeys(name for name, _ in found))
+        return TestCommand(tool, _label(command.words), command.last and not command.hidden, tools)
+
+    def _tool(self, words: Sequence[str]) -> str:
+        """Return the name of the tool that a simple command runs; "" when it runs none."""
+        for own in self._extra:
+            if _program_of(words[0]) == _program_of(own[0]) and _ends_alike(words[0], own[0]):
+                if tuple(words[1 : len(own)]) == own[1:]:
+                    return _OWN
+        for _ in range(3):  # a carrier may carry another one
+            program = _program_of(words[0])
+            for start, name in self._table.starts.get(program, ()):
+                if _begins(start, words):
+                    tool = self._table.tools[name]
+                    return "" if any(word in tool.never for word in words[1:]) else name
+            carried = [at for start in self._table.carriers.get(program, ()) if (at := _begins(start, words))]
+            if not carried or (behind := _behind_options(words, max(carried), frozenset())) >= len(words):
+                return ""
+            words = words[behind:]
+        return ""
+
+    def verdict(self, command: TestCommand, output: str, failed: bool | None) -> Verdict:
+        """Return how a test run ended.
+
+        A failing summary anywhere in the output decides, else a passing one, else the exit status where it counts.
+
+        Args:
+            command: what was run.
+            output: what was printed; colours are passed over.
+            failed: whether the command line failed; None when that is not known.
+        """
+        text = _COLOURS.sub("", output) if "\x1b" in output else output
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        tools = self._tried(command)
+        for passed in (False, True):
+            said = [tool for tool in tools if _says(tool.passing if passed else tool.failing, text)]
+            if said:
+                counts = [_counts(tool, text) for tool in said]
+                return Verdict(passed, *max(counts, key=lambda pair: sum(count is not None for count in pair)))
+        if failed is None or not command.exit_counts:
+            return Verdict()
+        if not failed and any(_says(tool.empty, text) for tool in tools):
+            return Verdict()
+        return Verdict(not failed)
+
+    def _tried(self, command: TestCommand) -> list[_Tool]:
+        tools = self._table.tools
+        if any(name == _OWN or tools[name].runs_any for name in command.tools or (command.tool,)):
+            return list(tools.values())
+        return [tools[name] for name in command.tools or (command.tool,)]
+
+
+def _label(words: Sequence[str]) -> str:
+    """Return the first words of a command, with nothing in them that could move a cursor."""
+    label = ""
+    for word in words:
+        longer = f"{label} {_CONTROL.sub(' ', word[: LABEL_LIMIT + 1]).strip()}".strip()
+        if len(longer) > LABEL_LIMIT:
+            return label or longer[: LABEL_LIMIT - 1] + "…"
+        label = longer
+    return label
+
+
+def _program_of(word: str) -> str:
+    """Return the name of a program without its folder, version and suffix."""
+    name = word.replace("\\", "/").rpartition("/")[2]
+    for suffix in _EXECUTABLE:
+        name = name.removesuffix(suffix)
+    name = _VERSION.sub("", name)
+    return {"py": "python", "pypy": "python"}.get(name, name)
+
+
+def _ends_alike(word: str, own: str) -> bool:
+    """Return whether a program is the one that the setting names, from whichever folder it is started."""
+    own = own.removeprefix("./")
+    return word == own or word.endswith("/" + own)
+
+
+def _behind_options(words: Sequence[str], at: int, valued: frozenset[str]) -> int:
+    while at < len(words) and words[at][:1] in "-+" and words[at]:
+        at += 2 if words[at] in valued else 1
+    return at
+
+
+def _begins(start: _Start, words: Sequence[str]) -> int:
+    """Return how many words a beginning takes; 0 when the command does not begin so."""
+    at, anywhere = 1, False
+    for wanted in start.words:
+        if wanted == "...":
+            anywhere = True
+            continue
+        while at < len(words):
+            word = words[at]
+            if word == wanted if isinstance(wanted, str) else _fits(wanted, word):
+                break
+            if word[:1] in ("-", "+"):
+                at += 2 if word in start.valued else 1
+            elif anywhere:
+                at += 1
+            else:
+                return 0
+        at += 1
+        if at > len(words):
+            return 0
+    return at
+
+
+def _fits(pattern: re.Pattern[str], word: str) -> bool:
+    return word[:1] not in ("-", "+") and pattern.fullmatch(word.replace(_LATEST, "")) is not None
+
+
+def _says(forms: Sequence[_Form], text: str) -> bool:
+    return any(True for form in forms for _ in _lines(form, text))
+
+
+def _lines(form: _Form, text: str) -> Iterator[str]:
+    """Yield what fits a form, the last first. Every line is looked at once, so the time is linear."""
+    end = len(text)
+    while (hit := text.rfind(form.has, 0, end)) >= 0:
+        start = text.rfind("\n", 0, hit) + 1
+        if found := form.line.match(text, start):
+            line_end = text.find("\n", found.end(), found.end() + 1000)
+            yield text[start : line_end if line_end >= 0 else found.end() + 1000]
+        if start == 0:
+            return
+        end = start - 1
+
+
+def _counts(tool: _Tool, text: str) -> tuple[int | None, int | None]:
+    """Return how many tests passed and failed, as far as the summaries of a tool state that."""
+    lines: dict[int, str] = {}
+    for form in (*tool.failing, *tool.passing, *tool.counting):
+        for line in _lines(form, text):
+            lines.setdefault(hash(line), line) if not tool.sums else lines.setdefault(len(lines), line)
+            if not tool.sums:
+                break
+    found = {name: _number(pattern, lines.values()) for name, pattern in tool.numbers.items()}
+    passed, failed, total = found.get("passed"), found.get("failed"), found.get("total")
+    if passed is None and total is not None:
+        passed = max(0, total - (failed or 0) - (found.get("skipped") or 0))
+    if failed is None and passed is not None:
+        failed = 0
+    return passed, failed
+
+
+def _number(pattern: re.Pattern[str], lines: "Sequence[str] | Any") -> int | None:
+    found = [group for line in lines for match in pattern.finditer(line) for group in match.groups() if group]
+    return sum(int(group[:9]) if group.isdecimal() else 1 for group in found) if found else None
+
+
+# The data
+
+
+@cache
+def _table() -> _Table:
+    """Read the data, once."""
+    data = tomllib.loads(DATA.read_text("utf-8"))
+    valued = {program: frozenset(options) for program, options in data["valued"].items()}
+    never = frozenset(data["never"])
+    tools: dict[str, _Tool] = {}
+    starts: dict[str, list[tuple[_Start, str]]] = {}
+    carriers: dict[str, list[_Start]] = {}
+    for given in data["tool"]:
+        tools[given["name"]] = _tool_of(given, never)
+        for text in given["starts"]:
+            program, start = _start_of(text, valued)
+            starts.setdefault(program, []).append((start, given["name"]))
+    for text in data["carriers"]:
+        program, start = _start_of(text, valued)
+        carriers.setdefault(program, []).append(start)
+    needles = {_needle(text) for given in data["tool"] for text in given["starts"]}
+    needles = {needle for needle in needles if not any(other != needle and other in needle for other in needles)}
+    return _Table(tools, starts, carriers, re.compile("|".join(map(re.escape, sorted(needles)))))
+
+
+def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
+    forms = [
+        tuple(_Form(has, re.compile(line, re.MULTILINE)) for has, line in given.get(kind, ()))
+        for kind in ("failing", "passing", "empty", "counting")
+    ]
+    names = [name for name in ("passed", "failed", "skipped", "total") if name in given]
+    numbers = {name: re.compile(given[name], re.MULTILINE) for name in names}
+    never |= frozenset(given.get("never", ()))
+    return _Tool(given["name"], never, *forms, numbers, given.get("sums", False), given.get("runs_any", False))
+
+
+def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:
+    program, *words = text.split()
+    program = program.rpartition("/")[2]
+    patterns = tuple(
+        re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL) if "*" in word else word for word in words
+    )
+    return program, _Start(patterns, valued.get(program, frozenset()))
+
+
+def _needle(text: str) -> str:
+    """Return a text that is in every command that begins so."""
+    words = text.replace("...", "").replace("*", " ").split()
+    return "test" if "test" in text else "Test" if "Test" in text else max(words, key=len)
