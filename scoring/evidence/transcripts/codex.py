@@ -7,9 +7,10 @@ counting of forks makes sense of. They share the tables, so they are in one file
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import lt
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -33,8 +34,11 @@ from scoring.evidence.transcripts.harness import (
     decoded,
     keys_of,
 )
-from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.rows import Columns, LineSpan, Rows, columns_of, key_of
 from scoring.evidence.transcripts.tally import Tally, chosen
+
+if TYPE_CHECKING:  # reading that observes nothing needs no test tools
+    from scoring.evidence.transcripts.testruns import TestTools
 
 META, CONTEXT = 1, 2
 """What opens a span: a ``session_meta``, a ``turn_context``."""
@@ -80,7 +84,7 @@ class _Info(msgspec.Struct, gc=False):
     last_token_usage: _Usage | None = None
 
 
-class _Payload(msgspec.Struct, gc=False):
+class Payload(msgspec.Struct, gc=False):
     """A payload of any kind: fields that one kind has as something else than another one are decoded when needed."""
 
     type: str | None = None
@@ -98,12 +102,14 @@ class _Payload(msgspec.Struct, gc=False):
     source: msgspec.Raw | UnsetType = UNSET
     cwd: msgspec.Raw | UnsetType = UNSET
     turn_id: msgspec.Raw | UnsetType = UNSET
+    reason: msgspec.Raw | UnsetType = UNSET
+    git: msgspec.Raw | UnsetType = UNSET
 
 
-class _Line(msgspec.Struct, gc=False):
+class Line(msgspec.Struct, gc=False):
     type: str | None = None
     timestamp: str | None = None
-    payload: _Payload | UnsetType | None = UNSET
+    payload: Payload | UnsetType | None = UNSET
 
 
 _decode_info = msgspec.json.Decoder(_Info | None).decode
@@ -113,7 +119,7 @@ _anything = msgspec.json.Decoder()
 class CodexReader(JsonReader):
     """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
 
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = msgspec.json.Decoder(Line)
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,9 +129,10 @@ class CodexReader(JsonReader):
         self._counts: list[tuple[int, ...]] = []
         self._tables: dict[int, list[tuple[int, ...]]] = {COUNT: self._counts, CALL: [], VERDICT: []}
 
-    def take(self, lines: Sequence[_Line]) -> list[int]:
+    def take(self, lines: Sequence[Line]) -> list[int]:
         """Take some lines; those without a ``payload`` are another harness's."""
         foreign: list[int] = []
+        observes = self.observes
         for number, line in enumerate(lines):
             payload = line.payload
             if payload is UNSET:
@@ -136,25 +143,43 @@ class CodexReader(JsonReader):
             if time is None:
                 self.skipped[NO_TIME] += 1
                 continue
-            self._cover(time)
+            at = self._observe(number, time, line) if observes else time
+            self._cover(at)
             if payload is None:
                 continue
             try:
                 kind = payload.type
                 if kind == "token_count":
                     if payload.info is not UNSET:
-                        self._count(time, _decode_info(payload.info))
+                        self._count(at, _decode_info(payload.info))
                 elif kind in _VERDICTS:
-                    if (failed := _VERDICTS[kind](payload)) is not None:
-                        self._row(VERDICT, time, payload.call_id, failed)
+                    self._end(at, payload, _VERDICTS[kind](payload))
                 elif kind in _COMMANDS:
-                    if (command := _COMMANDS[kind](payload)) is not None:
-                        self._row(CALL, time, payload.call_id, command_flags(command))
+                    self._call(at, payload, _COMMANDS[kind](payload))
                 elif line.type == "session_meta" or line.type == "turn_context":
-                    self._open(time, line.type, payload)
+                    self._open(at, time, line.type, payload)
+                elif kind == "turn_aborted":
+                    self._abort(payload)
             except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
                 self.skipped[OTHER_TYPE] += 1
         return foreign
+
+    def _observe(self, position: int, time: int, line: Line) -> int:
+        """Note the line at a position, and return what stands for its time; only for a reader that observes."""
+        raise NotImplementedError
+
+    def _call(self, time: int, payload: Payload, command: str | None) -> None:
+        """Note a call, and what its command shows, if it runs one."""
+        if command is not None:
+            self._row(CALL, time, payload.call_id, command_flags(command))
+
+    def _end(self, time: int, payload: Payload, failed: bool | None) -> None:
+        """Note how a call ended, if that is said."""
+        if failed is not None:
+            self._row(VERDICT, time, payload.call_id, failed)
+
+    def _abort(self, payload: Payload) -> None:
+        """Note that a turn was broken off; only a reader that observes does."""
 
     def _row(self, kind: int, time: int, call_id: str | None, value: int) -> None:
         key = key_of(call_id) if call_id else 0
@@ -168,15 +193,16 @@ class CodexReader(JsonReader):
         kind = LAST if totals is None else TOTALS
         self._counts.append((len(self._spans) - 1, time, len(self._counts), kind, *astuple(usage)))
 
-    def _open(self, time: int, line: str, payload: _Payload) -> None:
+    def _open(self, at: int, time: int, line: str, payload: Payload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
-        cwd, own, turn = _text(payload.cwd), _text(payload.id), _text(payload.turn_id)
+        cwd, own, turn = text_of(payload.cwd), text_of(payload.id), text_of(payload.turn_id)
         span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
         if line == "session_meta":
-            parent = _text(payload.forked_from_id) or _as_text(_member(_value(payload.source), *_SPAWNED_BY))
-            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time)
+            parent = text_of(payload.forked_from_id) or as_text(member(value_of(payload.source), *_SPAWNED_BY))
+            remote = as_text(member(value_of(payload.git), "repository_url")) if self.observes else ""
+            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote)
         self._covers[-1].pop()  # this line belongs to what it opens
-        self._covers.append([time])
+        self._covers.append([at])
         self._cover = self._covers[-1].append
         self._spans.append(span)
 
@@ -187,20 +213,22 @@ class CodexReader(JsonReader):
         return _settled(Rows(self._spans, covers, tables, self.skipped))
 
 
-def _value(raw: "msgspec.Raw | UnsetType") -> Any:
+def value_of(raw: "msgspec.Raw | UnsetType") -> Any:
+    """Return what a field of a payload holds; None when it is not there."""
     return None if raw is UNSET else decoded(_anything, raw)
 
 
-def _text(raw: "msgspec.Raw | UnsetType") -> str:
-    return _as_text(_value(raw))
+def text_of(raw: "msgspec.Raw | UnsetType") -> str:
+    """Return the text that a field of a payload holds; "" when it is none."""
+    return as_text(value_of(raw))
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return what should be text; "" when it is not."""
     return value if isinstance(value, str) else ""
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
     """Return what is in a text that should be JSON; None when it is not."""
     try:
         return msgspec.json.decode(text)
@@ -208,7 +236,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _member(value: Any, *names: str) -> Any:
+def member(value: Any, *names: str) -> Any:
     """Return what is under some names, one within the other; None when it is not there."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
@@ -233,39 +261,39 @@ _SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"
 # What a call asks for.
 
 
-def _function_command(payload: _Payload) -> str | None:
+def _function_command(payload: Payload) -> str | None:
     """Return the command of a function call, None when it is no command tool."""
-    field = _COMMAND_TOOLS.get(payload.name or "")
+    field = COMMAND_TOOLS.get(payload.name or "")
     if field is None:
         return None
-    return _command_text(_member(_parsed(_text(payload.arguments)), field))
+    return _command_text(member(parsed(text_of(payload.arguments)), field))
 
 
-_COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
+COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
 """The tools that run a command, and the argument that holds it."""
 
 
-def _custom_command(payload: _Payload) -> str | None:
-    program = _text(payload.input) if payload.name == "exec" else ""
+def _custom_command(payload: Payload) -> str | None:
+    program = text_of(payload.input) if payload.name == "exec" else ""
     return program if "exec_command" in program else None
 
 
 def _command_text(command: Any) -> str:
     if isinstance(command, list):
         return " ".join(part for part in command if isinstance(part, str))
-    return _as_text(command)
+    return as_text(command)
 
 
-_COMMANDS: dict[str | None, Callable[[_Payload], str | None]] = {
+_COMMANDS: dict[str | None, Callable[[Payload], str | None]] = {
     "function_call": _function_command,
-    "local_shell_call": lambda payload: _command_text(_member(_value(payload.action), "command")),
+    "local_shell_call": lambda payload: _command_text(member(value_of(payload.action), "command")),
     "custom_tool_call": _custom_command,
 }
 
 
 # How a call ended: True failed, False did not, None does not say.
 
-_HEADER = (
+HEADER = (
     "Chunk ID",
     "Command",
     "Exit code",
@@ -278,12 +306,12 @@ _HEADER = (
     "Wall time",
 )
 """How a header begins."""
-_HEADER_LIMIT = 4096
+HEADER_LIMIT = 4096
 """How many characters a header may have."""
 _EXIT = ("Exit code: ", "Process exited with code ")
 
 
-def _output_failed(payload: _Payload) -> bool | None:
+def _output_failed(payload: Payload) -> bool | None:
     """Read the verdict off a tool's output: in the header before ``Output:``, or in an object, and nowhere else."""
     output = payload.output
     if output is UNSET:
@@ -291,7 +319,7 @@ def _output_failed(payload: _Payload) -> bool | None:
     begins = bytes(memoryview(output)[:2])
     if begins not in _BEGINNINGS and begins[:1] != b"[":
         return None
-    found = _value(output)
+    found = value_of(output)
     text = "".join(_texts(found)) if isinstance(found, list) else found
     return _json_verdict(text) if text.startswith("{") else _header_verdict(text)
 
@@ -308,20 +336,20 @@ def _texts(items: Any) -> Iterable[str]:
         if isinstance(text, str):
             yield text
             length += len(text)
-            if length >= _HEADER_LIMIT:
+            if length >= HEADER_LIMIT:
                 return
 
 
 def _json_verdict(text: str) -> bool | None:
-    code = _member(_parsed(text), "metadata", "exit_code")
+    code = member(parsed(text), "metadata", "exit_code")
     return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def _header_verdict(text: str) -> bool | None:
-    if not text.startswith(_HEADER):
+    if not text.startswith(HEADER):
         return None
     found: list[bool] = []
-    for line in text[:_HEADER_LIMIT].split("\n"):
+    for line in text[:HEADER_LIMIT].split("\n"):
         said = line.rstrip()
         if said == "Output:":
             return any(found) if found else None
@@ -334,20 +362,20 @@ def _header_verdict(text: str) -> bool | None:
     return None
 
 
-def _patch_failed(payload: _Payload) -> bool | None:
-    success = _value(payload.success)
+def _patch_failed(payload: Payload) -> bool | None:
+    success = value_of(payload.success)
     return not success if isinstance(success, bool) else None
 
 
-def _mcp_failed(payload: _Payload) -> bool | None:
-    result = _value(payload.result)
+def _mcp_failed(payload: Payload) -> bool | None:
+    result = value_of(payload.result)
     if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
         return None
     ended = result.get("Ok")
-    return "Err" in result or _member(ended, "isError") is True or _member(ended, "is_error") is True
+    return "Err" in result or member(ended, "isError") is True or member(ended, "is_error") is True
 
 
-_VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
+_VERDICTS: dict[str | None, Callable[[Payload], bool | None]] = {
     "function_call_output": _output_failed,
     "custom_tool_call_output": _output_failed,
     "patch_apply_end": _patch_failed,
@@ -362,6 +390,24 @@ class _Boundary(NamedTuple):
     counts: int = 0
 
 
+def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
+    """Find out where the replay at the beginning of a forked session ends."""
+    spans, own = rows.spans, own_meta(rows.spans)
+    turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
+    if own.born >= 0:
+        for n, born in turns:
+            if born >= own.born:
+                return _Boundary(span=n)
+        if turns and all(born >= 0 for _, born in turns):
+            return _Boundary(span=len(spans))
+    mine = _token_counts(rows)
+    if parents := again(own.parent):
+        return _Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
+    clock = _clock(rows)
+    late = (n for n, at in enumerate(rows.table(COUNT, 2)[1]) if clock(at) - own.time >= NS)
+    return _Boundary(counts=next(late, len(mine)))
+
+
 class CodexCounter(TranscriptCounter):
     """Counts rollouts, those of forked sessions when their parents are known."""
 
@@ -372,7 +418,7 @@ class CodexCounter(TranscriptCounter):
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         """See :class:`~scoring.evidence.transcripts.harness.TranscriptCounter`; a forked session has to wait."""
-        own = _own_meta(rows.spans)
+        own = own_meta(rows.spans)
         forked = bool(own.parent) and own.parent != own.session
         if forked:
             self._parents[own.session] = own.parent
@@ -388,7 +434,7 @@ class CodexCounter(TranscriptCounter):
     def finish(self) -> None:
         """Count the forked sessions, now that their parents are known."""
         for file, rows, here in self._forks:
-            self._count(file, rows, here, self._boundary(rows))
+            self._count(file, rows, here, _boundary(rows, self._again))
         self._forks = []
         super().finish()
 
@@ -400,33 +446,18 @@ class CodexCounter(TranscriptCounter):
             seen.add(session)
         return key_of(session)
 
-    def _boundary(self, rows: Rows) -> _Boundary:
-        """Find out where the replay at the beginning of a forked session ends."""
-        spans, own = rows.spans, _own_meta(rows.spans)
-        turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
-        if own.born >= 0:
-            for n, born in turns:
-                if born >= own.born:
-                    return _Boundary(span=n)
-            if turns and all(born >= 0 for _, born in turns):
-                return _Boundary(span=len(spans))
-        mine = _token_counts(rows)
-        if parents := self._again(own.parent):
-            return _Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
-        late = (n for n, time in enumerate(rows.table(COUNT, 2)[1]) if time - own.time >= NS)
-        return _Boundary(counts=next(late, len(mine)))
-
     def _count(self, file: int, rows: Rows, here: list[bool], boundary: _Boundary) -> None:
         """Count what is behind a boundary; what is before it only sets the totals."""
-        tally, session = self._tally, _own_meta(rows.spans).session
+        tally, session = self._tally, own_meta(rows.spans).session
         for counts, times in zip(here, _live_times(rows, boundary), strict=True):
             if counts and times:
                 tally.cover(file, session, times)
         family, everything = self._family(session), all(here) and boundary == _Boundary()
-        for kind, columns in rows.tables.items():
-            spans, table, before = columns[0], [columns[1], *columns[3:]], columns[2]
+        for kind in rows.tables.keys() & {TURN, REPEAT, CALL, VERDICT}:
+            spans, times, _, *columns = rows.tables[kind]
+            table = [times, *columns]
             if not everything:
-                live = [n >= boundary.span and seen >= boundary.counts for n, seen in zip(spans, before, strict=True)]
+                live = _live_rows(rows.tables[kind], boundary)
                 if kind in (TURN, REPEAT):  # a replay repeats what the parent has counted
                     replayed = [here[n] and not counts for n, counts in zip(spans, live, strict=True)]
                     tally.dropped(chosen(table[:1], replayed)[0])
@@ -435,7 +466,7 @@ class CodexCounter(TranscriptCounter):
                 tally.turns(*table)
             elif kind == REPEAT:
                 tally.dropped(table[0])
-            elif kind != COUNT:
+            else:
                 table[1] = array("q", [key and (hash((family, key)) or 1) for key in table[1]])
                 (tally.calls if kind == CALL else tally.verdicts)(table)
 
@@ -474,7 +505,7 @@ _FROM_ZERO: _Counts = (0, 0, -1, 0, -1, -1)
 """The totals before the first event: those that not every version states are left out."""
 
 
-def _own_meta(spans: Sequence[LineSpan]) -> LineSpan:
+def own_meta(spans: Sequence[LineSpan]) -> LineSpan:
     """Return how a session introduces itself: only the first time, since later ones are replayed."""
     return next((span for span in spans if span.opens == META), LineSpan())
 
@@ -482,7 +513,7 @@ def _own_meta(spans: Sequence[LineSpan]) -> LineSpan:
 def _folders(spans: Sequence[LineSpan]) -> list[str]:
     """Return, for each span, the folder it was done in; "" is not said."""
     found: list[str] = []
-    cwd, own = "", _own_meta(spans)
+    cwd, own = "", own_meta(spans)
     for span in spans:
         if span.cwd and (span.opens == CONTEXT or span is own):
             cwd = span.cwd
@@ -499,15 +530,28 @@ def _common(mine: Sequence[_Counts], others: Sequence[_Counts]) -> int:
     return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
 
 
+def _clock(rows: Rows) -> Callable[[int], int]:
+    """Return what gives the time of a row in nanoseconds: the row has it, or the number of the line that does."""
+    return dict(zip(*rows.lines[:2], strict=True)).__getitem__ if rows.lines else int
+
+
+def _live_rows(columns: Columns, boundary: _Boundary) -> list[bool]:
+    """Say of each row of a table whether it is behind a boundary."""
+    pairs = zip(columns[0], columns[2], strict=True)
+    return [span >= boundary.span and before >= boundary.counts for span, before in pairs]
+
+
 def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
-    """Return, for each span, the times of its lines behind a boundary, ascending."""
+    """Return, for each span, the times of its lines behind a boundary, ascending; or their numbers."""
     first, after = boundary.span, None
     if boundary.counts:
         spans, times, *_ = rows.tables[COUNT]
         first, after = spans[boundary.counts - 1], times[boundary.counts - 1]
     live = [sorted(times) if n >= first else [] for n, times in enumerate(rows.covers)]
     if after is not None:
-        live[first] = [time for time in live[first] if time > after]
+        clock = _clock(rows)
+        behind = clock(after)
+        live[first] = [at for at in live[first] if clock(at) > behind]
     return live
 
 
@@ -533,6 +577,31 @@ class Codex(Harness):
         """Know a line by its payload."""
         keys = keys_of(line)
         return "payload" in keys and "message" not in keys
+
+    def observer(self, tools: "TestTools") -> JsonReader:
+        """Return a reader that observes."""
+        from scoring.evidence.transcripts.codex_observing import CodexObserver  # only what observes pays for it
+
+        return CodexObserver(tools)
+
+    def original(self, rows: Rows, again: ReadAgain) -> Rows:
+        """Return what was observed without the replay of a forked session; it counts like one that was not forked."""
+        own = own_meta(rows.spans)
+        if not own.parent or own.parent == own.session:
+            return rows
+        boundary = _boundary(rows, again)
+        live = _live_times(rows, boundary)
+        numbers = {number for found in live for number in found}
+        tables: dict[int, Columns] = {}
+        for kind in (TURN, CALL, VERDICT):
+            if kind in rows.tables:
+                tables[kind] = chosen(rows.tables[kind], _live_rows(rows.tables[kind], boundary))
+        numbers.update(tables[TURN][1] if TURN in tables else ())
+        for kind in rows.tables.keys() - {COUNT, TURN, REPEAT, CALL, VERDICT}:
+            tables[kind] = chosen(rows.tables[kind], [number in numbers for number in rows.tables[kind][1]])
+        tables = {kind: columns for kind, columns in tables.items() if columns[0]}
+        lines = chosen(rows.lines, [number in numbers for number in rows.lines[0]]) if rows.lines else []
+        return replace(rows, covers=[array("q", found) for found in live], tables=tables, lines=lines)
 
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript together: totals run from one into the next."""

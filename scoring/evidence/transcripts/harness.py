@@ -223,6 +223,14 @@ class Harness(ABC):
         """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""
         return [span.cwd for span in spans]
 
+    def original(self, rows: Rows, again: ReadAgain) -> Rows:  # noqa: ARG002 - for those that repeat lines
+        """Return what was observed in a transcript without the lines that only repeat another session's.
+
+        Those of a fork may be stamped anew, so that they are no copies by their keys. ``again`` gives the rows of a
+        session, as they were read.
+        """
+        return rows
+
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript, in order, together."""
         whole = Rows()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
@@ -52,19 +53,18 @@ _Row = tuple[int, ...]
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call, until its result is seen. ``alone`` is whether it runs a single command, whose failure undoes it."""
+    """A call, until its result is seen. ``alone`` is whether it does a single thing, which its failure undoes."""
 
     span: int
     number: int
     key: int
     response: int = 0
     question: bool = False
-    by_tool: bool = False
     alone: bool = False
     run: "TestCommand | None" = None
     commits: bool = False
     ended: bool = False
-    paths: Sequence[int] = ()
+    edits: Sequence[tuple[int, int]] = ()
     resets: Sequence[_Row] = ()
     words: Sequence[_Row] = ()
 
@@ -109,19 +109,23 @@ class Observations:
         return begun.key
 
     def edit(self, call: str | None, paths: Iterable[str], folder: str = "") -> int:
-        """Note a call of a tool that edits files, and return its key; the paths are taken from the folder ("": as
-        they are)."""
+        """Note a call of a tool that edits files, and return its key.
+
+        Paths are relative to the folder; where that is not known ("") they are kept as they are.
+        """
         begun = self._begin(call)
-        begun.by_tool = True
-        begun.paths = self._paths(posixpath.join(folder, path) for path in paths if path)
+        begun.alone, begun.edits = True, self._edits(paths, BY_TOOL, folder)
         return begun.key
 
-    def command(self, call: str | None, text: str, folder: str = "") -> int:
-        """Note a call that runs shell commands in a folder ("": not known), and return its key."""
+    def command(self, call: str | None, text: str, folder: str = "", patched: Sequence[str] = ()) -> int:
+        """Note a call that runs shell commands in a folder ("": not known), and return its key.
+
+        ``patched`` are the paths that an edit tool among the commands writes.
+        """
         begun, commands = self._begin(call), commands_of(text)
         begun.alone = len(commands) == 1
         begun.run, begun.commits = self._tools.run_of(commands), makes_commits(commands)
-        begun.paths = self._paths(_written(commands, folder))
+        begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION) + self._edits(patched, BY_TOOL, folder)
         span, number = begun.span, begun.number
         begun.resets = [
             (span, number, reset.kind, path)
@@ -196,9 +200,8 @@ class Observations:
             self._run(begun.key, WHOLE, self._text(begun.run.label), passed, counts)
         if begun.commits:
             self._made(begun.key, WHOLE, text)
-        if begun.words or begun.paths:
-            undone = failed is True and (begun.by_tool or begun.alone)
-            self._keep(begun, (self._span, self._number), undone)
+        if begun.words or begun.edits:
+            self._keep(begun, (self._span, self._number), failed is True and begun.alone)
 
     def _leave(self, begun: _Call) -> None:
         """Note what a call did whose result is not in this file."""
@@ -214,10 +217,9 @@ class Observations:
         """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
         self._tables[WORD] += begun.words
         if not undone:
-            how = BY_TOOL if begun.by_tool else BY_REDIRECTION
-            self._tables[EDIT] += [(*written, path, how) for path in begun.paths]
+            self._tables[EDIT] += [(*written, path, how) for path, how in begun.edits]
             self._tables[RESET] += begun.resets
-        begun.paths = begun.resets = begun.words = ()
+        begun.edits = begun.resets = begun.words = ()
 
     def _result_alone(self, key: int, text: str) -> None:
         """Look through a result whose call is in another file, which may tell what it is the result of."""
@@ -240,9 +242,11 @@ class Observations:
     def _row(self, kind: int, *columns: int) -> None:
         self._tables[kind].append((self._span, self._number, *columns))
 
-    def _paths(self, paths: Iterable[str]) -> list[int]:
-        bounded = (posixpath.normpath(path) for _, path in zip(range(PATHS_OF_A_CALL), paths, strict=False))
-        return list(dict.fromkeys(number for path in bounded if (number := self._text(path)) >= 0))
+    def _edits(self, paths: Iterable[str], how: int, folder: str = "") -> list[tuple[int, int]]:
+        """Return the numbers of paths, and how they are written; as many as are kept of one call."""
+        several = islice(filter(None, paths), PATHS_OF_A_CALL)
+        numbers = {self._text(posixpath.normpath(posixpath.join(folder, path))): how for path in several}
+        return [(number, how) for number, how in numbers.items() if number >= 0]
 
     def _text(self, text: str) -> int:
         """Return the number of a text; -1 for one that is too long."""
@@ -258,12 +262,12 @@ def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
     for command in commands:
         for path in command.writes:
             yield posixpath.join(folder, path)
-        if (
-            command.words[:1] == ("cd",)
-            and len(command.words) == 2
-            and not command.words[1].startswith(("-", "$", "~"))
-        ):
-            folder = posixpath.join(folder, command.words[1])
+        name, *words = command.words or ("",)
+        if name == "cd" and len(words) == 1 and not words[0].startswith(_UNKNOWN_FOLDERS):
+            folder = posixpath.join(folder, words[0])
+
+
+_UNKNOWN_FOLDERS = "-", "$", "~"
 
 
 @cache

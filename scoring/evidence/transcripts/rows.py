@@ -34,7 +34,7 @@ class LineSpan(NamedTuple):
 
     Where a harness names them once and for all lines that follow, ``opens`` says by what kind of line, ``parent`` from
     which session this one was forked, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: there is none),
-    ``time`` the time of the line in nanoseconds, and ``remote`` the address of the repository.
+    ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository that it was done in.
     """
 
     cwd: str = ""
