@@ -7,7 +7,7 @@ its verdict, and how to add a tool. Nothing of an output is kept but the verdict
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -173,6 +173,7 @@ def _label(words: Sequence[str]) -> str:
     return label
 
 
+@lru_cache(maxsize=4096)
 def _program_of(word: str) -> str:
     """Return the name of a program without its folder, version and suffix."""
     name = word.replace("\\", "/").rpartition("/")[2]
@@ -284,14 +285,22 @@ def _table() -> _Table:
 
 
 def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
-    forms = [
-        tuple(_Form(has, re.compile(line, re.MULTILINE)) for has, line in given.get(kind, ()))
-        for kind in ("failing", "passing", "empty", "counting")
-    ]
     names = [name for name in ("passed", "failed", "skipped", "total") if name in given]
-    numbers = {name: re.compile(given[name], re.MULTILINE) for name in names}
-    never |= frozenset(given.get("never", ()))
-    return _Tool(given["name"], never, *forms, numbers, given.get("sums", False), given.get("runs_any", False))
+    return _Tool(
+        name=given["name"],
+        never=never | frozenset(given.get("never", ())),
+        failing=_forms_of(given.get("failing", ())),
+        passing=_forms_of(given.get("passing", ())),
+        empty=_forms_of(given.get("empty", ())),
+        counting=_forms_of(given.get("counting", ())),
+        numbers={name: re.compile(given[name], re.MULTILINE) for name in names},
+        sums=given.get("sums", False),
+        runs_any=given.get("runs_any", False),
+    )
+
+
+def _forms_of(given: Sequence[Sequence[str]]) -> tuple[_Form, ...]:
+    return tuple(_Form(has, re.compile(line, re.MULTILINE)) for has, line in given)
 
 
 def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:
