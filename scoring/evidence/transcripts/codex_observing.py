@@ -96,7 +96,11 @@ class CodexObserver(CodexReader):
             seen.edit(call, _patched(as_text(member(given, "input"))), self._folder)
         elif command is None:
             seen.call(call)
-            if payload.name == "write_stdin" and call and (begun := self._running.get(str(member(given, "session_id")))):
+            if (
+                payload.name == "write_stdin"
+                and call
+                and (begun := self._running.get(str(member(given, "session_id"))))
+            ):
                 self._goes_on[call] = begun
         else:
             field = COMMAND_TOOLS.get(payload.name or "", "command")
