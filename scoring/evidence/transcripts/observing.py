@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
@@ -33,9 +32,7 @@ from scoring.evidence.transcripts.rows import (
     key_of,
 )
 from scoring.evidence.transcripts.shell import ShellCommand, commands_of
-
-if TYPE_CHECKING:
-    from scoring.evidence.transcripts.testruns import TestCommand, TestTools
+from scoring.evidence.transcripts.testruns import TestCommand, TestTools
 
 WORDS_OF_A_COMMAND, WORDS_OF_A_CALL = 24, 240
 """How many words are kept of a single command, and of all the commands of one call."""
@@ -47,6 +44,9 @@ TEXT_LIMIT = 1024
 """How many characters a path may have; a longer one is not kept."""
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
+
+_ANY_TOOL = TestCommand("test-commands", "", False)
+"""What a result may be of whose call is not known: commands of the setting may run any of the tools."""
 
 _Row = tuple[int, ...]
 
@@ -61,7 +61,7 @@ class _Call:
     response: int = 0
     question: bool = False
     alone: bool = False
-    run: "TestCommand | None" = None
+    run: TestCommand | None = None
     commits: bool = False
     ended: bool = False
     edits: Sequence[tuple[int, int]] = ()
@@ -72,7 +72,7 @@ class _Call:
 class Observations:
     """What is seen in one transcript. Every method but the first speaks of the line that was taken last."""
 
-    def __init__(self, tools: "TestTools") -> None:
+    def __init__(self, tools: TestTools) -> None:
         """Take what knows the test tools."""
         self._tools = tools
         self._span = self._response = 0
@@ -223,7 +223,7 @@ class Observations:
 
     def _result_alone(self, key: int, text: str) -> None:
         """Look through a result whose call is in another file, which may tell what it is the result of."""
-        verdict = self._tools.verdict(None, text, None)
+        verdict = self._tools.verdict(_ANY_TOOL, text, None)
         if verdict.passed is not None:
             self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
         self._made(key, RESULT_ONLY, text)
