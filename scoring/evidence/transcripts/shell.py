@@ -11,7 +11,7 @@ these shows which status is seen.
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 COMMAND_LIMIT = 65_536
 """How many characters of a command line are looked at; what follows is cut off."""
@@ -45,16 +45,14 @@ def commands_of(text: str) -> list[ShellCommand]:
     return _settled(events, whole=len(text) <= COMMAND_LIMIT)
 
 
-class _Simple(NamedTuple):
-    """A simple command as it is read; ``hides`` is whether a keyword before it hides its status."""
+_Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
+"""A command as it is read: words, what it writes, and whether a keyword before it hides its status."""
 
-    words: tuple[str, ...]
-    writes: tuple[str, ...]
-    hides: bool
+_Events: TypeAlias = list[_Simple | str]
+"""Commands and what is between them."""
 
-
-_SHOWN, _HIDDEN, _END = "(", "$(", ")"
-"""What opens a group whose status shows, one whose status does not (a substitution, a loop), and what closes either."""
+_OPENS, _CLOSES, _CLOSES_HIDDEN = "(", ")", "$)"
+"""What is around a group; the last is behind one whose status shows nowhere: a substitution, a loop."""
 
 _SPECIAL = re.compile(
     r"""'[^']*+'|"[^"\\`$]*+"|&&|\|\||;;?&?|&>>?|\|&?|[<>]&(?:\d+|-)
@@ -72,7 +70,11 @@ _SCRIPT = re.compile(r"[\s|&;()<>'\"`]")
 
 _SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-_ENDS_STATEMENT = frozenset({";", "\n", ";;", ";&", ";;&"})
+_SEPARATORS = {"&&": "&&", "||": "||", "|": "|", "|&": "|", "&": "&"} | dict.fromkeys(
+    (";", "\n", ";;", ";&", ";;&"), ";"
+)
+"""What is between commands, and which of the five ways to go on it is."""
+
 _BLANKS = " \t\r\v\f"
 
 _OPENERS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "{", "!"})
@@ -155,9 +157,10 @@ _BEFORE = frozenset({*_OPENERS, *_CLOSERS, *_STARTS})
 
 
 class _Frame(NamedTuple):
-    """What goes on when a group or substitution ends: the command that it is part of."""
+    """What goes on when a group ends: the command that it is part of; and whether the group's status is hidden."""
 
     closes: str
+    hides: bool
     words: list[str]
     redirections: list[tuple[int, bool]]
     pieces: list[str]
@@ -167,8 +170,21 @@ class _Frame(NamedTuple):
 class _Reader:
     """Goes once over a text and notes commands and what is between them."""
 
+    __slots__ = (
+        "_backquotes",
+        "_depth",
+        "_documents",
+        "_frames",
+        "_parentheses",
+        "_pieces",
+        "_redirections",
+        "_text",
+        "_words",
+        "events",
+    )
+
     def __init__(self, text: str, depth: int) -> None:
-        self.events: list[_Simple | str] = []
+        self.events: _Events = []
         self._text = text
         self._depth = depth
         self._frames: list[_Frame] = []
@@ -185,15 +201,14 @@ class _Reader:
 
     def read(self) -> None:
         """Read all of the text."""
-        text, search, pos, size = self._text, _SPECIAL.search, 0, len(self._text)
-        while pos < size:
-            found = search(text, pos)
-            end = found.start() if found else size
+        text, search, pos = self._text, _SPECIAL.search, 0
+        while found := search(text, pos):
+            end = found.start()
             if end > pos:
                 self._plain(text[pos:end])
-            if not found:
-                break
             pos = self._special(found[0], found.end())
+        if pos < len(text):
+            self._plain(text[pos:])
         self._complete()
 
     def _plain(self, run: str) -> None:
@@ -216,26 +231,30 @@ class _Reader:
 
     def _special(self, mark: str, pos: int) -> int:
         """Take what is special; return where to go on."""
+        if separator := _SEPARATORS.get(mark):
+            self._complete()
+            self.events.append(separator)
+            return self._behind_documents(pos) if mark == "\n" and self._documents else pos
         first = mark[0]
         if first in "'\"$\\`#":
             return self._part_of_word(mark, pos)
-        if (first in "<>" and mark[-1] != "(") or mark[:2] == "&>":
-            self._redirect(mark)
-            return pos
         if mark == "(":
             return self._open(pos)
-        if first in "<>":  # the command whose output is a file
-            self._end_word()
-            self._substitute(")", False)
-            return pos
-        self._complete()
         if mark == ")":
-            return self._close(pos)
-        self.events.append(";" if mark in _ENDS_STATEMENT else "|" if mark == "|&" else mark)
-        return self._behind_documents(pos) if mark == "\n" and self._documents else pos
+            self._complete()
+            return self._back(")", pos) if self._parentheses else pos  # else it is of a function or of a case
+        if mark[-1] != "(":
+            self._redirect(mark)
+            return pos
+        self._end_word()
+        self._substitute(")", False)  # a command whose output is a file
+        return pos
 
     def _part_of_word(self, mark: str, pos: int) -> int:
         first = mark[0]
+        if first in "'\"" and len(mark) > 1:
+            self._pieces.append(mark[1:-1])
+            return pos
         if first == "#":
             if self._pieces:
                 self._pieces.append(mark)
@@ -258,7 +277,7 @@ class _Reader:
         elif mark.startswith("$'"):
             self._pieces.append(_ESCAPE.sub(r"\1", mark[2:].removesuffix("'")))
         else:
-            self._pieces.append(mark if first == "$" else mark[1:-1])
+            self._pieces.append(mark)
         return pos
 
     def _double(self, pos: int) -> int:
@@ -282,10 +301,10 @@ class _Reader:
     def _substitute(self, closes: str, in_double: bool) -> None:
         """Begin a substitution; the command that it is part of goes on behind it."""
         self._pieces.append("$()")
-        self._frames.append(_Frame(closes, self._words, self._redirections, self._pieces, in_double))
+        self._frames.append(_Frame(closes, True, self._words, self._redirections, self._pieces, in_double))
         self._parentheses += closes == ")"
         self._backquotes += closes == "`"
-        self.events.append(_HIDDEN)
+        self.events.append(_OPENS)
         self._begin()
 
     def _backquote(self, pos: int, in_double: bool) -> int:
@@ -304,14 +323,10 @@ class _Reader:
         if self._words and self._words[-1] in _OPENERS:
             self._complete()
         if not self._words and not self._redirections:
-            self._frames.append(_Frame(")", [], [], [], False))
+            self._frames.append(_Frame(")", False, [], [], [], False))
             self._parentheses += 1
-            self.events.append(_SHOWN)
+            self.events.append(_OPENS)
         return pos
-
-    def _close(self, pos: int) -> int:
-        """Take a closing parenthesis; one that closes nothing is of a function or of a ``case``."""
-        return self._back(")", pos) if self._parentheses else pos
 
     def _back(self, closes: str, pos: int) -> int:
         """End what is open up to what this closes; go on with the command that it is part of."""
@@ -319,10 +334,10 @@ class _Reader:
             frame = self._frames.pop()
             self._parentheses -= frame.closes == ")"
             self._backquotes -= frame.closes == "`"
-            self.events.append(_END)
+            self.events.append(_CLOSES_HIDDEN if frame.hides else _CLOSES)
             if frame.closes == closes:
                 break
-        _, self._words, self._redirections, self._pieces, in_double = frame
+        self._words, self._redirections, self._pieces, in_double = frame[2:]
         return self._double(pos) if in_double else pos
 
     def _redirect(self, mark: str) -> None:
@@ -370,15 +385,16 @@ class _Reader:
         name = words[0].rpartition("/")[2] if words else ""
         if name in _SHELLS and (script := _script_of(words)):
             if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
-                self.events += [_Simple((), tuple(writes), False)] if writes else []
-                self.events += [_HIDDEN if hides else _SHOWN, *_events_of(script[0], self._depth - 1), _END]
+                self.events += [((), tuple(writes), False)] if writes else []
+                self.events += [_OPENS, *_events_of(script[0], self._depth - 1)]
+                self.events.append(_CLOSES_HIDDEN if hides else _CLOSES)
                 return
             words, more = self._command(script)
             hides = hides or more
         elif name == "tee":
             writes += [word for word in words[1:] if word[:1] != "-" and not word.startswith("/dev/")]
         if words or writes:
-            self.events.append(_Simple(tuple(words), tuple(writes), hides))
+            self.events.append((tuple(words), tuple(writes), hides))
 
     def _command(self, words: list[str]) -> tuple[list[str], bool]:
         """Take off what only stands before a command; return also whether that hides its status."""
@@ -388,8 +404,8 @@ class _Reader:
             if word in _OPENERS:
                 hides = hides or word in _HIDES
                 if word == "do":
-                    self._frames.append(_Frame("done", [], [], [], False))
-                    self.events.append(_HIDDEN)
+                    self._frames.append(_Frame("done", True, [], [], [], False))
+                    self.events.append(_OPENS)
                 at += 1
             elif word in _CLOSERS:
                 if word == "done" and self._frames and self._frames[-1].closes == word:
@@ -407,7 +423,7 @@ class _Reader:
         return words[at:], hides
 
 
-def _events_of(text: str, depth: int) -> "list[_Simple | str]":
+def _events_of(text: str, depth: int) -> _Events:
     reader = _Reader(text, depth)
     reader.read()
     return reader.events
@@ -424,48 +440,39 @@ def _script_of(words: Sequence[str]) -> list[str]:
     return []
 
 
-class _Level:
-    """What is known of a group while its commands are gone over from the last to the first."""
-
-    __slots__ = ("followed", "hidden", "piped", "seen", "turned")
-
-    def __init__(self, hidden: bool) -> None:
-        self.hidden = hidden  # the status of the group shows nowhere
-        self.seen = False  # a command comes later
-        self.followed = False  # a command comes later, behind a ; or a line break
-        self.turned = False  # a || or & comes later in the statement
-        self.piped = False  # a pipe comes next
-
-    def hides(self) -> bool:
-        return self.hidden or self.followed or self.turned or self.piped
-
-    def pass_over(self, separator: str) -> None:
-        self.piped = separator == "|"
-        if separator in (";", "&"):
-            self.followed = self.followed or self.seen
-            self.turned = separator == "&"
-        elif separator == "||":
-            self.turned = True
-
-
-def _settled(events: "Sequence[_Simple | str]", whole: bool) -> list[ShellCommand]:
+def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
     """Go over commands from the last to the first, and find out whose status shows."""
     found: list[ShellCommand] = []
-    level, levels, is_last = _Level(False), list[_Level](), whole
+    outside: list[tuple[bool, bool, bool, bool]] = []  # the same four, of the groups around this one
+    seen = False  # a command comes later in the group
+    followed = False  # what happens later hides the status of all that is before it in the group,
+    statement = False  # of all that is before it in the statement,
+    hidden = False  # of the command before it
+    is_last = whole
     for event in reversed(events):
-        if isinstance(event, _Simple):
-            last = is_last and bool(event.words)
-            found.append(ShellCommand(event.words, event.writes, event.hides or level.hides(), last))
-            if event.words:
-                level.seen, is_last = True, False
-        elif event == _END:
-            levels.append(level)
-            level = _Level(level.hides())
-        elif event in (_SHOWN, _HIDDEN):
-            if levels:
-                inner, level = level, levels.pop()
-                level.seen = level.seen or inner.seen
-        else:
-            level.pass_over(event)
+        if not isinstance(event, str):
+            words, writes, hides = event
+            found.append(ShellCommand(words, writes, hides or hidden, is_last and bool(words)))
+            if words:
+                seen, is_last = True, False
+        elif event == "&&":
+            hidden = statement
+        elif event == "|":
+            hidden = True
+        elif event == "||":
+            hidden = statement = True
+        elif event == ";":
+            hidden = statement = followed = followed or seen
+        elif event == "&":
+            followed = followed or seen
+            hidden = statement = True
+        elif event != _OPENS:
+            outside.append((seen, followed, statement, hidden))
+            seen, hidden = False, hidden or event == _CLOSES_HIDDEN
+            followed = statement = hidden
+        elif outside:
+            inside = seen
+            seen, followed, statement, hidden = outside.pop()
+            seen = seen or inside
     found.reverse()
     return found

@@ -6,8 +6,9 @@ its verdict, and how to add a tool. Nothing of an output is kept but the verdict
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ DATA = Path(__file__).parent / "test_tools.toml"
 
 LABEL_LIMIT = 60
 """How many characters of a command are named."""
+
+_LINE_LIMIT = 1000
+"""How much of a line behind what was looked for may have numbers."""
 
 _OWN = "test-commands"
 """The name of the tool that the setting's commands are."""
@@ -112,9 +116,8 @@ class TestTools:
     def _tool(self, words: Sequence[str]) -> str:
         """Return the name of the tool that a simple command runs; "" when it runs none."""
         for own in self._extra:
-            if _program_of(words[0]) == _program_of(own[0]) and _ends_alike(words[0], own[0]):
-                if tuple(words[1 : len(own)]) == own[1:]:
-                    return _OWN
+            if _is_program(words[0], own[0]) and tuple(words[1 : len(own)]) == own[1:]:
+                return _OWN
         for _ in range(3):  # a carrier may carry another one
             program = _program_of(words[0])
             for start, name in self._table.starts.get(program, ()):
@@ -144,7 +147,7 @@ class TestTools:
         for passed in (False, True):
             said = [tool for tool in tools if _says(tool.passing if passed else tool.failing, text)]
             if said:
-                counts = [_counts(tool, text) for tool in said]
+                counts = [_counts(tool, text, passed) for tool in said]
                 return Verdict(passed, *max(counts, key=lambda pair: sum(count is not None for count in pair)))
         if failed is None or not command.exit_counts:
             return Verdict()
@@ -170,6 +173,7 @@ def _label(words: Sequence[str]) -> str:
     return label
 
 
+@lru_cache(maxsize=4096)
 def _program_of(word: str) -> str:
     """Return the name of a program without its folder, version and suffix."""
     name = word.replace("\\", "/").rpartition("/")[2]
@@ -179,7 +183,7 @@ def _program_of(word: str) -> str:
     return {"py": "python", "pypy": "python"}.get(name, name)
 
 
-def _ends_alike(word: str, own: str) -> bool:
+def _is_program(word: str, own: str) -> bool:
     """Return whether a program is the one that the setting names, from whichever folder it is started."""
     own = own.removeprefix("./")
     return word == own or word.endswith("/" + own)
@@ -222,37 +226,35 @@ def _says(forms: Sequence[_Form], text: str) -> bool:
     return any(True for form in forms for _ in _lines(form, text))
 
 
-def _lines(form: _Form, text: str) -> Iterator[str]:
-    """Yield what fits a form, the last first. Every line is looked at once, so the time is linear."""
+def _lines(form: _Form, text: str) -> Iterator[tuple[int, str]]:
+    """Yield what fits a form and where it begins, the last first; no line is looked at twice, so the time is linear."""
     end = len(text)
     while (hit := text.rfind(form.has, 0, end)) >= 0:
         start = text.rfind("\n", 0, hit) + 1
         if found := form.line.match(text, start):
-            line_end = text.find("\n", found.end(), found.end() + 1000)
-            yield text[start : line_end if line_end >= 0 else found.end() + 1000]
+            line_end = text.find("\n", found.end(), found.end() + _LINE_LIMIT)
+            yield start, text[start : line_end if line_end >= 0 else found.end() + _LINE_LIMIT]
         if start == 0:
             return
         end = start - 1
 
 
-def _counts(tool: _Tool, text: str) -> tuple[int | None, int | None]:
+def _counts(tool: _Tool, text: str, passed_all: bool) -> tuple[int | None, int | None]:
     """Return how many tests passed and failed, as far as the summaries of a tool state that."""
     lines: dict[int, str] = {}
     for form in (*tool.failing, *tool.passing, *tool.counting):
-        for line in _lines(form, text):
-            lines.setdefault(hash(line), line) if not tool.sums else lines.setdefault(len(lines), line)
-            if not tool.sums:
-                break
-    found = {name: _number(pattern, lines.values()) for name, pattern in tool.numbers.items()}
-    passed, failed, total = found.get("passed"), found.get("failed"), found.get("total")
+        found = _lines(form, text)
+        lines.update(found if tool.sums else islice(found, 1))
+    numbers = {name: _number(pattern, lines.values()) for name, pattern in tool.numbers.items()}
+    passed, failed, total = numbers.get("passed"), numbers.get("failed"), numbers.get("total")
     if passed is None and total is not None:
-        passed = max(0, total - (failed or 0) - (found.get("skipped") or 0))
-    if failed is None and passed is not None:
-        failed = 0
-    return passed, failed
+        passed = max(0, total - (failed or 0) - (numbers.get("skipped") or 0))
+    if passed_all:
+        return passed, 0 if passed is not None else None
+    return passed, failed or None  # what failed was no test, but the run
 
 
-def _number(pattern: re.Pattern[str], lines: "Sequence[str] | Any") -> int | None:
+def _number(pattern: re.Pattern[str], lines: Iterable[str]) -> int | None:
     found = [group for line in lines for match in pattern.finditer(line) for group in match.groups() if group]
     return sum(int(group[:9]) if group.isdecimal() else 1 for group in found) if found else None
 
@@ -283,14 +285,22 @@ def _table() -> _Table:
 
 
 def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
-    forms = [
-        tuple(_Form(has, re.compile(line, re.MULTILINE)) for has, line in given.get(kind, ()))
-        for kind in ("failing", "passing", "empty", "counting")
-    ]
     names = [name for name in ("passed", "failed", "skipped", "total") if name in given]
-    numbers = {name: re.compile(given[name], re.MULTILINE) for name in names}
-    never |= frozenset(given.get("never", ()))
-    return _Tool(given["name"], never, *forms, numbers, given.get("sums", False), given.get("runs_any", False))
+    return _Tool(
+        name=given["name"],
+        never=never | frozenset(given.get("never", ())),
+        failing=_forms_of(given.get("failing", ())),
+        passing=_forms_of(given.get("passing", ())),
+        empty=_forms_of(given.get("empty", ())),
+        counting=_forms_of(given.get("counting", ())),
+        numbers={name: re.compile(given[name], re.MULTILINE) for name in names},
+        sums=given.get("sums", False),
+        runs_any=given.get("runs_any", False),
+    )
+
+
+def _forms_of(given: Sequence[Sequence[str]]) -> tuple[_Form, ...]:
+    return tuple(_Form(has, re.compile(line, re.MULTILINE)) for has, line in given)
 
 
 def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:
