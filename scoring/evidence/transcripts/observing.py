@@ -14,16 +14,20 @@ from itertools import islice
 
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
+    AMEND,
     BREAK,
     BY_REDIRECTION,
     BY_TOOL,
     CALL_ONLY,
     EDIT,
+    HARD,
     INTERRUPT,
     MADE,
+    PATHS,
     REJECTION,
     RESET,
     RESULT_ONLY,
+    REVERT,
     RUN,
     WHOLE,
     WORD,
@@ -47,6 +51,8 @@ _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
 _ANY_TOOL = TestCommand("test-commands", "", False)
 """What a result may be of whose call is not known: commands of the setting may run any of the tools."""
+
+_RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
 
 _Row = tuple[int, ...]
 
@@ -127,11 +133,9 @@ class Observations:
         begun.run, begun.commits = self._tools.run_of(commands), makes_commits(commands)
         begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION) + self._edits(patched, BY_TOOL, folder)
         span, number = begun.span, begun.number
-        begun.resets = [
-            (span, number, reset.kind, path)
-            for reset in resets(commands)
-            for path in ([self._text(path) for path in reset.paths[:PATHS_OF_A_CALL]] or [-1])
-        ]
+        for reset in resets(commands):
+            paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
+            begun.resets += tuple((span, number, _RESETS[reset.kind], path) for path in paths)
         words = [word for command in commands for word in command.words[:WORDS_OF_A_COMMAND]]
         begun.words = [(span, number, *_word_keys(word)) for word in words[:WORDS_OF_A_CALL]]
         return begun.key
@@ -262,12 +266,18 @@ def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
     for command in commands:
         for path in command.writes:
             yield posixpath.join(folder, path)
-        name, *words = command.words or ("",)
-        if name == "cd" and len(words) == 1 and not words[0].startswith(_UNKNOWN_FOLDERS):
-            folder = posixpath.join(folder, words[0])
+        folder = _folder_after((command,), folder)
 
 
-_UNKNOWN_FOLDERS = "-", "$", "~"
+def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
+    """Return the folder in which commands end, as far as ``cd`` says so in plain words."""
+    for command in commands:
+        if command.words[:1] == ("cd",) and len(command.words) == 2 and command.words[1][:1] not in _UNKNOWN_FOLDERS:
+            folder = posixpath.join(folder, command.words[1])
+    return folder
+
+
+_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 
 
 @cache
