@@ -8,16 +8,14 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from scoring.evidence.transcripts.codex import (
+from scoring.evidence.transcripts.codex_lines import (
     CALL,
     COMMAND_TOOLS,
     CONTEXT,
     HEADER,
     HEADER_LIMIT,
     CodexReader,
-    Line,
+    RolloutLine,
     Payload,
     as_text,
     member,
@@ -59,7 +57,7 @@ class CodexObserver(CodexReader):
         self._programs: set[str | None] = set()
         """Calls of programs, which complete whatever the commands in them did."""
 
-    def _observe(self, position: int, time: int, line: Line) -> int:
+    def _observe(self, position: int, time: int, line: RolloutLine) -> int:
         number = self.number + position
         self._seen.line(len(self._spans) - 1, number, time, self._seen.line_key(self.written[position]))
         if number == 0:
