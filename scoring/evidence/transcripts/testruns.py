@@ -242,7 +242,7 @@ def _lines(form: _Form, text: str) -> Iterator[tuple[int, str]]:
 def _counts(tool: _Tool, text: str, passed_all: bool) -> tuple[int | None, int | None]:
     """Return how many tests passed and failed, as far as the summaries of a tool state that."""
     lines: dict[int, str] = {}
-    for form in (*tool.failing, *tool.passing, *tool.counting):
+    for form in (*(tool.passing if passed_all else tool.failing), *tool.counting):
         found = _lines(form, text)
         lines.update(found if tool.sums else islice(found, 1))
     numbers = {name: _number(pattern, lines.values()) for name, pattern in tool.numbers.items()}
