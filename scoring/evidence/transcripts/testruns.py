@@ -247,7 +247,7 @@ def _counts(tool: _Tool, text: str, passed_all: bool) -> tuple[int | None, int |
         lines.update(found if tool.sums else islice(found, 1))
     numbers = {name: _number(pattern, lines.values()) for name, pattern in tool.numbers.items()}
     passed, failed, total = numbers.get("passed"), numbers.get("failed"), numbers.get("total")
-    if passed is None and total is not None:
+    if passed is None and total is not None and (passed_all or failed is not None):
         passed = max(0, total - (failed or 0) - (numbers.get("skipped") or 0))
     if passed_all:
         return passed, 0 if passed is not None else None
