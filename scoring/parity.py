@@ -195,7 +195,7 @@ def backfill_iterations(
     Raises:
         NotARepositoryError: ``repo_dir`` is in no git work tree.
     """
-    options = Options(**reading, transcripts=None, trunk=None)
+    options = Options(**reading, transcripts=None, trunk=None, worktrees=())
     sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, "", sources, scan)

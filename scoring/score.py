@@ -26,7 +26,7 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
-from scoring.signals.table import meter_profile, optional_signals, signal_set
+from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -84,13 +84,14 @@ def score_records(
     if not records:
         return
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
-    evidence = Evidence(records, iter_log_dir, sources, scan, only, profile)
+    evidence = Evidence(records, iter_log_dir, sources, scan, only, profile, labels_vote(*rubrics))
     for record in records:
         if only is None or record.iteration in only:
             facts = evidence.of(record)
-            signals = signal_set(facts, wanted)
+            sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            yield tuple(ScoredIteration(record, facts, signals, r.score(signals), provenance) for r in rubrics)
+            judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
+            yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
     evidence.git.keep()
 
 

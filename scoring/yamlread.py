@@ -425,8 +425,10 @@ class Reader:
                     done.add(name)
                 if take := fields.get(name):
                     self._path.append(name)
-                    values[name] = take(self, value)
-                    self._path.pop()
+                    try:
+                        values[name] = take(self, value)
+                    finally:  # who takes an item that is broken may go on with the next one
+                        self._path.pop()
             if merge is not None:
                 self._merge(merge, fields, values, given if done is None else done)
         finally:

@@ -1,6 +1,7 @@
 """The files beside an entry: hook outcomes, ``iter-N.hook-outcomes.yaml``, and a DR transcript, ``iter-N.dr.json``.
 
-The meter of DR transcripts (:mod:`scoring.meters.dr`) is loaded when there is one to read, and not before.
+The meter of DR transcripts (:mod:`scoring.meters.dr`) is loaded when there is one to read, and not before. Labels,
+``iter-N.labels.yaml``, have a module of their own (:mod:`scoring.evidence.labels`), which most rubrics do without.
 """
 
 import os
@@ -66,6 +67,11 @@ def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
     except InputError as e:
         return HookFacts(path, None, "parse" if isinstance(e, YamlError) else "read", str(e))
     return HookFacts(path, tuple(record for record in records if record.intervention_class in SCORED_CLASSES))
+
+
+def label_file_name(iteration: int) -> str:
+    """Return what the labels of an iteration are called, beside its entry."""
+    return f"iter-{iteration}.labels.yaml"
 
 
 PROFILE = "dr-1"

@@ -9,15 +9,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring.evidence.artifacts import Corrections, artifact_status
+from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
 from scoring.evidence.beside import PROFILE, DeliberationFacts, HookFacts, deliberation_facts, hook_facts
 from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
 from scoring.log.model import IterationRecord
+from scoring.text import trim
 
 if TYPE_CHECKING:
+    from scoring.evidence.labels import LabelFacts  # a rubric without labels does not pay for their reader
+    from scoring.evidence.transcripts.attributed import Answer
     from scoring.evidence.transcripts.scan import Scan
 
 
@@ -29,9 +32,10 @@ class IterationFacts:
     where its task declares a ``scope``. ``window`` is the time that belongs to it and ``transcripts`` what they show in
     it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
     verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or
-    nobody asked for it. Where the rules give each iteration lines of its own, ``observed`` is what was seen in
-    them (``transcripts`` then counts those lines, with or without a window), and ``counted_for`` the lower iteration
-    that names the same commit, None when there is none.
+    nobody asked for it; ``labels`` is None where nobody asked for what people said. Where the rules give each iteration
+    lines of its own, ``observed`` is what was seen in them (``transcripts`` then counts those lines, with or without a
+    window), ``counted_for`` the lower iteration that names the same commit, None when there is none, and ``artifacts``
+    are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none.
     """
 
     record: IterationRecord
@@ -47,6 +51,8 @@ class IterationFacts:
     deliberation: DeliberationFacts | None = None
     observed: Observed | None = None
     counted_for: int | None = None
+    artifacts: tuple[str, ...] = ()
+    labels: "LabelFacts | None" = None
 
 
 class Evidence:
@@ -60,6 +66,7 @@ class Evidence:
         scan: "Scan",
         only: Collection[int] | None = None,
         profile: str | None = PROFILE,
+        labels: bool = False,
     ) -> None:
         """Open the repository.
 
@@ -70,6 +77,7 @@ class Evidence:
             scan: the reading of the transcripts.
             only: the iterations that will be asked about; None for all.
             profile: under which released profile DR transcripts are measured; None reads none.
+            labels: whether what people said of the iterations is read.
 
         Raises:
             NotARepositoryError: the sources' ``repo_dir`` is in no git work tree.
@@ -77,29 +85,58 @@ class Evidence:
         """
         self.sources = sources
         self._records, self._log_dir, self._scan = records, log_dir, scan
-        self._only, self._profile = only, profile
+        self._only, self._profile, self._labels = only, profile, labels
         self.git = sources.rules.git(sources.repo_dir, records, scan.cache_dir, sources.trunk)
 
     def of(self, record: IterationRecord) -> IterationFacts:
         """Return what evidence says of one iteration."""
         n, repo_dir, rules = record.iteration, self.sources.repo_dir, self.sources.rules
         scope = self.scopes.get(record.task_id)
+        answer = self._answers.get(n)
         return IterationFacts(
             record,
             self.git.trunk,
             self.git.landing(record),
             scope,
-            self.git.changed(record, files=scope is not None),
+            self.git.changed(record, files=scope is not None or rules.attributes),
             self._windows.get(n),
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.sources.warn),
             hook_facts(self._log_dir, n),
             deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
+            answer.observed if answer else None,
+            counted_for=self._counted_for(record) if rules.attributes else None,
+            artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers)
+            if rules.attributes
+            else (),
+            labels=self._said(n) if self._labels else None,
         )
 
+    def _counted_for(self, record: IterationRecord) -> int | None:
+        """Return the lower iteration for which the commit of this one counts; None when it counts for this one."""
+        commit = self._named_commit(record)
+        first = self._first_to_name.get(commit, record.iteration) if commit else record.iteration
+        return first if first < record.iteration else None
+
+    def _named_commit(self, record: IterationRecord) -> str | None:
+        """Return the commit that an entry names, or, where that is gone, the one that has its subject."""
+        return self.git.resolve(trim(record.commit)) or self.git.landing(record).commit
+
+    @cached_property
+    def _first_to_name(self) -> dict[str, int]:
+        named = ((self._named_commit(record), record.iteration) for record in reversed(self._records))
+        return {commit: iteration for commit, iteration in named if commit}
+
+    def _said(self, iteration: int) -> "LabelFacts":
+        from scoring.evidence.labels import label_facts
+
+        return label_facts(self._log_dir, iteration)
+
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
-        """Return what the transcripts show in an iteration's window; None when it has no window."""
+        """Return what the transcripts show in an iteration's window, or its own lines; None when it has no window."""
+        if answer := self._answers.get(iteration):
+            return answer.transcripts
         return self._transcripts.get(iteration)
 
     @cached_property
@@ -118,6 +155,15 @@ class Evidence:
                 windows[record.iteration] = IterationWindow(record.iteration, start, end)
                 start = end
         return windows
+
+    @cached_property
+    def _answers(self) -> "dict[int, Answer]":
+        """What transcripts show in the lines of each iteration; nothing under rules that do not attribute."""
+        if not self.sources.rules.attributes:
+            return {}
+        from scoring.evidence.questions import ask_transcripts  # rules that do not attribute do not pay for it
+
+        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources)
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:

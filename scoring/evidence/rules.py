@@ -41,7 +41,8 @@ class EvidenceRules:
     ``name`` is the word in a rubric's data. ``true_flags`` are the spellings of a plain YAML boolean that a tri-state
     flag of an entry takes for true. ``keeps_provenance`` is whether what a score was computed from is written beside
     it, as ``iter-N.evidence.yaml``. ``discovers_transcripts`` is whether the default transcript directories are read
-    when no folder is named, and a trunk may be named.
+    when no folder is named, and a trunk may be named. ``attributes`` is whether each iteration has lines of transcripts
+    of its own, and a commit counts for one iteration only.
 
     ``transcripts`` prepares to read the transcripts in some places, opening nothing yet; ``git`` opens a repository
     and resolves the commit fields of a log (:class:`~scoring.evidence.git.facts.GitFacts` says with which arguments);
@@ -52,6 +53,7 @@ class EvidenceRules:
     true_flags: frozenset[str]
     keeps_provenance: bool
     discovers_transcripts: bool
+    attributes: bool
     transcripts: "Callable[..., Scan]"
     git: "Callable[..., GitFacts]"
     corrections: "Callable[[IterationRecord, Path | str, Warn], Corrections]"
@@ -62,6 +64,7 @@ REFERENCE = EvidenceRules(
     true_flags=frozenset({"true"}),
     keeps_provenance=False,
     discovers_transcripts=False,
+    attributes=False,
     transcripts=_when_called("transcripts.reference", "reference_scan"),
     git=_when_called("git.reference", "ReferenceHistory"),
     corrections=_when_called("artifacts", "reference_corrections"),
@@ -73,13 +76,20 @@ CORRECTED = EvidenceRules(
     true_flags=frozenset({"true", "True", "TRUE"}),
     keeps_provenance=True,
     discovers_transcripts=True,
+    attributes=False,
     transcripts=_when_called("transcripts.readers", "harness_scan"),
     git=_when_called("git.history", "CorrectedHistory"),
     corrections=_when_called("artifacts", "reported_corrections"),
 )
 """Evidence as found on disk; see ``docs/EVIDENCE.md``."""
 
-ATTRIBUTED = replace(CORRECTED, name="attributed")
+ATTRIBUTED = replace(
+    CORRECTED,
+    name="attributed",
+    attributes=True,
+    transcripts=_when_called("transcripts.attributed", "attributed_scan"),
+    git=_when_called("git.authorship", "AttributedHistory"),
+)
 """Evidence of each iteration's own work, and what was seen in it; see ``docs/EVIDENCE.md``."""
 
 RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, CORRECTED, ATTRIBUTED)}
@@ -94,11 +104,13 @@ class Options(ReadingOptions, total=False):
     """How evidence is found and read.
 
     Beside how transcripts are read: ``transcripts`` is what to do when no folder is named, ``trunk`` the branch on
-    which work lands; without them the rubric's rules decide.
+    which work lands; without them the rubric's rules decide. ``worktrees`` are globs of folders where work trees of the
+    repository may have been.
     """
 
     transcripts: Way | None
     trunk: str | None
+    worktrees: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +121,7 @@ class Sources:
     repo_dir: Path | str
     places: TranscriptPlaces
     trunk: str | None = None
+    worktrees: Sequence[str] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     @classmethod
@@ -126,12 +139,13 @@ class Sources:
         """
         reading: dict[str, Any] = dict(options or {})
         way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)
+        worktrees = tuple(reading.pop("worktrees", ()))
         if way == "none":
             directories = hinted = ()
         auto = rules.discovers_transcripts and not directories and way != "none"
         trunk = trunk if rules.discovers_transcripts else None
         places = TranscriptPlaces(Path(repo_dir), tuple(map(Path, directories)), auto, tuple(hinted))
-        return cls(rules, repo_dir, places, trunk, ReadingOptions(**reading))  # type: ignore[typeddict-item]
+        return cls(rules, repo_dir, places, trunk, worktrees, ReadingOptions(**reading))  # type: ignore[typeddict-item]
 
     @property
     def warn(self) -> Warn:

@@ -33,7 +33,7 @@ from scoring.sidecars.provenance import (
     write_score,
 )
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
-from scoring.signals.table import meter_profile, optional_signals, signal_set
+from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         records = load_iteration_log(log, sources.rules.true_flags)
         if not records:
             return
-        evidence = Evidence(records, log, sources, scan, profile=meter_profile(rubric))
+        evidence = Evidence(records, log, sources, scan, None, meter_profile(rubric), labels_vote(rubric))
         inputs = [inputs_of(record, evidence, log, wanted) for record in records]
         found = [evidence.of(record) for record in records]
     if not plan.dry_run:
@@ -144,7 +144,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         remove_stale(log)
     standing: dict[int, PersistedScore] = {}
     for facts, given in zip(found, inputs, strict=True):
-        n, signals = facts.record.iteration, signal_set(facts, wanted)
+        n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote)
         new = build_persisted_score(rubric.score(signals), facts.record)
         data = emit(new.as_dict())
         now, then = fingerprint(given, facts, data), store.get(n)

@@ -21,7 +21,7 @@ from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
 from scoring.log.model import IterationRecord
 from scoring.sidecars.provenance import Provenance, provenance_of
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.table import files_beside, meter_profile, optional_signals, signal_set
+from scoring.signals.table import files_beside, labels_vote, meter_profile, optional_signals, signal_set
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -198,13 +198,15 @@ class LogWatch:
             return []
         with self._sources.transcripts().start() as scan:
             records = list(self._records.values())
-            evidence = Evidence(records, self._log, self._sources, scan, set(due), meter_profile(self._rubric))
+            votes = meter_profile(self._rubric), labels_vote(self._rubric)
+            evidence = Evidence(records, self._log, self._sources, scan, set(due), *votes)
             gathered = [evidence.of(self._records[n]) for n in due]
             self._trunk_ref = evidence.git.trunk.ref or self._trunk_ref
             evidence.git.keep()
         found: list[Seen] = []
         for (n, change), facts in zip(due.items(), gathered, strict=True):
-            score = build_persisted_score(self._rubric.score(signal_set(facts, self._wanted)), facts.record)
+            signals = signal_set(facts, self._wanted, self._rubric.claims_vote)
+            score = build_persisted_score(self._rubric.score(signals), facts.record)
             provenance = provenance_of(facts) if self._sources.rules.keeps_provenance else None
             found.append(Seen(change, n, facts.record.task_id, score, self._values.get(n), provenance=provenance))
         return found

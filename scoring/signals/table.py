@@ -12,6 +12,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.signals.correction_pressure import CorrectionPressure
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, DiminishingReturns, deliberation_shown
 from scoring.signals.hook_outcomes import HookOutcomes
+from scoring.signals.human_label import HUMAN_LABEL, HumanLabel
 from scoring.signals.landed import Landed
 from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import Scope
@@ -30,6 +31,7 @@ SIGNALS: tuple[Signal, ...] = (
     HookOutcomes(),
     TokenEfficiency(),
     DiminishingReturns(),
+    HumanLabel(),
 )
 
 
@@ -38,26 +40,31 @@ def signal_of(signal_id: str) -> Signal | None:
     return next((signal for signal in SIGNALS if signal.id == signal_id), None)
 
 
-def signal_set(facts: IterationFacts, wanted: Collection[str] = ()) -> SignalSet:
+def signal_set(facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True) -> SignalSet:
     """Judge the facts of one iteration. Pure.
 
     Args:
         facts: what evidence says.
         wanted: the ids of the optional signals to compute.
+        claims_vote: whether what an agent says of its own work can vote.
     """
-    record = facts.record
-    values = {s.id: s.value(facts) for s in SIGNALS if not s.optional or s.id in wanted}
-    deliberation = deliberation_shown(facts.deliberation, record.iteration)
-    pairs = tuple(comparable(facts))
-    return SignalSet(record.iteration, values, objective_checks(facts.transcripts), pairs, deliberation)
+    record, observed = facts.record, facts.observed
+    asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
+    values = {s.id: s.value(facts) if claims_vote else s.seen(facts) for s in asked}
+    return SignalSet(
+        record.iteration,
+        values,
+        objective_checks(facts.transcripts, observed),
+        tuple(comparable(facts)),
+        deliberation_shown(facts.deliberation, record.iteration),
+        observed.tool_calls if observed else None,
+    )
 
 
 def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
     """Yield the claims with their observations; pairs with neither side are left out."""
     for signal in SIGNALS:
-        pair = signal.pair(facts)
-        if pair and not pair.is_empty:
-            yield pair
+        yield from (pair for pair in signal.pairs(facts) if not pair.is_empty)
 
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
@@ -73,6 +80,11 @@ def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
     specs = [spec for rubric in rubrics if (spec := rubric.signal(DIMINISHING_RETURNS))]
     named = next((spec.profile for spec in specs if spec.profile), PROFILE)
     return named if specs or observe else None
+
+
+def labels_vote(*rubrics: Rubric) -> bool:
+    """Return whether what people said of the iterations is read: under a rubric in which that votes."""
+    return HUMAN_LABEL in optional_signals(*rubrics)
 
 
 def files_beside(iteration: int, wanted: Collection[str]) -> Iterator[str]:

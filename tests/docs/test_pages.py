@@ -152,6 +152,7 @@ CITED = {
     "EVIDENCE.md": [
         "What the reference reads",
         "Transcripts",
+        "Checkpoints in git",
         "Landing",
         "Reverts",
         "Scope",

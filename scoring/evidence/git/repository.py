@@ -60,8 +60,13 @@ _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
+_OBJECT = 3
+"""In how many words git says that an object is here: its id, its kind, its size."""
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
+_OBJECT_ID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
+PIECE = 120_000
+"""In pieces of how many bytes large objects are read."""
 
 MOST_FAILURES = 16
 """After how many questions that fail alone the rest of a batch is left unanswered."""
@@ -137,25 +142,66 @@ class GitRepository:
             name = path.removeprefix(prefix)
             if kind == b"blob" and wanted(name):
                 blobs[name] = blob
-        answer = self.run("cat-file", "--batch", given=b"".join(blob + b"\n" for blob in blobs.values()))
+        contents = self.contents(blob.decode() for blob in blobs.values())
+        return {name: contents[blob.decode()] for name, blob in blobs.items() if blob.decode() in contents}
+
+    def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
+        """Return how many bytes objects have, by their ids in full; one that is not here is left out.
+
+        None is returned when git gave up, as some versions do on an object that they would have to fetch.
+        """
+        answer = self.ask("cat-file", "--batch-check", given=as_lines(oids))
+        rows = (line.split() for line in answer.stdout.decode(errors="replace").splitlines())
+        return None if answer.returncode else {row[0]: int(row[2]) for row in rows if len(row) == _OBJECT}
+
+    def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """Return what objects hold, by their ids in full; one that is not here is left out.
+
+        Raises:
+            GitError: git cannot read one of them.
+        """
+        asked = as_lines(oids)
+        answer = self.run("cat-file", "--batch", given=asked) if asked else b""
         found: dict[str, bytes] = {}
         at = 0
-        for name in blobs:
+        while at < len(answer):
             end = answer.index(b"\n", at)
-            size = int(answer[at:end].split()[2])
-            found[name] = answer[end + 1 : end + 1 + size]
-            at = end + 1 + size + 1
+            row, at = answer[at:end].split(), end + 1
+            if len(row) == _OBJECT:
+                size = int(row[2])
+                found[row[0].decode()] = answer[at : at + size]
+                at += size + 1
+        return found
+
+    @property
+    def user_name(self) -> str:
+        """The name that the caller's own settings give commits here; "" when they give none."""
+        named = _start(["git", "-C", os.fspath(self.directory), "config", "--get", "user.name"], _callers_environment())
+        return as_text(named.stdout).strip()
+
+    def beginning(self, limit: int, *arguments: str) -> bytes:
+        """Return the first ``limit`` bytes that git prints, and end it then; what failed has printed nothing."""
+        command = _command(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments)
+        nowhere = subprocess.DEVNULL
+        streams = {"stdin": nowhere, "stdout": subprocess.PIPE, "stderr": nowhere}
+        with _running(command, _environment(), **streams) as process:
+            assert process.stdout is not None
+            found: bytes = process.stdout.read(limit)
+            process.kill()
         return found
 
     def _trusted_directories(self) -> tuple[str, ...]:
         """Read the caller's ``safe.directory``, the one user setting that is honoured."""
-        environment = {name: v for name, v in _environment().items() if not name.startswith("GIT_CONFIG_")}
-        answer = _start(["git", "-C", "/", "config", "--get-all", "safe.directory"], environment)
+        answer = _start(["git", "-C", "/", "config", "--get-all", "safe.directory"], _callers_environment())
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
     def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
         """Run git here, whatever comes of it; what a log or a repository says is in ``given``."""
-        return _git(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments, given)
+        return _start(self.command(*arguments), _environment(), given)
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return what runs git here, for who starts it in another way than :meth:`ask`."""
+        return _command(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments)
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         """Return what git prints; see :meth:`ask`.
@@ -166,9 +212,77 @@ class GitRepository:
         return _demand(self.directory, self.ask(*arguments, given=given), arguments[0])
 
 
+class ObjectReader:
+    """Reads objects one after another, a piece at a time, through one process of git, started when first needed.
+
+    After a fork each process starts its own.
+    """
+
+    def __init__(self, repository: GitRepository) -> None:
+        """Take the repository; start nothing yet."""
+        self._repository = repository
+        self._stack = contextlib.ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._reading = False  # while an object is read, and ever after when nobody reads it to its end
+
+    def pieces(self, oid: str) -> Iterator[bytes]:
+        """Yield what an object holds, in pieces of at most :data:`PIECE` bytes; its id is in full.
+
+        Raises:
+            GitError: it is not here, or git cannot read it.
+        """
+        if not _OBJECT_ID.fullmatch(oid):
+            raise GitError(f"{self._repository.directory}: no object id: {oid!r}")
+        try:
+            process = self._started()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            self._reading = True
+            process.stdin.write(as_lines([oid]))
+            process.stdin.flush()
+            row = process.stdout.readline().split()
+            left = int(row[2]) if len(row) == _OBJECT else 0
+            while left:
+                piece = process.stdout.read(min(PIECE, left))
+                if not piece:
+                    raise GitError(f"object {oid}: git ended early")
+                left -= len(piece)
+                yield piece
+            if len(row) == _OBJECT:
+                process.stdout.read(1)
+        except OSError as e:
+            raise GitError(f"object {oid}: git cannot be asked: {e.strerror}") from e
+        self._reading = not row  # git has ended, too
+        if len(row) != _OBJECT:
+            raise GitError(f"object {oid} is not in this clone, or cannot be read")
+
+    def close(self) -> None:
+        """End the process, if this one started it; it may be started again."""
+        if self._owner == os.getpid():
+            self._stack.close()
+        self._stack, self._process, self._reading = contextlib.ExitStack(), None, False
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        if self._reading:
+            self.close()
+        if self._process is None or self._owner != os.getpid():
+            command = self._repository.command("cat-file", "--batch")
+            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+            starting = _running(command, _environment(), stdin=pipe, stdout=pipe, stderr=nowhere)
+            self._stack, self._owner = contextlib.ExitStack(), os.getpid()
+            self._process = self._stack.enter_context(starting)
+        return self._process
+
+
 def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return kept | _ENVIRONMENT
+
+
+def _callers_environment() -> dict[str, str]:
+    """Return the environment in which git reads the settings of the caller."""
+    return {name: value for name, value in _environment().items() if not name.startswith("GIT_CONFIG_")}
 
 
 def _start(

@@ -186,6 +186,7 @@ class Codex(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "codex"
+    runs_on = True
     reader, counter = CodexReader, CodexCounter
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
@@ -210,6 +211,10 @@ class Codex(Harness):
         from scoring.evidence.transcripts.codex_observing import CodexObserver  # only what observes pays for it
 
         return CodexObserver(tools)
+
+    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
+        """Return the folder of each span, which may be named by an earlier one."""
+        return _folders(spans)
 
     def original(self, rows: Rows, again: ReadAgain) -> Rows:
         """Return what was observed without the replay of a forked session; it counts like one that was not forked."""

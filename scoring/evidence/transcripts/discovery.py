@@ -31,12 +31,16 @@ class TranscriptFile(NamedTuple):
     """A transcript to read.
 
     ``whole`` is whether it counts whole, or only the work done in the repository; ``document`` whether it is one JSON
-    text, not one a line.
+    text, not one a line. A transcript that is no file but objects in git names them in ``blobs``, in order; they are in
+    ``repository``, have ``size`` bytes in all, and ``path`` is only what the transcript is called.
     """
 
     path: Path
     whole: bool
     document: bool = False
+    blobs: tuple[str, ...] = ()
+    repository: GitRepository | None = None
+    size: int = 0
 
     @property
     def compressed(self) -> bool:
@@ -46,7 +50,7 @@ class TranscriptFile(NamedTuple):
     @property
     def in_one_piece(self) -> bool:
         """Whether it can only be read from its beginning to its end."""
-        return self.document or self.compressed
+        return self.document or self.compressed or bool(self.blobs)
 
 
 class Discovery(NamedTuple):

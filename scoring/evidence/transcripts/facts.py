@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 from scoring.errors import Warn
 from scoring.numbers import wrap64
@@ -124,6 +124,8 @@ class TestsSeen:
     passed and failed, None where its output does not say.
     """
 
+    __test__ = False  # not a test class, whatever a test runner thinks of its name
+
     runs: int = 0
     failed: int = 0
     last_passed: bool | None = None
@@ -148,6 +150,14 @@ class CorrectionsSeen:
     resets: int = 0
 
 
+class Seen(NamedTuple):
+    """Where something was seen: ``what`` in a few words, the transcript, and the number of its line, from 1."""
+
+    what: str
+    path: Path
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """What was seen in the lines that belong to one iteration.
@@ -160,8 +170,10 @@ class Observed:
         tool_calls: how many calls of tools there are, those without a verdict included and refused ones left out.
         tests: the test runs among them.
         corrections: the corrections among them.
-        written: the paths, relative to the repository where that is known, that an edit tool or a redirection wrote.
+        written: those result artifacts of its verifiers, by their places in the repository without symlinks, that an
+            edit tool or a redirection of an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
+        seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
     """
 
@@ -174,6 +186,7 @@ class Observed:
     corrections: CorrectionsSeen = CorrectionsSeen()
     written: frozenset[str] = frozenset()
     ran: tuple[bool, ...] = ()
+    seen: tuple[Seen, ...] = ()
     checkpoint_tokens: bool = False
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.rows import Rows
+from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.tally import Tally
 
 if TYPE_CHECKING:  # reading that observes nothing needs no test tools
@@ -196,6 +196,11 @@ class Harness(ABC):
     counter: Callable[[Tally, InRepository, ReadAgain], TranscriptCounter]
     """Makes what counts its transcripts into a tally."""
 
+    @property
+    def writes_documents(self) -> bool:
+        """Whether some of its transcripts are one JSON text each."""
+        return any(names.document for names in self.files)
+
     def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - for those that have some
         """Return the folders where it keeps transcripts; they need not be there."""
         return []
@@ -207,6 +212,16 @@ class Harness(ABC):
     @abstractmethod
     def claims(self, line: bytes) -> bool:
         """Say whether a line, or a document, is one of its."""
+
+    call_table: int = 1
+    """The table of its rows that has the calls of tools; the last column but one is the key of the call."""
+
+    runs_on: bool = False
+    """Whether totals run on, so that what a line counts depends on the lines before it."""
+
+    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
+        """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""
+        return [span.cwd for span in spans]
 
     def original(self, rows: Rows, again: ReadAgain) -> Rows:  # noqa: ARG002 - for those that repeat lines
         """Return what was observed in a transcript without the lines that only repeat another session's.

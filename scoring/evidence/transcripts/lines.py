@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -188,10 +189,16 @@ class Lines:
             reader.number = self._number
             reader.line(line, broken)
 
+    def last(self, line: bytes) -> None:
+        """Read what follows the last line break of a file or a part."""
+        self.line(line, HALF_WRITTEN)
+        self._number += bool(line)
+
     def document(self, text: bytes) -> None:
-        """Read a whole document; one that no harness claims says nothing."""
-        if reader := self._writer(text):
-            reader.line(text)
+        """Read a whole document; one that no harness that writes documents claims says nothing."""
+        writers = (harness for harness in self._harnesses if harness.writes_documents)
+        if writer := next((harness for harness in writers if harness.claims(text)), None):
+            self._reader(writer).line(text)
 
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
@@ -252,15 +259,62 @@ def read_whole(
     data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
     lines = Lines(harnesses, tools)
     if document:
-        text = bytearray()
-        for chunk in data:
-            text += chunk
-            if len(text) > DOCUMENT_LIMIT:
-                raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
-        lines.document(bytes(text))
+        lines.document(_document(data))
     else:  # it will not grow: a last line without an end is what there is
-        lines.line(_read_blocks(data, 0, lines, too_long).rest, HALF_WRITTEN)
+        lines.last(_read_blocks(data, 0, lines, too_long).rest)
     return lines.rows()
+
+
+def read_parts(
+    parts: Iterable[Iterator[bytes]],
+    harnesses: Sequence[Harness],
+    too_long: Callable[[int], None],
+    tools: "TestTools | None" = None,
+) -> FileRows:
+    """Read a transcript that comes in parts, each of them in pieces; no line goes on in the next part.
+
+    With test tools the readers observe. Whether a part holds lines or is one document is seen from how it begins.
+
+    Raises:
+        OSError: a document is too large.
+    """
+    lines = Lines(harnesses, tools)
+    documents = [harness for harness in harnesses if harness.writes_documents]
+    start = 0
+    for part in parts:
+        head = _head(part)
+        data = chain((head,), part)
+        opening = head.lstrip().partition(b"\n")[0]
+        if opening.rstrip() in (b"{", b"[") or any(harness.claims(opening) for harness in documents):
+            text = _document(data)
+            lines.document(text)
+            start += len(text)
+        else:
+            blocks = _read_blocks(data, start, lines, too_long)
+            lines.last(blocks.rest)
+            start = blocks.behind + len(blocks.rest)
+    return lines.rows()
+
+
+def _head(data: Iterable[bytes]) -> bytes:
+    """Return what comes up to the end of the first line that is not blank, and some more."""
+    head = bytearray()
+    said = False
+    for piece in data:
+        head += piece
+        if b"\n" in (piece if said else piece.lstrip()) or len(head) > LINE_LIMIT:
+            break
+        said = said or not piece.isspace()
+    return bytes(head)
+
+
+def _document(data: Iterable[bytes]) -> bytes:
+    text = bytearray()
+    for chunk in data:
+        text += chunk
+        if len(text) > DOCUMENT_LIMIT:
+            raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
+    return bytes(text)
 
 
 def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> LineBlocks:

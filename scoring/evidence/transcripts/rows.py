@@ -231,35 +231,57 @@ class TranscriptIndex:
 
     def load(self, path: Path, fd: int, stamp: Stamp) -> Indexed | None:
         """Return what is known of an open transcript, if it may be trusted; its offset may be before the end."""
-        try:
-            data = read_file(self._place(path), _SIZE_LIMIT)
-            known, offset, rows = _opened(data, os.fsencode(path.absolute()), fd)
-            if known == stamp or (known.inode == stamp.inode and known.size < stamp.size):
-                return Indexed(known, offset, unpack(rows))
-        except (OSError, InputError, ValueError, struct.error):
-            pass
+        known = self._load(_named(path), fd)
+        if known and (known.stamp == stamp or (known.stamp.inode == stamp.inode and known.stamp.size < stamp.size)):
+            return known
         return None
 
     def save(self, path: Path, fd: int, indexed: Indexed) -> None:
         """Keep what was read of a transcript. A cache that cannot be written is no error."""
+        self._save(_named(path), fd, indexed)
+
+    def load_blobs(self, blobs: Sequence[str]) -> Indexed | None:
+        """Return what is known of a transcript in git; its objects never change, so it is all that there is."""
+        return self._load(_called(blobs), None)
+
+    def save_blobs(self, blobs: Sequence[str], indexed: Indexed) -> None:
+        """Keep what was read of a transcript in git. A cache that cannot be written is no error."""
+        self._save(_called(blobs), None, indexed)
+
+    def _load(self, name: bytes, fd: int | None) -> Indexed | None:
+        try:
+            stamp, offset, rows = _opened(read_file(self._place(name), _SIZE_LIMIT), name, fd)
+            return Indexed(stamp, offset, unpack(rows))
+        except (OSError, InputError, ValueError, struct.error):
+            return None
+
+    def _save(self, name: bytes, fd: int | None, indexed: Indexed) -> None:
         try:
             if not self._ready:
                 self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
                 remove_stale(self._directory)
                 self._ready = True
-            data = _closed(indexed, os.fsencode(path.absolute()), fd)
-            write_atomically(self._place(path), data, durable=False)
+            write_atomically(self._place(name), _closed(indexed, name, fd), durable=False)
         except (OSError, WriteError, struct.error):  # the last: a time stamp beyond the year 2262
             return
 
-    def _place(self, path: Path) -> Path:
+    def _place(self, name: bytes) -> Path:
         from hashlib import blake2b  # a scan without an index does not pay for it
 
-        name = blake2b(os.fsencode(path.absolute()), digest_size=16).hexdigest()
-        return self._directory / f"{name}.idx"
+        return self._directory / f"{blake2b(name, digest_size=16).hexdigest()}.idx"
 
 
-def _closed(indexed: Indexed, path: bytes, fd: int) -> bytes:
+def _named(path: Path) -> bytes:
+    """Return the name of a file in the index."""
+    return os.fsencode(path.absolute())
+
+
+def _called(blobs: Sequence[str]) -> bytes:
+    """Return the name of objects in the index, which no path can have."""
+    return b"git:" + b" ".join(map(str.encode, blobs))
+
+
+def _closed(indexed: Indexed, path: bytes, fd: int | None) -> bytes:
     first, last = _guards(fd, indexed.offset)
     stamp = indexed.stamp
     head = _STAMP.pack(stamp.size, stamp.mtime, stamp.inode, indexed.offset, first, last, len(path))
@@ -267,7 +289,7 @@ def _closed(indexed: Indexed, path: bytes, fd: int) -> bytes:
     return _HEADER.pack(_MAGIC, FORMAT, crc32(rest)) + rest
 
 
-def _opened(data: bytes, path: bytes, fd: int) -> tuple[Stamp, int, memoryview]:
+def _opened(data: bytes, path: bytes, fd: int | None) -> tuple[Stamp, int, memoryview]:
     """Read an index file and compare it with the transcript; return its stamp, its offset and the rows in it.
 
     Raises:
@@ -285,7 +307,9 @@ def _opened(data: bytes, path: bytes, fd: int) -> tuple[Stamp, int, memoryview]:
     return Stamp(size, mtime, inode), offset, rest[at:]
 
 
-def _guards(fd: int, offset: int) -> tuple[int, int]:
-    """Return checksums over the first bytes of a transcript and over the last ones before an offset."""
+def _guards(fd: int | None, offset: int) -> tuple[int, int]:
+    """Return checksums over the first bytes of a transcript and over the last ones before an offset; 0 without one."""
+    if fd is None:
+        return 0, 0
     length = min(_GUARDED, offset)
     return crc32(os.pread(fd, length, 0)), crc32(os.pread(fd, length, offset - length))

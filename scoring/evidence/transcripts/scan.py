@@ -19,10 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from operator import add
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
-from scoring.errors import Warn, silent
+from scoring.errors import GitError, Warn, silent
+from scoring.evidence.git.repository import ObjectReader
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, WorkTrees, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
@@ -33,7 +35,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.lines import line_starts, opened, read_lines, read_whole
+from scoring.evidence.transcripts.lines import line_starts, opened, read_lines, read_parts, read_whole
 from scoring.evidence.transcripts.rows import FileRows, Indexed, Rows, Stamp, TranscriptIndex, key_of, pack, unpack
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.files import reason
@@ -54,6 +56,8 @@ MOST_PROCESSES = 8
 
 UNREADABLE = "cannot be read"
 NOTHING_USABLE = "no line that could be used"
+
+_NOTHING = Discovery()
 
 
 class TranscriptRules(NamedTuple):
@@ -114,8 +118,17 @@ class Scan:
     ``start`` lets it run in the background, ``close`` gives it up. Use it as a context manager, which closes it.
     """
 
-    def __init__(self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> None:
-        """Prepare to read; ``reading`` says how. Opens nothing yet."""
+    def __init__(
+        self,
+        rules: TranscriptRules,
+        places: TranscriptPlaces,
+        extra: Discovery = _NOTHING,
+        **reading: Unpack[ReadingOptions],
+    ) -> None:
+        """Prepare to read what is in some places and what ``extra`` was found; ``reading`` says how.
+
+        Opens nothing yet.
+        """
         self.cache_dir = reading.get("cache_dir")
         self._warn = reading.get("warn", silent)
         self._processes, self._keeps = reading.get("processes"), reading.get("keep", True)
@@ -125,7 +138,8 @@ class Scan:
         self._tools = rules.tools(commands) if rules.tools else None
         name = rules.index_name + (f"-{key_of(chr(0).join(commands)):x}" if commands and rules.tools else "")
         self._index = TranscriptIndex(self.cache_dir, name) if self.cache_dir else None
-        self._discovery = Discovery()
+        self._discovery = extra
+        self._objects: dict[Path, ObjectReader] = {}
         self._sources: list[_Source] = []
         self._tasks: list[_Task] = []
         self._pool = _WorkerPool(lambda number: self._do(self._tasks[number]))
@@ -147,7 +161,8 @@ class Scan:
         if self._started:
             return self
         self._started = True
-        self._discovery = self._rules.discover(self._places, self._harnesses, self._warn)
+        found = self._rules.discover(self._places, self._harnesses, self._warn)
+        self._discovery = Discovery(*map(add, found, self._discovery))
         for transcript in self._discovery.transcripts:
             self._plan(transcript)
         self._tasks.sort(key=lambda task: task.start - task.end)
@@ -157,6 +172,8 @@ class Scan:
     def close(self) -> None:
         """Stop the worker processes, if they still run, and let go of everything."""
         self._pool.close()
+        for reader in self._objects.values():
+            reader.close()
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Return what is in each window, when everything has been read; may be called once.
@@ -173,22 +190,26 @@ class Scan:
             harness.name: harness.counter(tallies.of[harness.name], in_repository, partial(self._again, harness.name))
             for harness in self._harnesses
         }
+        for number, transcript, rows in self._read():
+            left_out = {name: counters[name].add(number, part, transcript.whole) for name, part in rows.items()}
+            self._files.append(file_found(transcript.path, rows, left_out))
+        for counter in counters.values():
+            counter.finish()
+        return tallies.facts()
+
+    def _read(self) -> Iterator[tuple[int, TranscriptFile, FileRows]]:
+        """Yield every transcript that could be read, with its number and what it says by the name of the harness."""
         for number, source in enumerate(self._finished_sources()):
             found = self._rows_of(source)
             if not found:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
-            left_out: dict[str, str] = {}
             rows = self._joined(found)
             for name, part in rows.items():
                 self._skipped += part.skipped
-                left_out[name] = counters[name].add(number, part, source.transcript.whole)
                 for session in part.sessions():
                     self._sessions.setdefault((name, session), []).append(source)
-            self._files.append(_file_found(source.transcript.path, rows, left_out))
-        for counter in counters.values():
-            counter.finish()
-        return tallies.facts()
+            yield number, source.transcript, rows
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`facts`."""
@@ -207,6 +228,11 @@ class Scan:
     def _plan(self, transcript: TranscriptFile) -> None:
         """Note a transcript, and the tasks that read what the index does not know of it."""
         path = transcript.path
+        if transcript.blobs:
+            stamp = Stamp(transcript.size, 0, 0)
+            known = self._index.load_blobs(transcript.blobs) if self._index else None
+            self._note(transcript, stamp, known, [stamp.size if known else 0, stamp.size])
+            return
         try:
             with opened(path, self._warn) as fd:
                 if fd is None:
@@ -222,8 +248,11 @@ class Scan:
         except OSError as e:
             self._warn(f"transcript {path}: {reason(e)}; skipped")
             return
+        self._note(transcript, stamp, known, bounds)
+
+    def _note(self, transcript: TranscriptFile, stamp: Stamp, known: Indexed | None, bounds: Sequence[int]) -> None:
         self._held += sum(rows.weight() for rows in known.rows.values()) if known else 0
-        recall = known is not None and self._held > HELD_BYTES
+        recall = known is not None and not self._tools and self._held > HELD_BYTES
         source = _Source(transcript, stamp, bounds[0], None if recall else known, recall)
         tasks = [_Task(len(self._sources), a, b) for a, b in pairwise(bounds) if a < b]
         source.tasks = len(tasks)
@@ -238,6 +267,11 @@ class Scan:
             warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
 
         try:
+            if transcript.blobs:
+                with _no_collection():
+                    parts = map(self._reader(transcript).pieces, transcript.blobs)
+                    rows = read_parts(parts, writers(self._harnesses, transcript), too_long, self._tools)
+                return _Found(rows, task.end, {}, warnings)
             with opened(path, warnings.append) as fd, _no_collection():
                 if fd is not None:
                     harnesses = writers(self._harnesses, transcript)
@@ -245,9 +279,14 @@ class Scan:
                         how = transcript.compressed, transcript.document, harnesses, too_long, self._tools
                         return _Found(read_whole(fd, *how), task.end, {}, warnings)
                     return _Found(*read_lines(fd, task.start, task.end, harnesses, too_long), warnings)
-        except OSError as e:
-            warnings.append(f"transcript {path}: {reason(e)}; skipped")
+        except (OSError, GitError) as e:
+            warnings.append(f"transcript {path}: {reason(e) if isinstance(e, OSError) else e}; skipped")
         return _Found({}, 0, {}, warnings, readable=False)
+
+    def _reader(self, transcript: TranscriptFile) -> ObjectReader:
+        repository = transcript.repository
+        assert repository is not None
+        return self._objects.setdefault(repository.common_dir, ObjectReader(repository))
 
     def _finished_sources(self) -> Iterator[_Source]:
         """Yield every transcript as soon as all of it has been read; nothing is held longer than that."""
@@ -280,9 +319,12 @@ class Scan:
     def _recall(self, source: _Source) -> None:
         """Fetch what the index knew when the scan began; read the transcript when it knows it no more."""
         assert self._index is not None
-        with opened(source.transcript.path, silent) as fd:
-            if fd is not None:
-                source.known = self._index.load(source.transcript.path, fd, Stamp.of(fd))
+        if source.transcript.blobs:
+            source.known = self._index.load_blobs(source.transcript.blobs)
+        else:
+            with opened(source.transcript.path, silent) as fd:
+                if fd is not None:
+                    source.known = self._index.load(source.transcript.path, fd, Stamp.of(fd))
         if source.known is None or source.known.offset != source.start:
             source.known = None
             source.parts[0] = self._do(_Task(self._sources.index(source), 0, source.start))
@@ -296,6 +338,9 @@ class Scan:
         """Put a transcript into the index, unless it changed under the reading in another way than by growing."""
         assert self._index is not None
         if source.known and source.known.stamp == indexed.stamp and source.known.offset == indexed.offset:
+            return
+        if source.transcript.blobs:
+            self._index.save_blobs(source.transcript.blobs, indexed)
             return
         with opened(source.transcript.path, silent) as fd:
             if fd is None:
@@ -311,7 +356,7 @@ class Scan:
         return {harness.name: harness.joined(found) for harness, found in of.items() if found}
 
 
-def _file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFound:
+def file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFound:
     """Return what is said of a transcript; it counts when anything in it does."""
     sessions = tuple(dict.fromkeys(session for part in rows.values() for session in part.sessions()))
     cwd = next((span.cwd for part in rows.values() for span in reversed(part.spans) if span.cwd), "")

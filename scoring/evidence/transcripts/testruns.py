@@ -130,13 +130,13 @@ class TestTools:
             words = words[behind:]
         return ""
 
-    def verdict(self, command: TestCommand, output: str, failed: bool | None) -> Verdict:
+    def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> Verdict:
         """Return how a test run ended.
 
         A failing summary anywhere in the output decides, else a passing one, else the exit status where it counts.
 
         Args:
-            command: what was run.
+            command: what was run; None where that is not known, which may be any tool.
             output: what was printed; colours are passed over.
             failed: whether the command line failed; None when that is not known.
         """
@@ -149,15 +149,15 @@ class TestTools:
             if said:
                 counts = [_counts(tool, text, passed) for tool in said]
                 return Verdict(passed, *max(counts, key=lambda pair: sum(count is not None for count in pair)))
-        if failed is None or not command.exit_counts:
+        if failed is None or command is None or not command.exit_counts:
             return Verdict()
         if not failed and any(_says(tool.empty, text) for tool in tools):
             return Verdict()
         return Verdict(not failed)
 
-    def _tried(self, command: TestCommand) -> list[_Tool]:
+    def _tried(self, command: TestCommand | None) -> list[_Tool]:
         tools = self._table.tools
-        if any(name == _OWN or tools[name].runs_any for name in command.tools or (command.tool,)):
+        if command is None or any(name == _OWN or tools[name].runs_any for name in command.tools or (command.tool,)):
             return list(tools.values())
         return [tools[name] for name in command.tools or (command.tool,)]
 

@@ -20,7 +20,7 @@ from scoring.evidence.transcripts.facts import TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.signals.table import meter_profile, optional_signals, signal_set
+from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
 from scoring.text import trim
 
 
@@ -101,7 +101,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     signals: tuple[SignalFound, ...] = ()
     uncovered: tuple[int, ...] = ()
     with noted.transcripts().start() as scan:
-        repository, evidence = _repository(records, iter_log_dir, noted, scan, meter_profile(rubric))
+        repository, evidence = _repository(records, iter_log_dir, noted, scan, rubric)
         try:
             if evidence is not None and records:
                 found = [evidence.of(record) for record in records]
@@ -116,20 +116,21 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
 
 
 def _repository(
-    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, scan: Scan, profile: str | None
+    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, scan: Scan, rubric: Rubric
 ) -> tuple[RepositoryFound, Evidence | None]:
     """Look at the repository; a trunk that is not there is noted, and the one that would be found is taken."""
     path, trunk_problem = Path(sources.repo_dir), ""
+    votes = meter_profile(rubric), labels_vote(rubric)
     try:
         try:
-            evidence = Evidence(records, log_dir, sources, scan, None, profile)
+            evidence = Evidence(records, log_dir, sources, scan, None, *votes)
         except NotARepositoryError:
             raise
         except GitError as e:
             if sources.trunk is None:
                 raise
             trunk_problem = str(e)
-            evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, profile)
+            evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, *votes)
         opened = GitRepository(path)
         version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
         fields = {record.iteration: record.commit for record in records}
@@ -143,7 +144,7 @@ def _repository(
 
 def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:
     wanted = optional_signals(rubric)
-    sets = [signal_set(facts, wanted) for facts in found]
+    sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in found]
     counted = []
     for spec in rubric.signals:
         values = [signals.value(spec.id) for signals in sets]

@@ -1,0 +1,312 @@
+"""``da-score label``: what people think of iterations: said, imported, listed, compared."""
+
+import os
+import re
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, settings_options
+from scoring.cli.completion import complete_iterations
+from scoring.cli.output import complain, on_terminal, show, warn, write, write_json
+from scoring.errors import GitError, InputError
+from scoring.log.settings import Settings
+
+if TYPE_CHECKING:  # each command imports what it needs
+    from click.shell_completion import CompletionItem
+
+    from scoring.jobs.label_file import NewLabel
+    from scoring.views.examined import Examined
+
+EXIT_ERROR = 1
+_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
+_MOST_FAULTS = 50
+
+SCOPE_WORDS = ("on-target", "partial", "breach")
+HALLUCINATION_WORDS = ("none", "minor", "major")
+
+
+class _SameContext(click.Context):
+    """The context of labelling one iteration, which is the group's own business and has its help."""
+
+    @property
+    def command_path(self) -> str:
+        assert self.parent is not None
+        return self.parent.command_path
+
+
+class _LabelCommand(click.Command):
+    context_class = _SameContext
+
+    def get_help(self, ctx: click.Context) -> str:
+        assert ctx.parent is not None
+        return ctx.parent.get_help()
+
+
+class _LabelGroup(click.Group):
+    """A group in which a number in the place of a command is the iteration to label."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if re.fullmatch(r"[0-9]+|-.+", args[0]):
+            return "label", label_one, args
+        if args[0] not in self.commands:
+            ctx.fail(f"No such command {args[0]!r}, and it is no iteration.")
+        return super().resolve_command(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return ["N [OPTIONS]", "| COMMAND [ARGS]..."]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        label_one.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        return [*super().shell_complete(ctx, incomplete), *complete_iterations(ctx, label_one.params[0], incomplete)]
+
+
+@click.group(
+    "label",
+    cls=_LabelGroup,
+    context_settings={"ignore_unknown_options": True},
+    epilog="Example:  da-score label 42 --correctness 3 --scope on-target",
+)
+def command() -> None:
+    """Say what you think of iteration N, or look at what people said.
+
+    On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
+    is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
+    beside the entry, and vote as human_label from rubric 3.0.0 on.
+    """
+
+
+_AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default: git's user.name, or USER]")
+
+
+@click.command("label", cls=_LabelCommand)
+@click.argument("iteration", metavar="N", type=click.IntRange(0), shell_complete=complete_iterations)
+@_AS
+@click.option("--correctness", type=click.IntRange(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
+@click.option("--scope", type=click.Choice(SCOPE_WORDS), help="Whether it did what was asked, and only that.")
+@click.option("--hallucination", type=click.Choice(HALLUCINATION_WORDS), help="How much of it is made up.")
+@click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
+@click.option("--override", is_flag=True, help="As an admin: this label replaces those of all others.")
+@settings_options(*SCORING_OPTIONS)
+def label_one(iteration: int, actor: str | None, override: bool, settings: Settings, **given: Any) -> None:
+    """Label one iteration."""
+    asks = all(value is None for value in given.values())
+    if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
+        raise click.UsageError(
+            "Nothing to say: give --correctness, --scope, --hallucination or --note; a terminal would be asked."
+        )
+    from scoring.jobs.labelling import add_labels
+    from scoring.log.load import no_such_entry
+
+    if iteration not in _iterations(settings):
+        raise no_such_entry(settings.iter_log_dir, iteration)
+    who = _actor(actor, settings)
+    if asks:
+        given = _asked(iteration, who, settings)
+        if all(value is None for value in given.values()):
+            write("Nothing was said, nothing is written.\n")
+            return
+    label = _new(iteration, who, override, **given)
+    if problem := label.problem():
+        raise InputError(problem)
+    (path,) = add_labels(settings.iter_log_dir, [label])
+    if settings.json:
+        from scoring.evidence.labels import label_facts
+        from scoring.views.labelled import label_rows
+
+        rows = label_rows(iteration, label_facts(settings.iter_log_dir, iteration).labels or ())
+        write_json([row for row in rows if row["actor"] == who][-1] | {"path": str(path)})
+    else:
+        from scoring.text import printable
+
+        write(f"{printable(str(path))}: labelled by {printable(who)}\n")
+
+
+def _new(
+    iteration: int,
+    actor: str,
+    override: bool,
+    correctness: int | None,
+    scope: str | None,
+    hallucination: str | None,
+    note: str | None,
+) -> "NewLabel":
+    from scoring.evidence.labels import Judgement
+    from scoring.jobs.label_file import NewLabel
+
+    return NewLabel(iteration, actor, Judgement(correctness, scope, hallucination), note, override)
+
+
+def _iterations(settings: Settings) -> Collection[int]:
+    """Return the iterations of the log; an entry that is broken is not among them, and stops nothing."""
+    from scoring.log.load import load_iteration_log
+
+    records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
+    return {record.iteration: None for record in records}
+
+
+def _actor(given: str | None, settings: Settings) -> str:
+    """Return who labels: as given, else as git or the system has it."""
+    if given is not None:
+        return given.strip()
+    from scoring.evidence.git.repository import GitRepository
+
+    try:
+        name = GitRepository(settings.repo_dir).user_name
+    except GitError:
+        name = ""
+    name = name or os.environ.get("USER", "").strip()
+    if not name:
+        raise click.UsageError("Nobody knows who you are: give --as NAME.")
+    return name
+
+
+# On a terminal
+
+
+def _asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
+    """Show an iteration, and return what somebody answers; None for what they pass over."""
+    from dataclasses import replace
+
+    from scoring.cli.reading import log_view
+    from scoring.sidecars.scores import iteration_score_path
+    from scoring.text import printable
+    from scoring.views.score_pages import iteration_page
+
+    for one in replace(log_view(settings), only=iteration).examine():
+        _show_change(one, settings)
+        show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
+    write(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")
+    correctness = _choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
+    return {
+        "correctness": None if correctness is None else int(correctness),
+        "scope": _choice("Scope", SCOPE_WORDS),
+        "hallucination": _choice("Hallucination", HALLUCINATION_WORDS),
+        "note": _answer("Note"),
+    }
+
+
+def _show_change(one: "Examined", settings: Settings) -> None:
+    """Show the beginning of what the commit of an iteration changed."""
+    from scoring.evidence.git.repository import GitRepository, as_text
+    from scoring.text import cut, printable
+
+    if not (sha := one.facts.landing.sha):
+        write("The commit of this iteration does not resolve here; there is no change to show.\n\n")
+        return
+    how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
+    lines = as_text(GitRepository(settings.repo_dir).beginning(_DIFF_LIMIT, "show", *how, sha)).split("\n")
+    for line in lines[:_DIFF_LINES]:
+        write(cut(printable(line.expandtabs(4)), _LINE_WIDTH) + "\n")
+    if len(lines) > _DIFF_LINES:
+        write(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
+    write("\n")
+
+
+def _choice(question: str, words: tuple[str, ...]) -> str | None:
+    while True:
+        answer = _answer(f"{question} [{'/'.join(words)}]")
+        if answer is None or answer in words:
+            return answer
+        meant = [word for word in words if word.startswith(answer)]
+        if len(meant) == 1:
+            return meant[0]
+        write(f"One of {', '.join(words)}, or nothing.\n")
+
+
+def _answer(question: str) -> str | None:
+    text: str = click.prompt(question, default="", show_default=False)
+    return text.strip() or None
+
+
+# The others
+
+
+@command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
+@click.argument("file", type=PATH)
+@_AS
+@settings_options(*LOG_OPTIONS)
+def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
+    """Take labels from a CSV or JSONL file: all of them, or none.
+
+    Columns, or keys: iteration, actor, correctness, scope, hallucination, note, override, role. Every row that cannot
+    be taken is named with its line, and then nothing is written. A row without an actor is yours.
+    """
+    from scoring.jobs.label_import import read_rows
+    from scoring.jobs.labelling import add_labels
+
+    labels, faults = read_rows(file, _iterations(settings), _actor(actor, settings))
+    for fault in faults[:_MOST_FAULTS]:
+        complain(fault)
+    if faults:
+        more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
+        complain(f"{file}: {len(faults)} faults, so nothing was imported{more}")
+        return EXIT_ERROR
+    written = add_labels(settings.iter_log_dir, labels)
+    if settings.json:
+        write_json({"labels": len(labels), "written": list(map(str, written))})
+    else:
+        write(f"Imported {len(labels)} labels into {len(written)} files\n")
+    return None
+
+
+@command.command("list", epilog="Example:  da-score label list --json")
+@settings_options(*LOG_OPTIONS)
+def list_(settings: Settings) -> None:
+    """List the labels of the log."""
+    from scoring.views.labelled import label_rows, labels_of, list_page
+
+    found = labels_of(settings.iter_log_dir, _iterations(settings), warn)
+    rows = [row for n, labels in found.items() for row in label_rows(n, labels)]
+    if settings.json:
+        write_json(rows)
+    else:
+        show(list_page(rows))
+
+
+@command.command("next", epilog="Example:  da-score label next --as ann")
+@click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, whoever else has.")
+@settings_options(*SCORING_OPTIONS)
+def next_(actor: str | None, settings: Settings) -> None:
+    """Say which unlabelled iteration would tell most.
+
+    One whose score is far from those of its neighbours; of several, one that rests on little evidence, then an old one.
+    """
+    from scoring.cli.reading import log_view
+    from scoring.views.labelled import candidates, labelled_iterations, labels_of, next_page
+
+    scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
+    labels = labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
+    waiting = candidates(scores, labelled_iterations(labels, actor))
+    if settings.json:
+        first = waiting[0].as_dict() if waiting else {"iteration": None}
+        write_json(first | {"waiting": len(waiting), "total": len(scores)})
+    else:
+        show(next_page(waiting, len(scores)))
+
+
+@command.command("agreement", epilog="Example:  da-score label agreement --json")
+@settings_options(*SCORING_OPTIONS)
+def agreement(settings: Settings) -> None:
+    """Measure how far people agree, and the score with them.
+
+    Krippendorff's alpha per judgement, Cohen's weighted kappa per two people, and the rank correlation of the score
+    with the labels, each with a 95 % bootstrap interval.
+    """
+    from scoring.cli.reading import log_view
+    from scoring.views.labelled import agreement_of, agreement_page, labels_of
+
+    scores = [one.score for one in log_view(settings).examine()]
+    found = agreement_of(labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn), scores)
+    if settings.json:
+        write_json(found.as_dict())
+    else:
+        show(agreement_page(found))

@@ -1,0 +1,323 @@
+"""Checkpoints in git: what a tool that records agents (Entire) wrote down beside a commit, on a branch of its own.
+
+``docs/EVIDENCE.md``, "Checkpoints in git", has the layout. The branch is read from git's objects, in a few batches,
+whatever the number of checkpoints; nothing is checked out and nothing fetched. What its files say is somebody's data:
+whatever is not of the type or the size that it should be is as if it were not there.
+
+The module is long, because the layout is one thing: its names, its batches and its fields are read together.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from scoring.errors import GitError, Warn, silent
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
+
+BRANCH = "entire/checkpoints/v1"
+
+METADATA_LIMIT = 1 << 20
+"""The largest metadata file, in bytes, that is read."""
+
+ALL_METADATA_LIMIT = 256 << 20
+"""How many bytes of metadata are read in all."""
+
+MOST_CHECKPOINTS = 50_000
+"""How many checkpoints of one branch are read, those with the lowest ids."""
+
+MOST_BRANCHES = 16
+"""How many branches of the name are read: the local one, origin's, and those of further remotes by name."""
+
+COUNT_LIMIT = 1 << 40
+"""The largest number that metadata may state."""
+
+TEXT_LIMIT = 256
+"""The longest text, in characters, that is taken from metadata."""
+
+_PATH_LIMIT, _MOST_PATHS = 4096, 10_000
+_METADATA = "metadata.json"
+_REFS = (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}", f"refs/remotes/**/{BRANCH}")
+_ENTRY = re.compile(
+    rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?"
+    rb"(metadata\.json|transcript\.jsonl|full\.jsonl(?:\.[0-9]{3,9})?)"
+)
+_DATE = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}-(?=.)")
+_LINE = re.compile(r"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{12})[ \t]*\r?$", re.MULTILINE)
+_MENTIONED = "Entire-Checkpoint:"
+
+
+class TokenTotals(NamedTuple):
+    """The tokens that a checkpoint states for one session, and in how many responses of the model."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_creation: int = 0
+    responses: int = 0
+
+
+class AttributedLines(NamedTuple):
+    """Whose the lines of a commit are, as the tool counted them at the time; None where it does not say."""
+
+    agent_lines: int | None = None
+    human_added: int | None = None
+    human_modified: int | None = None
+    human_removed: int | None = None
+    total_committed: int | None = None
+
+
+class CheckpointSession(NamedTuple):
+    """One session of a checkpoint.
+
+    Attributes:
+        session_id: its plain id, without the date that older ones begin with; "" where none is stated.
+        agent: the name of the agent; it is shown and never believed. "" where none is stated.
+        created_at: when this was written, as it is stated.
+        tokens: the tokens that are stated; None without any.
+        tokens_of_part: whether these are of what came since ``start``; older ones are of all that was stored.
+        lines: whose lines were committed; None where it is not stated.
+        start: how many lines (or messages) of the transcript are from before this checkpoint; None: not stated.
+        path: where its transcript is on the branch (``ab/cdef012345/0/full.jsonl``), "" without one.
+        blobs: the object ids of the transcript, in order; a long one is in several.
+        size: the bytes of these that are there.
+        missing: whether one of these is not in this clone.
+    """
+
+    session_id: str = ""
+    agent: str = ""
+    created_at: str = ""
+    tokens: TokenTotals | None = None
+    lines: AttributedLines | None = None
+    start: int | None = None
+    path: str = ""
+    blobs: tuple[str, ...] = ()
+    size: int = 0
+    missing: bool = False
+    tokens_of_part: bool = False
+
+
+class Checkpoint(NamedTuple):
+    """One checkpoint: ``id`` is 12 hex digits, ``sessions`` are in the order of their folders."""
+
+    id: str
+    files_touched: tuple[str, ...] = ()
+    sessions: tuple[CheckpointSession, ...] = ()
+
+
+_Folder = dict[str, str]
+"""The object ids of the files of one folder, by name."""
+
+_Branch = dict[str, dict[str, _Folder]]
+"""The folders of each checkpoint, by their number as it is written; "" is the checkpoint's own."""
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+def checkpoint_ids(message: str) -> tuple[str, ...]:
+    """Return the ids of the checkpoints that a commit message names, each once, in their order.
+
+    A line ``Entire-Checkpoint: <12 hex digits>`` may be anywhere, and indented: a squash merge keeps those of all the
+    commits that went into it.
+    """
+    return tuple(dict.fromkeys(_LINE.findall(message)))
+
+
+def checkpoints_named(repository: GitRepository, shas: Iterable[str], cache: GitCache) -> dict[str, tuple[str, ...]]:
+    """Return which checkpoints commits name, by SHA in full; a commit that git cannot read is left out."""
+    wanted = list(dict.fromkeys(shas))
+    known = cache.section("checkpoints-named", dict[str, tuple[str, ...]])
+
+    def ask(batch: Sequence[str]) -> Mapping[str, bytes] | None:
+        try:
+            return repository.contents(batch)
+        except GitError:
+            return None
+
+    if found := answered(ask, [sha for sha in wanted if sha not in known]):
+        known.update({sha: checkpoint_ids(as_text(commit.partition(b"\n\n")[2])) for sha, commit in found.items()})
+        cache.changed = True
+    return {sha: known[sha] for sha in wanted if sha in known}
+
+
+def checkpoints_of_trunk(repository: GitRepository, tip: str, cache: GitCache) -> dict[str, tuple[str, ...]]:
+    """Return which checkpoints a commit and its ancestors name, by SHA, newest first, without those that name none.
+
+    Raises:
+        GitError: git cannot read the history.
+    """
+    kept = cache.section("checkpoints-of-trunk", dict[str, dict[str, tuple[str, ...]]])
+    if tip not in kept:
+        only = ("--fixed-strings", f"--grep={_MENTIONED}")
+        fields = as_text(repository.run("log", "-z", *only, "--format=%H%x00%B%x00", tip, "--")).split("\0")
+        named = {sha: checkpoint_ids(message) for sha, message in zip(fields[0:-1:3], fields[1::3], strict=True)}
+        kept.clear()
+        kept[tip] = {sha: ids for sha, ids in named.items() if ids}
+        cache.changed = True
+    return dict(kept[tip])
+
+
+def read_checkpoints(repository: GitRepository, cache: GitCache, warn: Warn = silent) -> Mapping[str, Checkpoint]:
+    """Return the checkpoints of a repository by their ids, ascending: those of the local branch and of all remotes.
+
+    Where several branches have a checkpoint, the one counts whose transcripts are more, then larger; else the local
+    branch's, origin's, those of the other remotes by name. ``warn`` takes a line for each branch that cannot be read.
+    """
+    tips = _tips(repository)
+    kept = cache.section("checkpoints", dict[str, list[Checkpoint]])
+    read = _read([tip for tip in tips if tip not in kept], repository, warn)
+    found: dict[str, Checkpoint] = {}
+    for tip in tips:
+        for checkpoint in read[tip] if tip in read else kept[tip]:
+            held = found.get(checkpoint.id)
+            if held is None or _extent(checkpoint) > _extent(held):
+                found[checkpoint.id] = checkpoint
+    if whole := {tip: listed for tip, listed in read.items() if listed and not _lacks(listed)}:
+        # What a clone lacks it may have tomorrow; all else in a commit stays as it is.
+        for tip in kept.keys() - set(tips):
+            del kept[tip]
+        kept.update(whole)
+        cache.changed = True
+    return {name: found[name] for name in sorted(found)}
+
+
+def _tips(repository: GitRepository) -> list[str]:
+    """Return the tips of the branches that hold checkpoints, each once."""
+    lines = repository.run("for-each-ref", "--format=%(objectname) %(refname)", *_REFS).decode(errors="replace")
+    refs = {ref: sha for sha, _, ref in (line.partition(" ") for line in lines.splitlines())}
+    order = sorted(refs, key=lambda ref: (_REFS.index(ref) if ref in _REFS else len(_REFS), ref))
+    return list(dict.fromkeys(refs[ref] for ref in order[:MOST_BRANCHES]))
+
+
+def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
+    there = [session for session in checkpoint.sessions if session.blobs and not session.missing]
+    return len(there), sum(session.size for session in there), len(checkpoint.sessions)
+
+
+def _lacks(checkpoints: Iterable[Checkpoint]) -> bool:
+    return any(session.missing for checkpoint in checkpoints for session in checkpoint.sessions)
+
+
+def _read(tips: Sequence[str], repository: GitRepository, warn: Warn) -> dict[str, list[Checkpoint]]:
+    """Read the checkpoints of some branches, by their tips."""
+    branches = {tip: _listed(repository, tip, warn) for tip in tips}
+    folders = [folder for branch in branches.values() for found in branch.values() for folder in found.values()]
+    if not folders:
+        return {tip: [] for tip in tips}
+    sizes = _sizes(repository, tips, dict.fromkeys(oid for folder in folders for oid in folder.values()))
+    wanted: list[str] = []
+    length = 0
+    for oid in dict.fromkeys(folder[_METADATA] for folder in folders if _METADATA in folder):
+        if (size := sizes.get(oid, METADATA_LIMIT + 1)) <= METADATA_LIMIT and length + size <= ALL_METADATA_LIMIT:
+            length += size
+            wanted.append(oid)
+    documents = {oid: _document(content) for oid, content in repository.contents(wanted).items()}
+    return {
+        tip: [_checkpoint(name, branch[name], sizes, documents) for name in sorted(branch)]
+        for tip, branch in branches.items()
+    }
+
+
+def _listed(repository: GitRepository, tip: str, warn: Warn) -> _Branch:
+    """List the files of the layout at a commit; names that are not of it are passed over."""
+    answer = repository.ask("ls-tree", "-r", "-z", "--full-tree", tip)
+    if answer.returncode:
+        why = " ".join(answer.stderr.decode(errors="replace").split())
+        warn(f"checkpoints {BRANCH} at {tip[:12]}: {why or 'cannot be listed'}; skipped")
+        return {}
+    found: _Branch = {}
+    for line in answer.stdout.split(b"\0"):
+        if m := _ENTRY.fullmatch(line):
+            oid, first, rest, number, name = (part.decode() for part in m.groups(b""))
+            if (first + rest) not in found and len(found) >= MOST_CHECKPOINTS:
+                warn(f"checkpoints {BRANCH} at {tip[:12]}: more than {MOST_CHECKPOINTS}; the others are skipped")
+                break
+            found.setdefault(first + rest, {}).setdefault(number, {})[name] = oid
+    return found
+
+
+def _sizes(repository: GitRepository, tips: Sequence[str], oids: Collection[str]) -> dict[str, int]:
+    """Return the sizes of the objects that are here."""
+    sizes = repository.sizes(oids)
+    if sizes is None:  # a git that gives up on the first object that it would have to fetch
+        listing = repository.ask(
+            "rev-list", "--objects", "--missing=print", "--stdin", given=as_lines(f"{tip}^{{tree}}" for tip in tips)
+        )
+        gone = {line[1:].decode() for line in listing.stdout.split(b"\n") if line.startswith(b"?")}
+        sizes = repository.sizes([oid for oid in oids if oid not in gone])
+    return sizes or {}
+
+
+def _checkpoint(
+    name: str, folders: Mapping[str, _Folder], sizes: Mapping[str, int], documents: Mapping[str, Mapping[str, Any]]
+) -> Checkpoint:
+    place = f"{name[:2]}/{name[2:]}"
+    numbers = sorted((number for number in folders if number), key=lambda number: (int(number), number))
+    about = {number: documents.get(folder.get(_METADATA, ""), {}) for number, folder in folders.items()}
+    sessions = [_session(f"{place}/{n}", about[n], folders[n], sizes) for n in numbers]
+    top = _session(place, about.get("", {}), folders.get("", {}), sizes)
+    bare = next((i for i, session in enumerate(sessions) if not session.blobs), None)
+    if top.blobs and not top.session_id and bare is not None:  # the older layout keeps the transcript above
+        sessions[bare] = sessions[bare]._replace(path=top.path, blobs=top.blobs, size=top.size, missing=top.missing)
+    elif top.blobs or not sessions:
+        sessions.insert(0, top)
+    touched = _paths(about.get("", {})) or [path for number in numbers for path in _paths(about[number])]
+    known = tuple(session for session in sessions if session.session_id or session.blobs)
+    return Checkpoint(name, tuple(dict.fromkeys(touched)), known)
+
+
+def _session(place: str, said: Mapping[str, Any], folder: _Folder, sizes: Mapping[str, int]) -> CheckpointSession:
+    names = sorted((name for name in folder if name.startswith("full.")), key=lambda name: int(name[11:] or 0))
+    names = names or [name for name in ("transcript.jsonl",) if name in folder]
+    blobs = tuple(folder[name] for name in names)
+    start = _number(said.get("checkpoint_transcript_start"))
+    return CheckpointSession(
+        session_id=_DATE.sub("", _text(said.get("session_id")), count=1),
+        agent=_text(said.get("agent")),
+        created_at=_text(said.get("created_at")),
+        tokens=_numbers(TokenTotals, said.get("token_usage"), _TOKEN_KEYS),
+        lines=_numbers(AttributedLines, said.get("initial_attribution"), AttributedLines._fields),
+        start=_number(said.get("transcript_lines_at_start")) if start is None else start,
+        path=f"{place}/{names[0]}" if names else "",
+        blobs=blobs,
+        size=sum(sizes.get(oid, 0) for oid in blobs),
+        missing=any(oid not in sizes for oid in blobs),
+        tokens_of_part="checkpoint_transcript_start" in said or "cli_version" in said,
+    )
+
+
+_TOKEN_KEYS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens", "api_call_count")
+
+
+def _document(content: bytes) -> Mapping[str, Any]:
+    try:
+        found = msgspec.json.decode(content)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and len(value) <= TEXT_LIMIT and value.isprintable() else ""
+
+
+def _number(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= COUNT_LIMIT else None
+
+
+def _numbers(kind: type[T], said: object, keys: Sequence[str]) -> T | None:
+    """Return the numbers under some keys; None when there are none, or one is no number that it could be."""
+    stated = {key: said[key] for key in keys if key in said} if isinstance(said, dict) else {}
+    numbers = {key: _number(value) for key, value in stated.items()}
+    if not numbers or None in numbers.values():
+        return None
+    default = kind()
+    return kind(*(numbers.get(key, default[place]) for place, key in enumerate(keys)))
+
+
+def _paths(said: Mapping[str, Any]) -> list[str]:
+    touched = said.get("files_touched")
+    paths = touched[:_MOST_PATHS] if isinstance(touched, list) else []
+    return [path for path in paths if isinstance(path, str) and 0 < len(path) <= _PATH_LIMIT and "\0" not in path]

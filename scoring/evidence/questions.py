@@ -1,0 +1,89 @@
+"""What transcripts are asked about the iterations of a log: by what the lines of each may be known.
+
+Here git's answers and the entries become questions, and the transcripts' answers facts of each iteration.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from scoring.evidence.artifacts import artifact_place
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.facts import GitFacts, Landing
+from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.attributed import Answer, AttributedScan, Question, Verification
+from scoring.evidence.transcripts.attribution import Asked
+from scoring.evidence.transcripts.discovery import WorkTrees
+from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
+from scoring.evidence.transcripts.rows import key_of
+from scoring.evidence.transcripts.scan import Scan
+from scoring.evidence.transcripts.streams import SHA_DIGITS, Neighbourhood, same_remote
+from scoring.log.model import IterationRecord
+from scoring.text import trim
+
+_HEX = re.compile(r"[0-9a-fA-F]{7,64}")
+
+
+def ask_transcripts(
+    scan: Scan,
+    git: GitFacts,
+    records: Sequence[IterationRecord],
+    windows: Mapping[int, IterationWindow],
+    sources: Sources,
+) -> dict[int, Answer]:
+    """Return what transcripts show of every iteration, by its number.
+
+    All iterations are asked about, whoever wants to know: each bounds the lines of the others.
+    """
+    assert isinstance(scan, AttributedScan)
+    assert isinstance(git, AttributedHistory)
+    landings = {record.iteration: git.landing(record) for record in records}
+    names = {number: _commits(landing) for number, landing in landings.items()}
+    shas = [sha for found in names.values() for sha in found]
+    authored, checkpoints = git.authored(shas), git.checkpoints_named(shas)
+    questions = []
+    for record in records:
+        number = record.iteration
+        known = [authored[sha] for sha in names[number] if sha in authored]
+        subjects = {trim(commit.subject) for commit in known} | {trim(record.impl.summary)}
+        times = [commit.time for commit in known if commit.time is not None]
+        named = next((ids for sha in names[number] if (ids := checkpoints.get(sha))), ())
+        asked = Asked(
+            number,
+            tuple(dict.fromkeys((*_as_written(record), *names[number]))),
+            frozenset(key_of(subject) for subject in subjects if subject),
+            clamp_ns(times[0] * NS) if times else None,
+            record.agent.session_id,
+            named,
+            windows.get(number),
+        )
+        verifiers = (
+            Verification(v.type, trim(v.result_artifact), artifact_place(sources.repo_dir, v.result_artifact))
+            for v in record.verifiers
+        )
+        questions.append(Question(asked, tuple(verifiers)))
+    entries = {name[:SHA_DIGITS] for question in questions for name in question.asked.commits}
+
+    remotes = frozenset(map(same_remote, git.remotes()))
+
+    def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:
+        resolved = git.resolved(made)
+
+        def is_its_commit(sha: str) -> bool:
+            return sha in resolved or any(name.startswith(sha) or sha.startswith(name) for name in entries)
+
+        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
+
+    answers = scan.answers(questions, neighbourhood, git.landed_as)
+    return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
+
+
+def _as_written(record: IterationRecord) -> list[str]:
+    """Return the commit field of an entry, where it is the name of a commit and not a branch or an expression."""
+    field = trim(record.commit)
+    return [field.lower()] if _HEX.fullmatch(field) else []
+
+
+def _commits(landing: Landing) -> list[str]:
+    """Return the commit of an iteration and the trunk commit that landed it, where they are known."""
+    found = (landing.sha, landing.commit, landing.merged_in if landing.commit != landing.sha else None)
+    return list(dict.fromkeys(filter(None, found)))

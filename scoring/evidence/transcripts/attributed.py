@@ -1,0 +1,237 @@
+"""The transcripts of a repository with each line given to one iteration, and what is seen and counted in the lines.
+
+Reading is that of all transcripts (:mod:`scoring.evidence.transcripts.scan`); to the files on disk come those of the
+checkpoints in git. When everything is read, lines get their sessions, sessions their place in the repository, and
+lines their iterations; then responses and calls are counted by iteration as they else are by window of time.
+"""
+
+import contextlib
+import os
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Self, Unpack
+
+from scoring.errors import DaScoreError
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, read_checkpoints
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts.attribution import EMPTY, NOBODY, Asked, Attribution, LandedAs, Share
+from scoring.evidence.transcripts.discovery import WorkTrees, discover
+from scoring.evidence.transcripts.facts import (
+    FileFound,
+    IterationWindow,
+    Observed,
+    ReadingOptions,
+    TranscriptFacts,
+    TranscriptPlaces,
+)
+from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER
+from scoring.evidence.transcripts.in_git import checkpoint_transcripts
+from scoring.evidence.transcripts.readers import HARNESSES
+from scoring.evidence.transcripts.rows import RUN, Rows
+from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
+from scoring.evidence.transcripts.sightings import Sightings, places_seen, sightings_of, was_written, written_paths
+from scoring.evidence.transcripts.streams import (
+    File,
+    Neighbourhood,
+    continued,
+    number_lines,
+    order_lines,
+    sessions_of,
+)
+from scoring.evidence.transcripts.tally import Tallies, chosen
+from scoring.evidence.transcripts.testruns import TestTools
+
+ATTRIBUTED_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "attributed-transcripts", TestTools)
+"""Transcripts as found on disk and in checkpoints, with what is seen in each line."""
+
+
+class Verification(NamedTuple):
+    """What a verifier of an entry is called, the path of its result artifact, and where that really is."""
+
+    kind: str
+    artifact: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about one iteration: whose lines they are, and which verifiers its entry lists."""
+
+    asked: Asked
+    verifiers: tuple[Verification, ...] = ()
+
+
+class Answer(NamedTuple):
+    """What transcripts say of one iteration."""
+
+    transcripts: TranscriptFacts
+    observed: Observed
+
+
+def attributed_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> "AttributedScan":
+    """Prepare to read the transcripts of all harnesses and of the checkpoints; ``reading`` says how."""
+    return AttributedScan(ATTRIBUTED_TRANSCRIPTS, places, **reading)
+
+
+class AttributedScan(Scan):
+    """One reading of the transcripts in some places and in the checkpoints of the repository."""
+
+    _checkpoints: Mapping[str, Checkpoint] = {}
+
+    def start(self) -> Self:
+        """Find the checkpoints too, and begin to read. Never raises."""
+        if not self._started:
+            # A directory in no repository is no matter here: whoever asks about its commits will say so.
+            with contextlib.suppress(DaScoreError):
+                repository = GitRepository(self._places.repo_dir)
+                cache = GitCache(self.cache_dir, repository.common_dir)
+                self._checkpoints = read_checkpoints(repository, cache, self._warn)
+                self._discovery = checkpoint_transcripts(self._checkpoints.values(), repository)
+                cache.save()
+        return super().start()
+
+    def answers(
+        self,
+        questions: Sequence[Question],
+        neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
+        landed_as: LandedAs,
+    ) -> list[Answer]:
+        """Return what each iteration shows, when everything has been read; may be called once.
+
+        Args:
+            questions: what is asked, in the order of the iterations.
+            neighbourhood: makes what decides whether work belongs to the repository, of its work trees and what is
+                known of the names of the commits that sessions made.
+            landed_as: says of commits that sessions made as which commits they landed.
+
+        Raises:
+            NotARepositoryError: only work in the repository counts, and the directory named for it is in none.
+        """
+        self.start()
+        files = self._files_read()
+        lines = number_lines(files)
+        sessions = sessions_of(files)
+        made = {commit.sha for session in sessions.values() for commit in session.made}
+        neighbourhood(WorkTrees(self._places.repo_dir), made).mark(sessions.values())
+        order_lines(sessions.values())
+        asked = [question.asked for question in questions]
+        attribution = Attribution(asked, files, sessions, landed_as, [NOBODY] * lines)
+        shares = attribution.run()
+        counted = self._count(files, attribution.owners, len(questions))
+        seen = sightings_of(files, attribution.owners, len(questions))
+        written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else set()
+        self._files += _found(files)
+        return [
+            self._answer(question, share, counted[share.group], seen[share.group], files, written)
+            for question, share in zip(questions, shares, strict=True)
+        ]
+
+    def _files_read(self) -> list[File]:
+        """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
+        harnesses = {harness.name: harness for harness in self._harnesses}
+        held: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
+        for checkpoint in self._checkpoints.values():
+            for session in checkpoint.sessions:
+                if session.blobs:
+                    held.setdefault(session.blobs, []).append((checkpoint.id, session))
+        files: list[File] = []
+        read = [(transcript, found) for _, transcript, found in self._read()]
+        of_session: dict[tuple[str, str], list[Rows]] = {}
+        for _, found in read:
+            for name, rows in found.items():
+                for session in rows.sessions():
+                    of_session.setdefault((name, session), []).append(rows)
+        for transcript, found in read:
+            for name, written in found.items():
+                rows = harnesses[name].original(written, lambda session, name=name: of_session.get((name, session), []))
+                if transcript.blobs:
+                    files += (
+                        File(transcript, harnesses[name], rows, checkpoint, session.session_id, session.start)
+                        for checkpoint, session in held[transcript.blobs]
+                    )
+                else:
+                    files.append(File(transcript, harnesses[name], rows))
+        files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.path)))
+        return files
+
+    def _count(self, files: Sequence[File], owners: Sequence[int], count: int) -> list[TranscriptFacts]:
+        """Count responses and calls by iteration: the place of an iteration is in the place of a time."""
+        windows = [IterationWindow(place, place - 1, place) for place in range(1, count + 1)]
+        tallies = self._tallies = Tallies(windows, [harness.name for harness in self._harnesses])
+        counters = {h.name: h.counter(tallies.of[h.name], lambda _: True, lambda _: []) for h in self._harnesses}
+        for number, file in enumerate(continued(files)):
+            places = [
+                (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0
+                for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
+            ]
+            rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
+            counters[file.harness.name].add(number, rows, True)
+        for counter in counters.values():
+            counter.finish()
+        return tallies.facts()
+
+    def _answer(
+        self,
+        question: Question,
+        share: Share,
+        counted: TranscriptFacts,
+        seen: Sightings,
+        files: Sequence[File],
+        written: Collection[str],
+    ) -> Answer:
+        """Put together what is known of one iteration."""
+        names = tuple(sorted({name for _, name in share.sessions}))
+        if share.method is None:
+            return Answer(TranscriptFacts(), Observed(sessions=names, problem=share.problem))
+        problem, stated = share.problem, False
+        if not problem and not counted.turns:
+            problem = EMPTY
+        tests, last = seen.tests(share.end)
+        corrections, breaks = seen.corrections()
+        verifiers = question.verifiers
+        return Answer(
+            counted,
+            Observed(
+                share.method,
+                names,
+                problem,
+                share.shared_with,
+                seen.tool_calls,
+                tests,
+                corrections,
+                frozenset(v.place for v in verifiers if any(was_written(p, written) for p in v[1:] if p)),
+                tuple(seen.ran_for(v.kind, v.artifact) for v in verifiers),
+                places_seen(share.made, files, last, breaks),
+                stated,
+            ),
+        )
+
+
+def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
+    """Return rows with the place of an iteration instead of a line's number, without the lines whose place is 0."""
+    covers = [array("q", filter(None, map(places.__getitem__, numbers))) for numbers in rows.covers]
+    tables = {}
+    for kind, columns in rows.tables.items():
+        if kind < RUN:
+            found = array("q", map(places.__getitem__, columns[1]))
+            whole = [columns[0], found, *columns[2:]]
+            tables[kind] = whole if all(found) else chosen(whole, list(map(bool, found)))
+    # What repeats another session's lines is left out already: no session counts as a fork of another one.
+    return Rows([span._replace(parent="") for span in rows.spans], covers, tables, rows.skipped)
+
+
+def _found(files: Sequence[File]) -> list[FileFound]:
+    """Return what is said of the transcripts."""
+    by_path: dict[Path, list[File]] = {}
+    for file in files:
+        by_path.setdefault(file.transcript.path, []).append(file)
+    found = []
+    for path, parts in by_path.items():
+        rows = {file.harness.name: file.rows for file in parts}
+        named = any(span.cwd for file in parts for span in file.rows.spans)
+        why = "" if any(any(file.here) for file in parts) else ELSEWHERE if named else NO_FOLDER
+        found.append(file_found(path, rows, dict.fromkeys(rows, why)))
+    return found

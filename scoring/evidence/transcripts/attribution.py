@@ -1,0 +1,337 @@
+"""Attribution: which lines of which sessions belong to which iteration.
+
+Four methods are tried, for each iteration the first that applies: the checkpoints that its commit names, the sessions
+that made its commit, the session that its entry names, and the lines that are left in its window of time. A line
+counts for one iteration: the first that has it in this order, and then by number. ``docs/EVIDENCE.md``,
+"Attribution", has the rules.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from scoring.evidence.transcripts.facts import NS, IterationWindow, Method
+from scoring.evidence.transcripts.streams import SHA_DIGITS, File, Made, Session, SessionKey
+
+DAY = 86_400 * NS
+"""How far the author time of a commit may be from when a session made a commit of the same subject."""
+
+NOBODY = -1
+
+NO_WINDOW = "commit time unresolvable; cannot window the transcript"
+NOT_COVERED = "no transcript covers the iteration window"
+EMPTY = "session found, no turns in its part"
+NO_LINES = "session found, no lines of it are left for this iteration"
+"""Why an iteration has no lines."""
+
+_MIN_SHA = 7
+
+
+class Asked(NamedTuple):
+    """What is known of an iteration when its lines are looked for.
+
+    ``commits`` are the names of its commit, in small hex digits: as the entry has it, in full, and that of the trunk
+    commit that landed it. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author time
+    in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none; ``checkpoints``
+    the ids of those that the commit names; ``window`` its window of time, None where its commit does not resolve.
+    """
+
+    iteration: int
+    commits: tuple[str, ...] = ()
+    subjects: frozenset[int] = frozenset()
+    authored: int | None = None
+    session: str = ""
+    checkpoints: tuple[str, ...] = ()
+    window: IterationWindow | None = None
+
+
+@dataclass(slots=True)
+class Share:
+    """What attribution found for one iteration.
+
+    ``group`` is the place, among those asked, of the iteration whose lines it has: its own, or that of the one it
+    shares with. ``end`` is when it ended (the line of the result that made the commit; else its author time; else the
+    end of its part), None where it has no lines. ``made`` is the line that made its commit.
+    """
+
+    group: int
+    method: Method | None = None
+    sessions: tuple[SessionKey, ...] = ()
+    problem: str = ""
+    shared_with: int | None = None
+    end: int | None = None
+    made: Made | None = None
+
+
+@dataclass(slots=True)
+class _Commit:
+    """A commit of a session, and whose it is: the place of the iteration among those asked, -1 for nobody's."""
+
+    made: Made
+    whose: int
+
+
+LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
+"""Says of commits that sessions made, by what is known of their names, as which commits they landed."""
+
+
+@dataclass
+class Attribution:
+    """The lines of all iterations. ``owners`` has, for each line, the place of its iteration, or :data:`NOBODY`."""
+
+    asked: Sequence[Asked]
+    files: Sequence[File]
+    sessions: Mapping[SessionKey, Session]
+    landed_as: LandedAs
+    owners: list[int]
+    shares: list[Share] = field(default_factory=list)
+
+    def run(self) -> list[Share]:
+        """Give each line to its iteration, and return what each iteration has."""
+        self._commits = self._known_commits()
+        self._parts = self._checkpoint_parts()
+        self.shares = [Share(n) for n in range(len(self.asked))]
+        waiting = self._by_checkpoint(range(len(self.asked)))
+        if waiting:
+            self._know_landed()
+        self._by_time(self._by_session(self._by_commit(waiting)))
+        return self.shares
+
+    # Whose are the commits that sessions made?
+
+    def _known_commits(self) -> dict[SessionKey, list[_Commit]]:
+        """Say of each commit of each session whose it is."""
+        by_prefix: dict[str, list[tuple[str, int]]] = {}
+        for place, asked in enumerate(self.asked):
+            for name in asked.commits:
+                if len(name) >= _MIN_SHA:
+                    by_prefix.setdefault(name[:_MIN_SHA], []).append((name[:SHA_DIGITS], place))
+
+        def named(sha: str) -> int:
+            alike = by_prefix.get(sha[:_MIN_SHA], ())
+            return min((p for name, p in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
+
+        self._named = named
+        found = {key: [_Commit(m, named(m.sha)) for m in s.made] for key, s in self.sessions.items() if s.made}
+        for place, commit in sorted(self._same_subject(found).items(), reverse=True):
+            commit.whose = place
+        return found
+
+    def _know_landed(self) -> None:
+        """Learn of commits that landed as an iteration's, by another name and another subject: rebased, squashed."""
+        unknown = [c for commits in self._commits.values() for c in commits if c.whose == NOBODY]
+        landed = self.landed_as(sorted({commit.made.sha for commit in unknown})) if unknown else {}
+        for commit in unknown:
+            places = map(self._named, landed.get(commit.made.sha, ()))
+            commit.whose = min((place for place in places if place != NOBODY), default=NOBODY)
+
+    def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
+        """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
+        named = {commit.whose for commits in found.values() for commit in commits}
+        by_subject: dict[int, list[tuple[SessionKey, _Commit]]] = {}
+        for key, commits in found.items():
+            for commit in commits:
+                if commit.whose == NOBODY:
+                    by_subject.setdefault(commit.made.subject, []).append((key, commit))
+        one: dict[int, _Commit] = {}
+        for place, asked in enumerate(self.asked):
+            authored = asked.authored
+            if place in named or authored is None:
+                continue
+            alike = [pair for subject in asked.subjects for pair in by_subject.get(subject, ())]
+            near = [(abs(commit.made.time - authored), n) for n, (_, commit) in enumerate(alike)]
+            near = [one for one in near if one[0] <= DAY]
+            if near and len({alike[n][0] for _, n in near}) == 1:
+                one[place] = alike[min(near)[1]][1]
+        return one
+
+    def _made_by(self, place: int) -> list[tuple[SessionKey, Made]]:
+        """Return the sessions that made an iteration's commit, each with its last line that did."""
+        last = {key: c.made for key, commits in self._commits.items() for c in commits if c.whose == place}
+        return sorted(last.items())
+
+    def _take(self, place: int, lines: Iterable[int]) -> int:
+        """Give lines that nobody has to an iteration, and return how many they are."""
+        owners, count = self.owners, 0
+        for line in lines:
+            if owners[line] == NOBODY:
+                owners[line] = place
+                count += 1
+        return count
+
+    # 1. Checkpoints
+
+    def _checkpoint_parts(self) -> dict[str, dict[SessionKey, list[tuple[int, int]]]]:
+        """Return the part of each session in each checkpoint, by the checkpoint's id: times and lines."""
+        by_session: dict[SessionKey, list[File]] = {}
+        for file in self.files:
+            if file.checkpoint:
+                by_session.setdefault((file.harness.name, file.sessions[0][0]), []).append(file)
+        parts: dict[str, dict[SessionKey, list[tuple[int, int]]]] = {}
+        for key, files in by_session.items():
+            seen: set[int] = set()
+            ends: list[tuple[int, str]] = []
+            for file in sorted(files, key=lambda file: file.order):
+                start = file.start if file.start and not seen and file.rows.opens else 0
+                numbered = zip(file.numbers, file.times, file.ids, strict=True)
+                lines = [(time, line) for n, time, line in numbered if n >= start and line not in seen]
+                seen.update(file.ids)
+                parts.setdefault(file.checkpoint, {}).setdefault(key, []).extend(lines)
+                ends.append((file.order[0], file.checkpoint))
+            session = self.sessions[key]
+            if any(not file.checkpoint for file in session.files):
+                self._add_beside(session, seen, ends, parts)
+        return parts
+
+    def _add_beside(
+        self,
+        session: Session,
+        seen: Collection[int],
+        ends: Sequence[tuple[int, str]],
+        parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
+    ) -> None:
+        """Add a session's lines that no checkpoint holds, as those of its sub-agents, to the part of their time."""
+        bounds = [end for end, _ in ends]
+        for time, line in zip(session.times, session.lines, strict=True):
+            at = bisect_left(bounds, time)
+            if at < len(ends) and line not in seen:
+                parts[ends[at][1]][session.key].append((time, line))
+
+    def _by_checkpoint(self, waiting: Iterable[int]) -> list[int]:
+        naming: dict[str, list[int]] = {}
+        left: list[int] = []
+        for place in waiting:
+            ids = [name for name in self.asked[place].checkpoints if name in self._parts]
+            for name in ids:
+                naming.setdefault(name, []).append(place)
+            if not ids:
+                left.append(place)
+        first_of: dict[int, int] = {}
+        found: dict[int, set[SessionKey]] = {}
+        ends: dict[int, int] = {}
+        for name, places in naming.items():
+            for key, lines in self._parts[name].items():
+                for place in places:
+                    found.setdefault(place, set()).add(key)
+                if lines:
+                    high = max(lines)[0]
+                    ends |= {place: max(ends.get(place, high), high) for place in places}
+                    self._cut(key, lines, places, first_of)
+        mine: dict[int, int] = {}
+        for owner in self.owners:
+            mine[owner] = mine.get(owner, 0) + 1
+        for place in sorted(found):
+            share = self.shares[place]
+            share.sessions = tuple(sorted(found[place]))
+            share.method = "checkpoint"
+            share.problem = "" if mine.get(place) else EMPTY
+            first = first_of.get(place)
+            if first is not None and not mine.get(place):
+                share.method, share.group, share.shared_with = "shared", first, self.asked[first].iteration
+                share.problem = "" if mine.get(first) else EMPTY
+            self._end(share, place, ends.get(share.group))
+        return left
+
+    def _cut(
+        self, key: SessionKey, lines: Sequence[tuple[int, int]], places: Sequence[int], first_of: dict[int, int]
+    ) -> None:
+        """Give the part of one session to the iterations that name its checkpoint, cut where each made its commit."""
+        low = min(lines)[0]
+        commits = self._commits.get(key, ()) if len(places) > 1 else ()
+        cuts = sorted((c.made.time, c.whose) for c in commits if c.whose in places and c.made.time >= low)
+        uncut = [place for place in places if place not in {whose for _, whose in cuts}]
+        rest = uncut[0] if uncut else cuts[-1][1]
+        for place in uncut[1:]:
+            first_of.setdefault(place, uncut[0])
+        bounds = [time for time, _ in cuts]
+        start: int | None = None
+        for end, place in cuts:
+            self._take(place, (line for time, line in lines if (start is None or time > start) and time <= end))
+            start = end
+        self._take(rest, (line for time, line in lines if not bounds or time > bounds[-1]))
+
+    # 2. Commits, 3. sessions, 4. time
+
+    def _by_commit(self, waiting: Iterable[int]) -> list[int]:
+        left: list[int] = []
+        for place in waiting:
+            makers = [(key, made) for key, made in self._made_by(place) if self.sessions[key].lines]
+            if not makers:
+                left.append(place)
+                continue
+            share = self.shares[place]
+            count = 0
+            for key, made in makers:
+                before = [c.made.time for c in self._commits[key] if c.whose not in (place, NOBODY)]
+                before = [time for time in before if time < made.time]
+                count += self._take(place, self.sessions[key].between(max(before, default=None), made.time))
+            share.method, share.sessions = "commit", tuple(key for key, _ in makers)
+            share.problem = "" if count else EMPTY
+            self._end(share, place, None)
+        return left
+
+    def _by_session(self, waiting: Iterable[int]) -> list[int]:
+        by_name: dict[str, list[SessionKey]] = {}
+        for key, session in self.sessions.items():
+            if session.lines:
+                by_name.setdefault(key[1], []).append(key)
+        left: list[int] = []
+        for place in waiting:
+            asked = self.asked[place]
+            keys = by_name.get(asked.session, []) if asked.session else []
+            if not keys or asked.authored is None:
+                left.append(place)
+                continue
+            share = self.shares[place]
+            count = 0
+            for key in keys:
+                start = self._end_before(place, key, asked.authored)
+                count += self._take(place, self.sessions[key].between(start, asked.authored))
+            share.method, share.sessions, share.end = "session", tuple(sorted(keys)), asked.authored
+            share.problem = "" if count else EMPTY
+        return left
+
+    def _end_before(self, place: int, key: SessionKey, time: int) -> int | None:
+        """Return when the previous iteration in a session ended; None when there is none."""
+        ends = [
+            share.end
+            for share, asked in zip(self.shares[:place], self.asked, strict=False)
+            if share.end is not None and share.end < time and (key in share.sessions or asked.session == key[1])
+        ]
+        return max(ends, default=None)
+
+    def _by_time(self, waiting: Sequence[int]) -> None:
+        free = (
+            sorted(
+                (time, line, key)
+                for key, session in self.sessions.items()
+                for time, line in zip(session.times, session.lines, strict=True)
+                if self.owners[line] == NOBODY
+            )
+            if waiting
+            else []
+        )
+        times = [time for time, _, _ in free]
+        for place in waiting:
+            share, window = self.shares[place], self.asked[place].window
+            if window is None:
+                share.problem = NO_WINDOW
+                continue
+            first = 0 if window.start is None else bisect_right(times, window.start)
+            inside = [one for one in free[first : bisect_right(times, window.end)] if self.owners[one[1]] == NOBODY]
+            keys = {key for _, _, key in inside}
+            if len(keys) == 1:
+                self._take(place, (line for _, line, _ in inside))
+                share.method, share.sessions = "time", tuple(keys)
+                self._end(share, place, inside[-1][0])
+            else:
+                share.problem = f"{len(keys)} sessions overlap" if keys else NOT_COVERED
+
+    def _end(self, share: Share, place: int, part_end: int | None) -> None:
+        """Say when an iteration ended, and which line made its commit."""
+        made = max((made for _, made in self._made_by(place)), default=None)
+        share.made = made
+        share.end = made.time if made else self.asked[place].authored
+        if share.end is None:
+            share.end = part_end

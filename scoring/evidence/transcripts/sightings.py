@@ -1,0 +1,271 @@
+"""What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
+
+The readers note it line by line; here it is put together over the files of a session and the lines of an iteration.
+``docs/EVIDENCE.md``, "Observations", says what each is.
+"""
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from scoring.evidence.filekinds import is_code
+from scoring.evidence.transcripts.facts import CorrectionsSeen, Seen, TestsSeen
+from scoring.evidence.transcripts.rows import (
+    AMEND,
+    BREAK,
+    CALL_ONLY,
+    EDIT,
+    INTERRUPT,
+    PATHS,
+    RESET,
+    RESULT_ONLY,
+    RUN,
+    WORD,
+    Columns,
+    key_of,
+)
+from scoring.evidence.transcripts.streams import File, Made, SessionKey
+
+Kind: TypeAlias = Literal["run", "edit", "interrupt", "rejection", "reset", "call"]
+
+
+class Sighting(NamedTuple):
+    """One thing that was seen: when, in which session, file and line (from 0), and what.
+
+    ``key`` is that of the call, or of the response whose tool use was refused; ``text`` a path or the first words of a
+    command; ``passed``, ``good`` and ``bad`` are of a test run: its verdict and the numbers of tests; ``how`` is how
+    work was taken back.
+    """
+
+    time: int
+    session: SessionKey
+    file: File
+    number: int
+    kind: Kind
+    key: int = 0
+    text: str = ""
+    passed: bool | None = None
+    good: int | None = None
+    bad: int | None = None
+    how: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The transcript in which it was seen."""
+        return self.file.transcript.path
+
+
+@dataclass
+class Sightings:
+    """What was seen in the lines of one iteration. ``words`` are the keys of the words of its shell commands."""
+
+    found: list[Sighting] = field(default_factory=list)
+    words: set[int] = field(default_factory=set)
+    calls: set[tuple[str, int]] = field(default_factory=set)
+    calls_without_key: int = 0
+
+    @property
+    def tool_calls(self) -> int:
+        """How many calls of tools there are."""
+        return len(self.calls) + self.calls_without_key
+
+    def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
+        """Return the test runs, and the last one with a verdict before an end."""
+        runs = self._of("run")
+        failed = sum(run.passed is False for run in runs)
+        decided = [run for run in runs if run.passed is not None and _before(run, end)]
+        if not decided:
+            return TestsSeen(len(runs), failed), None
+        last = decided[-1]
+        later = (edit for edit in self._of("edit") if edit.time > last.time and _before(edit, end))
+        edited = any(is_code(edit.text) for edit in later)
+        return TestsSeen(len(runs), failed, last.passed, edited, last.text, last.good, last.bad), last
+
+    def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
+        """Return the corrections, and where the user interrupted or refused."""
+        breaks = [one for one in self._of("interrupt", "rejection", "call") if one.kind != "call"]
+        rejections = [one for one in breaks if one.kind == "rejection"]
+        counted = 0
+        last: Sighting | None = None
+        for one in breaks:
+            same_response = last is not None and last.kind == "rejection" and bool(one.key) and one.key == last.key
+            follows = last is not None and last.kind == "rejection" and one.kind == "interrupt"
+            if last is None or not (same_response or (follows and self._nothing_between(last, one))):
+                counted += 1
+            last = one
+        resets = self._resets()
+        seen = CorrectionsSeen(len(breaks) - len(rejections), len(rejections), counted, len(resets))
+        return seen, [*breaks, *resets]
+
+    def _nothing_between(self, first: Sighting, second: Sighting) -> bool:
+        """Whether no tool was called between two sightings of one session."""
+        if first.session != second.session:
+            return False
+        return not any(first.time < call.time < second.time for call in self._of("call"))
+
+    def _resets(self) -> list[Sighting]:
+        """Return the times when the agent took its own work back, one of each command."""
+        found: dict[tuple[int, int, int], Sighting] = {}
+        for reset in self._of("reset"):
+            if reset.how == PATHS and not self._was_edited(reset):
+                continue
+            if reset.how == AMEND and not self._tests_failed_before(reset):
+                continue
+            found.setdefault((id(reset.file), reset.number, reset.how), reset)
+        return list(found.values())
+
+    def _was_edited(self, reset: Sighting) -> bool:
+        """Whether the session edited the file before that is reset; all files, and a folder, by what is in it."""
+        name = posixpath.normpath(reset.text) if reset.text else "."
+        earlier = [edit.text for edit in self._of("edit") if edit.session == reset.session and edit.time <= reset.time]
+        if name == ".":
+            return bool(earlier)
+        return any(f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}" for path in earlier)
+
+    def _tests_failed_before(self, reset: Sighting) -> bool:
+        verdicts = [run.passed for run in self._of("run") if run.passed is not None and run.time <= reset.time]
+        return verdicts[-1:] == [False]
+
+    def _of(self, *kinds: Kind) -> list[Sighting]:
+        return [one for one in self.found if one.kind in kinds]
+
+    def ran_for(self, kind: str, artifact: str) -> bool:
+        """Whether a command is seen that ran for a verifier: it names the artifact or the verifier, or runs tests."""
+        name = posixpath.basename(artifact)
+        names = (artifact, posixpath.normpath(artifact), name, kind, kind.lower())
+        if any(key_of(word) in self.words for word in names if word):
+            return True
+        return kind.lower() in _TEST_VERIFIERS and any(run.kind == "run" for run in self.found)
+
+
+_TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
+"""The types of verifiers for which a test run is the command."""
+
+
+def _before(one: Sighting, end: int | None) -> bool:
+    return end is None or one.time <= end
+
+
+def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[Sightings]:
+    """Put together what was seen in the lines of each of some iterations.
+
+    ``owners`` has, for each line, the place of its iteration, or a number below 0.
+    """
+    found = [Sightings() for _ in range(count)]
+    open_runs: dict[tuple[str, int], Sighting] = {}
+    ended: list[tuple[int, Sighting]] = []
+    for file in files:
+        for session, table in ((file.sessions[0][0], file.rows.tables),) if file.rows.tables else ():
+            _look(file, (file.harness.name, session), table, owners, found, open_runs, ended)
+    # A run whose call is in one file of a session and whose result is in the next one.
+    for owner, result in ended:
+        if call := open_runs.pop((result.session[0], result.key), None):
+            found[owner].found.append(result._replace(text=call.text))
+    for sightings in found:
+        sightings.found.sort(key=attrgetter("time"))
+    return found
+
+
+def _look(
+    file: File,
+    session: SessionKey,
+    tables: "dict[int, Columns]",
+    owners: Sequence[int],
+    found: list[Sightings],
+    open_runs: dict[tuple[str, int], Sighting],
+    ended: list[tuple[int, Sighting]],
+) -> None:
+    """Look at one file."""
+    texts, times, ids, fresh, place = file.rows.texts, file.times, file.ids, file.fresh, file.place
+
+    def owned(numbers: Iterable[int]) -> Iterable[tuple[int, int, int]]:
+        """Yield, of the rows whose line counts for an iteration, the place of the row, the iteration and the time."""
+        for row, number in enumerate(numbers):
+            n = place.get(number, -1)
+            if n >= 0 and fresh[n] and (owner := owners[ids[n]]) >= 0:
+                yield row, owner, times[n]
+
+    if RUN in tables:
+        _, numbers, keys, states, labels, verdicts, good, bad = tables[RUN]
+        for row, owner, time in owned(numbers):
+            run = Sighting(
+                time,
+                session,
+                file,
+                numbers[row],
+                "run",
+                keys[row],
+                texts[labels[row]] if labels[row] >= 0 else "",
+                None if verdicts[row] < 0 else bool(verdicts[row]),
+                None if good[row] < 0 else good[row],
+                None if bad[row] < 0 else bad[row],
+            )
+            if states[row] == RESULT_ONLY:
+                ended.append((owner, run))
+                continue
+            if states[row] == CALL_ONLY:
+                open_runs[session[0], keys[row]] = run
+            found[owner].found.append(run)
+    if EDIT in tables:
+        _, numbers, paths, _ = tables[EDIT]
+        for row, owner, time in owned(numbers):
+            found[owner].found.append(Sighting(time, session, file, numbers[row], "edit", text=texts[paths[row]]))
+    if BREAK in tables:
+        _, numbers, kinds, keys = tables[BREAK]
+        for row, owner, time in owned(numbers):
+            kind: Kind = "interrupt" if kinds[row] == INTERRUPT else "rejection"
+            found[owner].found.append(Sighting(time, session, file, numbers[row], kind, keys[row]))
+    if RESET in tables:
+        _, numbers, hows, paths = tables[RESET]
+        for row, owner, time in owned(numbers):
+            text = texts[paths[row]] if paths[row] >= 0 else ""
+            found[owner].found.append(Sighting(time, session, file, numbers[row], "reset", text=text, how=hows[row]))
+    if WORD in tables:
+        _, numbers, keys, names = tables[WORD]
+        for row, owner, _ in owned(numbers):
+            found[owner].words |= {keys[row], names[row]}
+    if calls := tables.get(file.harness.call_table):
+        numbers, keys = calls[1], calls[-2]
+        for row, owner, time in owned(numbers):
+            if keys[row]:
+                found[owner].calls.add((session[0], keys[row]))
+            else:
+                found[owner].calls_without_key += 1
+            found[owner].found.append(Sighting(time, session, file, numbers[row], "call", keys[row]))
+
+
+def written_paths(files: Iterable[File]) -> set[str]:
+    """Return the paths that an edit tool or a redirection of any session wrote, as the transcripts name them."""
+    found: set[str] = set()
+    for file in files:
+        if EDIT in file.rows.tables:
+            found.update(file.rows.texts[n] for n in set(file.rows.tables[EDIT][2]))
+    return {posixpath.normpath(path) for path in found if path}
+
+
+def was_written(path: str, written: Iterable[str]) -> bool:
+    """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
+    name = posixpath.normpath(path)
+    return any(other == name or other.endswith(f"/{name}") for other in written)
+
+
+def places_seen(
+    made: Made | None, files: Iterable[File], run: Sighting | None, others: Sequence[Sighting]
+) -> tuple[Seen, ...]:
+    """Say where the commit, the last test run and the corrections of an iteration were seen."""
+    found: list[Seen] = []
+    if made:
+        for file in files:
+            if made.line in file.ids:
+                number = file.numbers[file.ids.index(made.line)]
+                found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1))
+                break
+    if run:
+        verdict = "passed" if run.passed else "failed"
+        found.append(Seen(f"last test run, {verdict}: {run.text}", run.path, run.number + 1))
+    words = {"interrupt": "interrupted by the user", "rejection": "tool use refused by the user"}
+    found += [Seen(words.get(one.kind, "own work taken back"), one.path, one.number + 1) for one in others]
+    return tuple(found)

@@ -1,0 +1,302 @@
+"""Transcripts as sessions: which lines a session has, in which files, and whether they are work in this repository.
+
+A line may be in several files: a checkpoint repeats what earlier ones hold, and a resumed session copies what it goes
+on from. It is one line wherever it is, known by its key, and has one number here, counted up over all files.
+``docs/EVIDENCE.md``, "Attribution", says which sessions belong to a repository.
+"""
+
+import os
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.transcripts.discovery import TranscriptFile
+from scoring.evidence.transcripts.harness import Harness, InRepository
+from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, RUN, WHOLE, Rows
+
+SessionKey: TypeAlias = tuple[str, str]
+"""A session: the name of its harness, and its id; a file that names no session is one, by its path."""
+
+SHA_DIGITS = 15
+"""How many hex digits of the SHA of a commit that a session made are kept."""
+
+_NOWHERE = "no folder"
+
+
+class Made(NamedTuple):
+    """A commit that a session made, by the line of the result.
+
+    ``sha`` is what is known of its name, 7 to 15 hex digits; ``subject`` the key of its subject.
+    """
+
+    time: int
+    line: int
+    sha: str
+    subject: int
+
+
+@dataclass(eq=False)
+class File:
+    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
+
+    ``checkpoint`` and ``session`` are those that it is of, "" for a file on disk; ``start`` is how many lines are from
+    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``fresh``
+    whether it is in no earlier file, ``here`` whether it is work in this repository.
+    """
+
+    transcript: TranscriptFile
+    harness: Harness
+    rows: Rows
+    checkpoint: str = ""
+    session: str = ""
+    start: int | None = None
+    ids: list[int] = field(default_factory=list)
+    fresh: list[bool] = field(default_factory=list)
+    here: list[bool] = field(default_factory=list)
+
+    @cached_property
+    def place(self) -> dict[int, int]:
+        """Where a line is in ``ids``, by its number in the file."""
+        return {number: n for n, number in enumerate(self.numbers)}
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of its lines in the file."""
+        return self.rows.lines[0] if self.rows.lines else ()
+
+    @property
+    def times(self) -> Sequence[int]:
+        """The times of its lines."""
+        return self.rows.lines[1] if self.rows.lines else ()
+
+    @property
+    def keys(self) -> Sequence[int]:
+        """The keys of its lines."""
+        return self.rows.lines[2] if self.rows.lines else ()
+
+    @cached_property
+    def order(self) -> tuple[int, int]:
+        """When its last line was written, and how many lines it has: what is earlier of two files of one session."""
+        return max(self.times, default=0), len(self.times)
+
+    @cached_property
+    def sessions(self) -> list[tuple[str, Sequence[int]]]:
+        """The sessions in it, each with where its lines are in ``ids``."""
+        everything = range(len(self.numbers))
+        named = [self.session] if self.session else self.rows.sessions()
+        if len(named) <= 1:
+            return [(named[0] if named else os.fspath(self.transcript.path), everything)]
+        found: dict[str, list[int]] = {}
+        for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
+            found.setdefault(span.session or named[0], []).extend(map(self.place.__getitem__, numbers))
+        return [(session, sorted(places)) for session, places in found.items() if places]
+
+
+@dataclass(eq=False)
+class Session:
+    """One session: its lines by time, each once, and the commits that it made, by time."""
+
+    key: SessionKey
+    files: list[File] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
+
+    def between(self, start: int | None, end: int) -> list[int]:
+        """Return its lines after one time, up to and including another."""
+        first = 0 if start is None else bisect_right(self.times, start)
+        return self.lines[first : bisect_right(self.times, end)]
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What decides whether work belongs to a repository.
+
+    ``in_repository`` says so of a folder, ``worktrees`` are globs of folders where its work trees may have been,
+    ``remotes`` the URLs of its remotes in one form, ``is_its_commit`` says of the name of a commit whether it is one of
+    the repository's or of an entry.
+    """
+
+    in_repository: InRepository
+    worktrees: Sequence[str]
+    remotes: frozenset[str]
+    is_its_commit: Callable[[str], bool]
+
+    @cached_property
+    def _is_worktree(self) -> Callable[[str], object]:
+        return re.compile("|".join(map(translate, self.worktrees)) or r"(?!)").match
+
+    def mark(self, sessions: Iterable[Session]) -> None:
+        """Say of each line of some sessions whether it is work in the repository."""
+        for session in sessions:
+            known = self._is_known(session)
+            for file in session.files:
+                if not file.here:
+                    file.here = [False] * len(file.numbers)
+                self._mark(file, session.key[1], known)
+
+    def _is_known(self, session: Session) -> bool:
+        """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
+        if self.remotes and any(
+            span.remote and same_remote(span.remote) in self.remotes
+            for file in session.files
+            for span in file.rows.spans
+        ):
+            return True
+        return any(self.is_its_commit(made.sha) for made in session.made)
+
+    def _mark(self, file: File, session: str, known: bool) -> None:
+        if file.checkpoint or file.transcript.whole:
+            file.here = [True] * len(file.numbers)
+            return
+        folders = file.harness.folders(file.rows.spans)
+        counts = [self._counts(folder, known) for folder in folders]
+        said = [here for here, folder in zip(counts, folders, strict=True) if folder]
+        for span, here, folder, numbers in zip(file.rows.spans, counts, folders, file.rows.covers, strict=True):
+            # A line without a folder goes with the others of its file.
+            if (here if folder else any(said)) and len(numbers) and session in (span.session, file.sessions[0][0]):
+                for number in numbers:
+                    file.here[file.place[number]] = True
+
+    def _counts(self, folder: str, known: bool) -> bool:
+        if not folder:
+            return False
+        if self.in_repository(folder):
+            return True
+        gone = os.path.isabs(folder) and "\0" not in folder and not os.path.isdir(folder)
+        return gone and (known or self._is_worktree(folder) is not None)
+
+
+def same_remote(url: str) -> str:
+    """Return the address of a remote in one form: what differs between two ways to the same repository is left out.
+
+    That is the scheme, the user, ``.git`` and slashes at the end, the form of scp, and the case of the host.
+    """
+    address = url.strip()
+    _, found, rest = address.partition("://")
+    if found:
+        host, _, path = rest.partition("/")
+        host = host.rpartition("@")[2]
+        name, colon, port = host.rpartition(":")
+        host = name if colon and port.isdecimal() else host
+    else:
+        host, colon, path = address.partition(":")
+        if not colon or "/" in host:  # a path
+            return address.rstrip("/").removesuffix(".git").rstrip("/")
+        host = host.rpartition("@")[2]
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git').rstrip('/')}"
+
+
+def number_lines(files: Iterable[File]) -> int:
+    """Give the lines of all files their numbers, and return how many there are."""
+    numbers: dict[str, dict[int, int]] = {}
+    count = 0
+    for file in files:
+        known = numbers.setdefault(file.harness.name, {})
+        ids, fresh = [], []
+        for key in file.keys:
+            line = known.get(key)
+            fresh.append(line is None)
+            if line is None:
+                line = known[key] = count
+                count += 1
+            ids.append(line)
+        file.ids, file.fresh = ids, fresh
+    return count
+
+
+def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
+    """Return the sessions in some files, whose lines have numbers, with the commits that they made."""
+    found: dict[SessionKey, Session] = {}
+    for file in files:
+        for name, _ in file.sessions:
+            key = (file.harness.name, name)
+            found.setdefault(key, Session(key)).files.append(file)
+    for session in found.values():
+        session.made = sorted(_made(session))
+    return found
+
+
+def order_lines(sessions: Iterable[Session]) -> None:
+    """Bring the lines of sessions into the order of time, those that are work in the repository."""
+    for session in sessions:
+        stamped: dict[int, int] = {}
+        for file in session.files:
+            places = next(places for name, places in file.sessions if name == session.key[1])
+            times, ids, here = file.times, file.ids, file.here
+            for n in places:
+                if here[n]:
+                    stamped.setdefault(ids[n], times[n])
+        ordered = sorted(zip(stamped.values(), stamped.keys(), strict=True))
+        session.times = [time for time, _ in ordered]
+        session.lines = [line for _, line in ordered]
+
+
+def _made(session: Session) -> list[Made]:
+    """Return the commits that a session made. A result without its call counts where another file has the call."""
+    calls: set[int] = set()
+    found: dict[int, list[Made]] = {}
+    waiting: list[tuple[int, Made]] = []
+    for file in session.files:
+        _, numbers, keys, states, shas, digits, subjects = file.rows.table(MADE, 7)
+        for number, key, state, sha, count, subject in zip(numbers, keys, states, shas, digits, subjects, strict=True):
+            if state == CALL_ONLY:
+                calls.add(key)
+                continue
+            n = file.place[number]
+            made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject)
+            if state == WHOLE:
+                found.setdefault(made.line, []).append(made)
+            elif state == RESULT_ONLY:
+                waiting.append((key, made))
+    for key, made in waiting:
+        if key in calls:
+            found.setdefault(made.line, []).append(made)
+    return list(dict.fromkeys(chain.from_iterable(found.values())))
+
+
+def continued(files: Iterable[File]) -> list[File]:
+    """Return files to count: one that goes on where another of its session ends is put behind that one.
+
+    What counts in a line may depend on what earlier ones say, as where totals run on.
+    """
+    counted: list[File] = []
+    last: dict[SessionKey, File] = {}
+    for file in files:
+        key = (file.harness.name, file.sessions[0][0])
+        before = last.get(key)
+        if file.checkpoint and before and file.harness.runs_on and not file.rows.opens and all(file.fresh):
+            file = _behind(before, file)
+            counted.remove(before)
+        counted.append(file)
+        if file.checkpoint:
+            last[key] = file
+    return counted
+
+
+def _behind(first: File, second: File) -> File:
+    """Return two files as one."""
+    shift = max(first.numbers, default=-1) + 1
+    rows = second.rows
+    tables = {
+        kind: [columns[0], array("q", [number + shift for number in columns[1]]), *columns[2:]]
+        for kind, columns in rows.tables.items()
+        if kind < RUN
+    }
+    covers = [array("q", [number + shift for number in numbers]) for numbers in rows.covers]
+    joined = first.harness.joined([first.rows, Rows(rows.spans, covers, tables, rows.skipped)])
+    numbers = [*first.numbers, *(number + shift for number in second.numbers)]
+    joined.lines = [
+        array("q", column) for column in (numbers, [*first.times, *second.times], [*first.keys, *second.keys])
+    ]
+    joined.opens = first.rows.opens
+    whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
+    whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh
+    whole.here = first.here + second.here
+    return whole

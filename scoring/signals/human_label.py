@@ -1,0 +1,105 @@
+"""human_label: how people judged the iteration.
+
+See ``docs/OUTCOME_SCORING_RUBRIC.md``, "human_label". It is computed under a rubric that has it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rubric import SignalID
+from scoring.evidence.beside import label_file_name
+from scoring.evidence.facts import IterationFacts
+from scoring.log.load import EntryPlaces
+from scoring.signals.signal import Signal
+from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.text import cut, printable
+
+if TYPE_CHECKING:
+    from scoring.evidence.labels import Judgement, LabelFacts, LabelRecord
+
+HUMAN_LABEL = SignalID("human_label")
+
+HALF = 0.5
+_SCOPE = {"on-target": 1.0, "partial": HALF, "breach": 0.0}
+_HALLUCINATION = {"none": 1.0, "minor": HALF, "major": 0.0}
+_BEST = 3
+_NEVER = -(2**63)
+_REASON_WIDTH = 200
+_NAME_WIDTH = 80
+
+
+class HumanLabel(Signal):
+    """What people said of the iteration, each in their latest label."""
+
+    id = HUMAN_LABEL
+    better = "people judge the work correct, on target and free of hallucinations"
+    supply = "label it with da-score label N"
+    optional = True
+
+    def value(self, facts: IterationFacts) -> SignalValue:
+        """Return the mean over people of what their latest labels say."""
+        return label_value(facts.labels, facts.record.iteration)
+
+    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
+        """Yield the file of labels, where there is one."""
+        if facts.labels and (facts.labels.labels is not None or facts.labels.problem):
+            yield str(facts.labels.path)
+
+    def files(self, iteration: int) -> Iterator[str]:
+        """Yield the file."""
+        yield label_file_name(iteration)
+
+
+def label_value(found: "LabelFacts | None", iteration: int) -> SignalValue:
+    """Judge the labels of an iteration; None where nobody asked for them."""
+    if found is None or (found.labels is None and not found.problem):
+        return absent_signal(f"no labels for iter-{iteration}", "no labels for iter-N")
+    if found.labels is None:
+        problem = cut(printable(" ".join(found.problem.split())), _REASON_WIDTH)
+        return absent_signal(f"cannot read labels for iter-{iteration}: {problem}", "cannot read labels for iter-N: …")
+    latest = latest_labels(found.labels)
+    if not latest:
+        why = "all of them are readonly" if found.labels else "there is none"
+        return absent_signal(f"no label for iter-{iteration} counts: {why}", f"no label for iter-N counts: {why}")
+    overriding = latest_labels(label for label in found.labels if label.overrides and value_of(label) is not None)
+    values = {label.actor: value for label in overriding or latest if (value := value_of(label)) is not None}
+    if not values:
+        return absent_signal(f"the labels for iter-{iteration} give no value", "the labels for iter-N give no value")
+    names = ", ".join(cut(printable(actor), _NAME_WIDTH) for actor in values)
+    said = f"admin override by {names}" if overriding else f"mean of {len(values)} latest label(s) by {names}"
+    return present_signal(sum(values.values()) / len(values), said)
+
+
+def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
+    """Return the label of each person that was updated last, sorted by the bytes of the names.
+
+    Of two updated at one time the later one in the file counts. A person whose role is readonly has none.
+    """
+    latest: dict[str, LabelRecord] = {}
+    for label in labels:
+        if label.role != "readonly":
+            held = latest.get(label.actor)
+            if held is None or _time(label) >= _time(held):
+                latest[label.actor] = label
+    return [latest[actor] for actor in sorted(latest, key=lambda a: a.encode("utf-8", "surrogateescape"))]
+
+
+def _time(label: "LabelRecord") -> int:
+    return _NEVER if label.updated is None else label.updated
+
+
+def value_of(label: "LabelRecord") -> float | None:
+    """Return what the latest edit of a label says, from 0 to 1; None when it gives no value."""
+    return None if label.latest is None else judgement_value(label.latest.judgement)
+
+
+def judgement_value(judgement: "Judgement") -> float | None:
+    """Return the mean of the values that a judgement gives, each from 0 to 1; None when it gives none."""
+    given = []
+    if judgement.correctness is not None:
+        given.append(judgement.correctness / _BEST)
+    if judgement.scope is not None:
+        given.append(_SCOPE[judgement.scope])
+    if judgement.hallucination is not None:
+        given.append(_HALLUCINATION[judgement.hallucination])
+    return sum(given) / len(given) if given else None

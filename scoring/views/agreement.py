@@ -1,0 +1,205 @@
+"""How far people agree on the labels they gave, and how far the score agrees with them (``docs/LOG.md``, "Labels").
+
+Krippendorff's alpha takes any number of people and labels that are missing; Cohen's kappa, weighted by the square of
+the distance, takes two people on what both labelled. Both are 1 for full agreement and 0 for what chance gives. All
+three judgements are ordered, so both are taken by order. The intervals come from a seeded bootstrap over iterations.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from scoring.evidence.labels import CORRECTNESS, HALLUCINATIONS, SCOPES, Judgement
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+"""What the distance of two values goes by: whether they differ, their ranks, their difference, or their ratio."""
+
+Interval: TypeAlias = tuple[float, float]
+Unit: TypeAlias = tuple[float, ...]
+"""The values that one iteration was given, in any order."""
+
+DRAWS = 2_000
+SEED = 20_260_101
+COVERED = 0.95
+"""Draws of a bootstrap, what makes them the same every time, and the share of them that an interval holds."""
+
+SCALES: Mapping[str, Sequence[Any]] = {"correctness": CORRECTNESS, "scope": SCOPES, "hallucination": HALLUCINATIONS}
+"""The judgements, with their values from the worst to the best."""
+
+T = TypeVar("T")
+
+
+def krippendorff_alpha(units: Iterable[Sequence[float]], level: Level = "ordinal") -> float | None:
+    """Return Krippendorff's alpha of units, each a sequence of the values that it was given, at most 1.
+
+    Units with fewer than two values say nothing. None where there is nothing to agree on: all values are equal.
+    """
+    counts = Counter(tuple(sorted(unit)) for unit in units if len(unit) > 1)
+    values = sorted({value for unit in counts for value in unit})
+    if len(values) < 2:
+        return None
+    together: Counter[tuple[float, float]] = Counter()  # the coincidences of two values
+    total: Counter[float] = Counter()
+    for unit, times in counts.items():
+        of = Counter(unit)
+        for a, n in of.items():
+            total[a] += times * n
+            for b, m in of.items():
+                together[a, b] += times * n * (m - (a == b)) / (len(unit) - 1)  # type: ignore[assignment]
+    distance = _distance(values, total, level)
+    observed = sum(n * distance[pair] for pair, n in together.items())
+    expected = sum(total[a] * total[b] * distance[a, b] for a in values for b in values)
+    return 1 - (sum(total.values()) - 1) * observed / expected if expected else None
+
+
+def _distance(values: Sequence[float], total: Mapping[float, int], level: Level) -> dict[tuple[float, float], float]:
+    """Return the squared distance of every two values."""
+
+    def between(i: int, j: int) -> float:
+        a, b = values[i], values[j]
+        if level == "nominal":
+            return float(a != b)
+        if level == "interval":
+            return (a - b) ** 2
+        if level == "ratio":
+            return ((a - b) / (a + b)) ** 2 if a + b else 0.0
+        low, high = min(i, j), max(i, j)
+        return (sum(total[value] for value in values[low : high + 1]) - (total[a] + total[b]) / 2) ** 2
+
+    places = range(len(values))
+    return {(values[i], values[j]): between(i, j) if i != j else 0.0 for i in places for j in places}
+
+
+def weighted_kappa(pairs: Iterable[tuple[float, float]]) -> float | None:
+    """Return Cohen's kappa of what two people said, a pair for each thing, weighted by the square of the distance.
+
+    None without a pair, and where chance leaves nothing to disagree on: both say one and the same value throughout.
+    """
+    counts = Counter(pairs)
+    number = sum(counts.values())
+    firsts: Counter[float] = Counter()
+    seconds: Counter[float] = Counter()
+    for (a, b), n in counts.items():
+        firsts[a] += n
+        seconds[b] += n
+    observed = sum(n * (a - b) ** 2 for (a, b), n in counts.items())
+    expected = sum(n * m * (a - b) ** 2 for a, n in firsts.items() for b, m in seconds.items())
+    return 1 - number * observed / expected if expected else None
+
+
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return Spearman's rank correlation, ties at their mean rank, from -1 to 1; None where a side does not vary."""
+    if len(pairs) < 2:
+        return None
+    xs, ys = (_ranks([pair[side] for pair in pairs]) for side in (0, 1))
+    middle = (len(pairs) + 1) / 2
+    spread = sum((x - middle) ** 2 for x in xs) * sum((y - middle) ** 2 for y in ys)
+    shared = sum((x - middle) * (y - middle) for x, y in zip(xs, ys, strict=True))
+    return float(shared / spread**0.5) if spread else None
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    counts, below = Counter(values), 0
+    rank: dict[float, float] = {}
+    for value in sorted(counts):
+        rank[value] = below + (counts[value] + 1) / 2
+        below += counts[value]
+    return [rank[value] for value in values]
+
+
+def resampled(
+    values: Sequence[T], statistic: Callable[[list[T]], float | None], draws: int = DRAWS, seed: int = SEED
+) -> Interval | None:
+    """Return the bootstrap interval of a statistic: between which values :data:`COVERED` of the draws are.
+
+    Draws in which it is not defined are left out; None when they are most of them, or there are fewer than two values.
+    """
+    if len(values) < 2:
+        return None
+    chance = random.Random(seed)  # noqa: S311 - not a secret: the same interval every time
+    drawn = (statistic(chance.choices(values, k=len(values))) for _ in range(draws))
+    found = sorted(value for value in drawn if value is not None)
+    if 2 * len(found) <= draws:
+        return None
+    cut = (1 - COVERED) / 2 * (len(found) - 1)
+    return found[round(cut)], found[round(len(found) - 1 - cut)]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measure of agreement: over how many iterations, its value, and its interval; None where it is not defined."""
+
+    n: int
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """How far labels agree: ``alpha`` per judgement, ``kappa`` per judgement for every two people, and ``score``.
+
+    ``score`` is the rank correlation of the score, without what labels add to it, with the mean of the labels.
+    """
+
+    iterations: int
+    actors: tuple[str, ...]
+    alpha: Mapping[str, Measured]
+    kappa: Mapping[tuple[str, str], Mapping[str, Measured]]
+    score: Measured
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "iterations": self.iterations,
+            "actors": list(self.actors),
+            "draws": DRAWS,
+            "alpha": {name: {"level": "ordinal", **asdict(found)} for name, found in self.alpha.items()},
+            "kappa": [
+                {"actors": list(pair), "weights": "quadratic", **{name: asdict(m) for name, m in found.items()}}
+                for pair, found in self.kappa.items()
+            ],
+            "score": {"measure": "spearman", **asdict(self.score)},
+        }
+
+
+Given: TypeAlias = Mapping[int, Mapping[str, Judgement]]
+"""What each person said last of each iteration."""
+
+
+def agreement(given: Given, scores: Sequence[tuple[float, float]]) -> LabelAgreement:
+    """Measure agreement.
+
+    Args:
+        given: the judgements.
+        scores: for each iteration that has both, its score without labels and the value of its labels, 0 to 1.
+    """
+    actors = sorted({actor for said in given.values() for actor in said})
+    kappa = {
+        (a, b): {name: _kappa(given, name, a, b) for name in SCALES}
+        for a, b in combinations(actors, 2)
+        if any(a in said and b in said for said in given.values())
+    }
+    alpha = {name: _alpha(given, name) for name in SCALES}
+    correlation = Measured(len(scores), rank_correlation(scores), resampled(scores, rank_correlation))
+    return LabelAgreement(len(given), tuple(actors), alpha, kappa, correlation)
+
+
+def _alpha(given: Given, name: str) -> Measured:
+    values = ([_rank(name, judgement) for judgement in said.values()] for said in given.values())
+    units = [tuple(sorted(v for v in unit if v is not None)) for unit in values]
+    paired = [unit for unit in units if len(unit) > 1]
+    return Measured(len(paired), krippendorff_alpha(paired), resampled(paired, krippendorff_alpha))
+
+
+def _kappa(given: Given, name: str, a: str, b: str) -> Measured:
+    both = [(_rank(name, said[a]), _rank(name, said[b])) for said in given.values() if a in said and b in said]
+    pairs = [(x, y) for x, y in both if x is not None and y is not None]
+    return Measured(len(pairs), weighted_kappa(pairs), resampled(pairs, weighted_kappa))
+
+
+def _rank(name: str, judgement: Judgement) -> float | None:
+    value = getattr(judgement, name)
+    return None if value is None else float(SCALES[name].index(value))

@@ -1,0 +1,503 @@
+"""Checkpoints in git: every layout, hostile metadata, clones that lack objects, and how often git is asked."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.checkpoints import BRANCH, REMOTE, Files, about, name, record, usage
+from helpers.doors import ends, watched_doors
+from helpers.repos import Repo
+
+from scoring.errors import GitError
+from scoring.evidence.git import checkpoints, repository
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.checkpoints import (
+    AttributedLines,
+    Checkpoint,
+    CheckpointSession,
+    TokenTotals,
+    checkpoint_ids,
+    checkpoints_named,
+    checkpoints_of_trunk,
+    read_checkpoints,
+)
+from scoring.evidence.git.repository import GitRepository, ObjectReader
+
+REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
+
+ID = name(7)
+PLACE = f"{ID[:2]}/{ID[2:]}"
+
+
+def read(repo: Repo, cache_dir: Path | None = None, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
+    opened = GitRepository(repo.path)
+    cache = GitCache(cache_dir, opened.common_dir)
+    found = read_checkpoints(opened, cache, warn)
+    cache.save()
+    return dict(found)
+
+
+def one(repo: Repo, files: Files) -> Checkpoint:
+    record(repo, {ID: files})
+    (found,) = read(repo).values()
+    return found
+
+
+def only(repo: Repo, **keys: Any) -> CheckpointSession:
+    (session,) = one(repo, {"0/metadata.json": about(**keys), "0/full.jsonl": b"{}\n"}).sessions
+    return session
+
+
+class TestLayout:
+    def test_has_a_folder_for_each_session(self, repo: Repo) -> None:
+        files: Files = {
+            "metadata.json": {"checkpoint_id": ID, "files_touched": ["a.py", "b.py"], "sessions": [{}, {}]},
+            "0/metadata.json": about("s1", initial_attribution={"agent_lines": 5, "total_committed": 9}),
+            "0/full.jsonl": b"one\n",
+            "0/prompt.txt": b"never read",
+            "10/metadata.json": about("s3", agent="Codex", token_usage=None),
+            "10/full.jsonl": b"three\n",
+            "2/metadata.json": about("s2", checkpoint_transcript_start=7, transcript_lines_at_start=3),
+            "2/full.jsonl": b"two\n",
+        }
+        found = one(repo, files)
+        assert (found.id, found.files_touched) == (ID, ("a.py", "b.py"))
+        assert [(s.session_id, s.agent, s.start, s.size) for s in found.sessions] == [
+            ("s1", "Claude Code", 0, 4),
+            ("s2", "Claude Code", 7, 4),
+            ("s3", "Codex", 0, 6),
+        ]
+        first, _, third = found.sessions
+        assert first.blobs == (repo.git("rev-parse", f"{BRANCH}:{PLACE}/0/full.jsonl"),)
+        assert (first.path, first.created_at) == (f"{PLACE}/0/full.jsonl", "2026-04-12T10:00:00Z")
+        assert (first.tokens, third.tokens) == (TokenTotals(1, 2, 3, 4, 5), None)
+        assert (first.lines, third.lines) == (AttributedLines(agent_lines=5, total_committed=9), None)
+
+    def test_goes_on_in_numbered_parts(self, repo: Repo) -> None:
+        parts = {f"0/full.jsonl.{n:03}": f"part {n}\n".encode() for n in (11, 1, 2)}
+        found = one(repo, {"0/full.jsonl": b"part 0\n", "0/metadata.json": about(), **parts, "0/full.jsonl.bak": b"-"})
+        (session,) = found.sessions
+        contents = GitRepository(repo.path).contents(session.blobs)
+        assert [contents[oid] for oid in session.blobs] == [b"part 0\n", b"part 1\n", b"part 2\n", b"part 11\n"]
+
+    @pytest.mark.parametrize(
+        ("files", "ids", "path"),
+        [
+            (
+                {"metadata.json": {}, "0/metadata.json": about(), "0/transcript.jsonl": b"x"},
+                ["s1"],
+                "0/transcript.jsonl",
+            ),
+            ({"metadata.json": about("s9"), "transcript.jsonl": b"x"}, ["s9"], "transcript.jsonl"),
+            ({"metadata.json": about("s9"), "full.jsonl": b"x"}, ["s9"], "full.jsonl"),
+            ({"metadata.json": {}, "transcript.jsonl": b"x", "0/metadata.json": about()}, ["s1"], "transcript.jsonl"),
+            (
+                {"metadata.json": about("s9"), "full.jsonl": b"x", "1/metadata.json": about()},
+                ["s9", "s1"],
+                "full.jsonl",
+            ),
+            ({"0/full.jsonl": b"x", "0/transcript.jsonl": b"old", "0/metadata.json": about()}, ["s1"], "0/full.jsonl"),
+            ({"metadata.json": b"gone wrong", "0/full.jsonl": b"x"}, [""], "0/full.jsonl"),
+        ],
+        ids=[
+            "the older name",
+            "the older name above",
+            "one session above",
+            "the transcript above of the session below",
+            "one session above and one below",
+            "the newer name before the older",
+            "a transcript without metadata",
+        ],
+    )
+    def test_of_older_tools(self, repo: Repo, files: Files, ids: list[str], path: str) -> None:
+        found = one(repo, files)
+        assert [session.session_id for session in found.sessions] == ids
+        assert found.sessions[0].path == f"{PLACE}/{path}"
+        assert found.sessions[0].size == 1
+
+    def test_names_a_session_once_whose_metadata_is_also_above(self, repo: Repo) -> None:
+        files: Files = {"metadata.json": about(), "0/metadata.json": about(), "0/full.jsonl": b"x"}
+        assert len(one(repo, files).sessions) == 1
+
+    def test_without_a_transcript_has_a_session_all_the_same(self, repo: Repo) -> None:
+        (session,) = one(repo, {"metadata.json": {"sessions": []}, "0/metadata.json": about()}).sessions
+        assert (session.tokens, session.path, session.blobs) == (TokenTotals(1, 2, 3, 4, 5), "", ())
+        assert not session.missing
+
+    def test_takes_the_files_of_the_sessions_where_the_checkpoint_names_none(self, repo: Repo) -> None:
+        below: Files = {
+            "0/metadata.json": about(files_touched=["a", "b"]),
+            "1/metadata.json": about(files_touched=["b"]),
+        }
+        assert one(repo, {"metadata.json": {"files_touched": None}, **below}).files_touched == ("a", "b")
+        assert one(repo, {"metadata.json": {"files_touched": ["c"]}, **below}).files_touched == ("c",)
+
+    @pytest.mark.parametrize(
+        ("keys", "start", "of_part"),
+        [
+            ({"checkpoint_transcript_start": 4, "transcript_lines_at_start": 4}, 4, True),
+            ({"checkpoint_transcript_start": None}, None, True),
+            ({"checkpoint_transcript_start": None, "cli_version": None, "transcript_lines_at_start": 5}, 5, False),
+            ({"checkpoint_transcript_start": None, "cli_version": None}, None, False),
+        ],
+        ids=["newer", "newer, from its beginning", "older", "older, from its beginning"],
+    )
+    def test_says_from_where_it_counts(
+        self, repo: Repo, keys: dict[str, Any], start: int | None, of_part: bool
+    ) -> None:
+        session = only(repo, **keys)
+        assert (session.start, session.tokens_of_part) == (start, of_part)
+
+    def test_is_nothing_else(self, repo: Repo) -> None:
+        good: Files = {"0/metadata.json": about(), "0/full.jsonl": b"x"}
+        record(repo, {ID: good, "zz0000000000": good, "README.md   ": good, "00short": good, "AB0123456789": good})
+        assert list(read(repo)) == [ID]
+
+    @pytest.mark.parametrize(
+        ("written", "read_as"),
+        [
+            ("2026-01-05-4555072a-e039", "4555072a-e039"),
+            ("2026-01-05-2026-01-06-x", "2026-01-06-x"),
+            ("4555072a-2026-01-05-e039", "4555072a-2026-01-05-e039"),
+            ("2026-01-05-", "2026-01-05-"),
+            ("2026-1-5-x", "2026-1-5-x"),
+        ],
+        ids=["date before", "only the first date", "date inside", "nothing but a date", "no such date"],
+    )
+    def test_strips_the_date_of_older_session_ids(self, repo: Repo, written: str, read_as: str) -> None:
+        assert only(repo, session_id=written).session_id == read_as
+
+
+class TestHostileMetadata:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"{",
+            b"[1]",
+            b"null",
+            b"\xff\xfe{}",
+            b'{"session_id": ' + b"[" * 100_000,
+            b'{"session_id": "s1", "x": "' + b"y" * (1 << 20) + b'"}',
+            b'{"session_id": "\xed\xa0\x80"}',
+        ],
+        ids=["empty", "cut off", "a list", "null", "no text", "deep", "over a megabyte", "half a character"],
+    )
+    def test_is_as_if_it_were_not_there(self, repo: Repo, content: bytes) -> None:
+        record(repo, {ID: {"metadata.json": content, "0/metadata.json": content, "0/full.jsonl": b"x"}})
+        (found,) = ends(lambda: read(repo)).values()
+        (session,) = found.sessions
+        assert session == CheckpointSession(path=f"{PLACE}/0/full.jsonl", blobs=session.blobs, size=1)
+
+    @pytest.mark.parametrize(
+        "value",
+        [7, None, ["s1"], {}, "", "a\nb", "\x1b[31m", "\u202eabc", "x" * 257],
+        ids=lambda value: repr(value)[:20],
+    )
+    def test_refuses_a_session_id_that_is_no_plain_text(self, repo: Repo, value: object) -> None:
+        files: Files = {"0/metadata.json": about() | {"session_id": value, "agent": value}, "0/full.jsonl": b"x"}
+        (session,) = one(repo, files).sessions
+        assert (session.session_id, session.agent) == ("", "")
+        assert session.tokens
+
+    @pytest.mark.parametrize(
+        "value", [-1, 1 << 41, 10**400, 1.0, True, "7", None, [7]], ids=lambda value: repr(value)[:12]
+    )
+    def test_refuses_a_number_that_cannot_be_one(self, repo: Repo, value: object) -> None:
+        said = about() | {
+            "token_usage": usage(1, 2, 3, 4) | {"output_tokens": value},
+            "checkpoint_transcript_start": value,
+            "initial_attribution": {"agent_lines": value},
+        }
+        (session,) = one(repo, {"0/metadata.json": json.dumps(said).encode(), "0/full.jsonl": b"x"}).sessions
+        assert (session.tokens, session.start, session.lines) == (None, None, None)
+        assert session.session_id == "s1"
+
+    def test_takes_the_largest_number_and_leaves_out_what_is_not_stated(self, repo: Repo) -> None:
+        session = only(repo, token_usage={"input_tokens": 1 << 40, "else": -1})
+        assert session.tokens == TokenTotals(input=1 << 40)
+        assert only(repo, token_usage={}).tokens is None
+
+    def test_keeps_the_paths_that_are_some(self, repo: Repo) -> None:
+        touched = ["a", 7, None, "", "b\0", "x" * 5000, "a", "ü/é"]
+        assert one(repo, {"metadata.json": {"files_touched": touched}}).files_touched == ("a", "ü/é")
+
+    def test_stops_at_so_many_checkpoints(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+        record(repo, {name(n): {"0/metadata.json": about()} for n in range(5)})
+        monkeypatch.setattr(checkpoints, "MOST_CHECKPOINTS", 3)
+        warnings: list[str] = []
+        assert list(read(repo, warn=warnings.append)) == sorted(name(n) for n in range(5))[:3]
+        assert "more than 3" in warnings[0]
+
+    def test_stops_at_so_many_bytes(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+        record(repo, {name(n): {"0/metadata.json": about(f"s{n}")} for n in range(5)})
+        monkeypatch.setattr(checkpoints, "ALL_METADATA_LIMIT", 1_000)
+        assert sum(bool(found.sessions) for found in read(repo).values()) == 3
+
+    def test_takes_no_link_for_a_file(self, repo: Repo) -> None:
+        blob = repo.write("blob", b"/etc/passwd")
+        repo.git("update-index", "--add", "--cacheinfo", f"120000,{blob},{PLACE}/0/full.jsonl")
+        repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{PLACE}/0/metadata.json")
+        repo.git("update-ref", BRANCH, repo.git("commit-tree", repo.git("write-tree"), given=b""))
+        assert read(repo)[ID].sessions == ()
+
+
+class TestBranches:
+    def test_may_be_a_remotes_alone(self, repo: Repo) -> None:
+        record(repo, {ID: {"0/metadata.json": about()}}, "refs/remotes/team/fork/entire/checkpoints/v1")
+        assert list(read(repo)) == [ID]
+
+    def test_of_another_name_are_none(self, repo: Repo) -> None:
+        for ref in ("refs/heads/entire/checkpoints/v10", "refs/heads/x/entire/checkpoints/v1", "refs/tags/entire/v1"):
+            record(repo, {ID: {"0/metadata.json": about()}}, ref)
+        assert read(repo) == {}
+
+    def test_without_any_there_is_nothing(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        assert read(repo) == {}
+
+    def test_are_put_together(self, repo: Repo) -> None:
+        with_one: Files = {"0/metadata.json": about("one"), "0/full.jsonl": b"x"}
+        with_two: Files = {"0/metadata.json": about("two"), "0/full.jsonl": b"xx"}
+        record(repo, {name(1): with_one, name(3): with_one, name(4): with_one})
+        record(repo, {name(2): with_one, name(3): with_two, name(4): {"0/metadata.json": about("three")}}, REMOTE)
+        found = {at: [session.session_id for session in each.sessions] for at, each in read(repo).items()}
+        assert found == {name(1): ["one"], name(2): ["one"], name(3): ["two"], name(4): ["one"]}
+
+    def test_where_they_are_alike_the_local_one_counts(self, repo: Repo) -> None:
+        for ref, session in ((REMOTE, "there"), (BRANCH, "here")):
+            record(repo, {ID: {"0/metadata.json": about(session), "0/full.jsonl": b"x"}}, ref)
+        assert read(repo)[ID].sessions[0].session_id == "here"
+
+    def test_that_cannot_be_listed_are_warned_of(self, repo: Repo) -> None:
+        record(repo, {ID: {"0/metadata.json": about()}})
+        repo.git("update-ref", REMOTE, repo.write("tree", b""))
+        record(repo, {name(9): {"0/metadata.json": about()}}, "refs/remotes/b/entire/checkpoints/v1")
+        repo.lose("refs/remotes/b/entire/checkpoints/v1^{tree}")
+        warnings: list[str] = []
+        assert list(read(repo, warn=warnings.append)) == [ID]
+        assert len(warnings) == 1
+
+
+class TestObjectsThatAreNotHere:
+    def test_are_said_to_be_missing(self, repo: Repo, tmp_path: Path) -> None:
+        files: Files = {"0/metadata.json": about(), "0/full.jsonl": b"here", "0/full.jsonl.001": b"lost"}
+        record(repo, {ID: files, name(8): {"0/metadata.json": about("lost"), "0/full.jsonl": b"here"}})
+        repo.lose(f"{BRANCH}:{PLACE}/0/full.jsonl.001")
+        repo.lose(f"{BRANCH}:{name(8)[:2]}/{name(8)[2:]}/0/metadata.json")
+        for _ in range(2):
+            found = read(repo, tmp_path / "cache")
+            assert [(s.missing, s.size, s.session_id) for each in found.values() for s in each.sessions] == [
+                (True, 4, "s1"),
+                (False, 4, ""),
+            ]
+        repo.write("blob", b"lost")
+        assert not read(repo, tmp_path / "cache")[ID].sessions[0].missing
+
+    @pytest.mark.parametrize("gives_up", [False, True], ids=["a git that goes on", "a git that gives up"])
+    def test_are_not_fetched(self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives_up: bool) -> None:
+        repo.commit({"a": "1"})
+        record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(40)})
+        for key in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
+            repo.config(key, "true")
+        repo.git("clone", "-q", "--filter=blob:none", "--no-local", f"file://{repo.path}", str(tmp_path / "clone"))
+        clone = Repo.at(tmp_path / "clone")
+        here = clone.git("cat-file", "--batch-all-objects", "--batch-check")
+        if gives_up:  # as git did before it knew the variable
+            monkeypatch.delitem(repository._ENVIRONMENT, "GIT_NO_LAZY_FETCH")
+        found = read(clone)
+        assert len(found) == 40
+        assert all(session.missing for each in found.values() for session in each.sessions)
+        assert clone.git("cat-file", "--batch-all-objects", "--batch-check") == here
+
+
+class TestAsking:
+    @pytest.mark.parametrize("count", [1, 150])
+    def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, tmp_path: Path, count: int) -> None:
+        record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(count)})
+        opened = GitRepository(repo.path)
+        first: list[list[str]] = []
+        again: list[list[str]] = []
+        for commands in (first, again):
+            with watched_doors() as doors:
+                cache = GitCache(tmp_path / "cache", opened.common_dir)
+                assert len(read_checkpoints(opened, cache)) == count
+                cache.save()
+            commands += doors.commands
+        assert (len(first), len(again)) == (4, 1)
+
+    def test_gives_the_same_from_the_cache(self, repo: Repo, tmp_path: Path) -> None:
+        attribution = {"agent_lines": 1, "human_added": 2}
+        record(repo, {name(n): {"0/metadata.json": about(initial_attribution=attribution)} for n in range(3)})
+        record(repo, {ID: {"metadata.json": {"files_touched": ["ä\u2028"]}}}, REMOTE)
+        assert read(repo, tmp_path / "cache") == read(repo, tmp_path / "cache") == read(repo)
+
+    def test_reads_a_branch_anew_that_moved(self, repo: Repo, tmp_path: Path) -> None:
+        record(repo, {ID: {"0/metadata.json": about()}})
+        assert list(read(repo, tmp_path / "cache")) == [ID]
+        record(repo, {name(8): {"0/metadata.json": about()}})
+        assert list(read(repo, tmp_path / "cache")) == [name(8)]
+
+    def test_changes_no_work_tree(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        record(repo, {ID: {"0/metadata.json": about(), "0/full.jsonl": b"x"}})
+        read(repo)
+        assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a"]
+        assert repo.git("status", "--porcelain", "--ignored") == ""
+
+
+class TestMessages:
+    @pytest.mark.parametrize(
+        ("message", "ids"),
+        [
+            (f"Subject\n\nEntire-Checkpoint: {ID}\n", (ID,)),
+            (
+                f"* One\n\nEntire-Checkpoint: {ID}\n\n* Two\n\nEntire-Checkpoint: {name(2)}\n\nSigned-off-by: X\n",
+                (ID, name(2)),
+            ),
+            (f"Squashed\n\n    Entire-Checkpoint: {ID}\r\n    Entire-Checkpoint: {ID}", (ID,)),
+            (f"Subject\n\nsee Entire-Checkpoint: {ID}\n", ()),
+            (f"Subject\n\nEntire-Checkpoint: {ID}0\n", ()),
+            (f"Subject\n\nEntire-Checkpoint: {ID[:11]}\n", ()),
+            (f"Subject\n\nEntire-Checkpoint: {ID.replace('0', 'g')}\n", ()),
+            ("Subject\n\nEntire-Checkpoint:\n0123456789ab\n", ()),
+            ("", ()),
+        ],
+        ids=[
+            "a trailer",
+            "several, in the middle",
+            "indented, with carriage returns, twice",
+            "within a sentence",
+            "too long",
+            "too short",
+            "no hex digits",
+            "on the next line",
+            "no message",
+        ],
+    )
+    def test_name_checkpoints(self, repo: Repo, message: str, ids: tuple[str, ...]) -> None:
+        assert checkpoint_ids(message) == ids
+        sha = repo.commit({"a": "1"}, message)
+        opened = GitRepository(repo.path)
+        cache = GitCache(None, opened.common_dir)
+        assert checkpoints_named(opened, [sha], cache) == {sha: ids}
+        assert checkpoints_of_trunk(opened, sha, cache) == ({sha: ids} if ids else {})
+
+    def test_are_read_in_linear_time(self) -> None:
+        text = (" " * 1_000 + "\t") * 2_000 + "\n" + "Entire-Checkpoint: " * 50_000
+        assert ends(lambda: checkpoint_ids(text)) == ()
+
+    def test_of_many_commits_cost_one_process_and_later_none(self, repo: Repo, tmp_path: Path) -> None:
+        shas = [repo.commit({"a": str(n)}, f"{n}\n\nEntire-Checkpoint: {name(n)}\n") for n in range(4)]
+        opened = GitRepository(repo.path)
+        counts = []
+        for _ in range(2):
+            cache = GitCache(tmp_path / "cache", opened.common_dir)
+            with watched_doors() as doors:
+                named = checkpoints_named(opened, [*shas, shas[0]], cache)
+                whole = checkpoints_of_trunk(opened, shas[-1], cache)
+            cache.save()
+            counts.append(len(doors.commands))
+            assert named == {sha: (name(n),) for n, sha in enumerate(shas)}
+            assert list(whole.items()) == list(named.items())[::-1]
+        assert counts == [2, 0]
+
+    def test_of_a_commit_that_is_not_here_are_left_out(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        opened = GitRepository(repo.path)
+        assert checkpoints_named(opened, [sha, "0" * 40], GitCache(None, opened.common_dir)) == {sha: ()}
+
+    def test_in_a_signature_or_an_author_name_none(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        headers = f"author A <a> 1 +0000\ncommitter C <c> 1 +0000\ngpgsig -----\n Entire-Checkpoint: {ID}\n -----"
+        sha = repo.raw_commit(headers)
+        opened = GitRepository(repo.path)
+        assert checkpoints_named(opened, [sha], GitCache(None, opened.common_dir)) == {sha: ()}
+
+
+class TestReadingObjects:
+    def test_gives_each_in_pieces_through_one_process(self, repo: Repo) -> None:
+        contents = [b"", b"\n", b"x" * 300_000, b"last"]
+        oids = [repo.write("blob", content) for content in contents]
+        reader = ObjectReader(GitRepository(repo.path))
+        with watched_doors() as doors:
+            assert [b"".join(reader.pieces(oid)) for oid in [*oids, *oids]] == contents * 2
+            assert max(map(len, reader.pieces(oids[2]))) <= repository.PIECE
+        assert len(doors.commands) == 1
+        reader.close()
+        reader.close()
+
+    @pytest.mark.parametrize("oid", ["1" * 40, "HEAD", "", "1" * 40 + "\nHEAD"], ids=lambda oid: repr(oid)[:12])
+    def test_goes_on_behind_one_that_is_not_here(self, repo: Repo, oid: str) -> None:
+        there = repo.write("blob", b"there")
+        reader = ObjectReader(GitRepository(repo.path))
+        with pytest.raises(GitError, match="object"):
+            list(reader.pieces(oid))
+        assert list(reader.pieces(there)) == [b"there"]
+        reader.close()
+
+    def test_goes_on_behind_one_that_nobody_read_to_its_end(self, repo: Repo) -> None:
+        large, small = repo.write("blob", b"x" * 3_000_000), repo.write("blob", b"small")
+        reader = ObjectReader(GitRepository(repo.path))
+        half = reader.pieces(large)
+        next(half)
+        assert list(reader.pieces(small)) == [b"small"]
+        reader.close()
+
+    def test_says_so_when_git_cannot_read_one(self, repo: Repo) -> None:
+        oid, there = repo.write("blob", b"damaged"), repo.write("blob", b"there")
+        path = repo.path / ".git/objects" / oid[:2] / oid[2:]
+        path.chmod(0o644)
+        path.write_bytes(b"nothing that git wrote")
+        reader = ObjectReader(GitRepository(repo.path))
+        with pytest.raises(GitError, match="cannot be read"):
+            list(reader.pieces(oid))
+        assert list(reader.pieces(there)) == [b"there"]
+        reader.close()
+
+
+@pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
+@pytest.mark.parametrize(
+    ("bundle", "checkpoints", "sessions", "transcripts"),
+    [("entire-cli.bundle", 239, 259, 218), ("git-sync.bundle", 174, 305, 128)],
+)
+def test_reads_real_checkpoints(tmp_path: Path, bundle: str, checkpoints: int, sessions: int, transcripts: int) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", "--bare", REAL / bundle, clone / ".git"], check=True)
+    repo = Repo.at(clone)
+    repo.config("core.bare", "false")
+    found = read(repo)
+    known = [session for each in found.values() for session in each.sessions]
+    assert len(found) == checkpoints
+    assert len(known) == sessions
+    assert sum(bool(session.blobs) for session in known) == transcripts
+    assert not any(session.missing for session in known)
+    # An independent, simple reading: one process for each file.
+    tree = repo.git("ls-tree", "-r", "-l", BRANCH).splitlines()
+    sizes = {line.split("\t")[1]: int(line.split()[3]) for line in tree}
+    for each in list(found.values())[::7]:
+        for session in each.sessions:
+            folder = next(f"{each.id[:2]}/{each.id[2:]}/{k}" for k in range(9) if _is_of(repo, each.id, k, session))
+            said = json.loads(repo.git("cat-file", "blob", f"{BRANCH}:{folder}/metadata.json"))
+            totals = said.get("token_usage")
+            assert session.tokens == (TokenTotals(**_renamed(totals)) if totals else None)
+            assert session.start == said.get("checkpoint_transcript_start", said.get("transcript_lines_at_start"))
+            assert session.size == sizes.get(f"{folder}/full.jsonl", 0)
+
+
+def _is_of(repo: Repo, number: str, k: int, session: CheckpointSession) -> bool:
+    place = f"{BRANCH}:{number[:2]}/{number[2:]}/{k}/metadata.json"
+    try:
+        said = json.loads(repo.git("cat-file", "blob", place))
+    except AssertionError:
+        return False
+    return str(said["session_id"]).endswith(session.session_id) and said["created_at"] == session.created_at
+
+
+def _renamed(totals: dict[str, int]) -> dict[str, int]:
+    short = {"api_call_count": "responses"}
+    return {short.get(key, key.removesuffix("_tokens")): value for key, value in totals.items()}

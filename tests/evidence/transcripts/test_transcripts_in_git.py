@@ -1,0 +1,346 @@
+"""Transcripts that are objects in git: read as the same bytes in a file are, once, and kept by what they hold."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+from helpers.checkpoints import BRANCH, about, name, record
+from helpers.doors import watched_doors
+from helpers.harness_lines import ALWAYS, as_bytes, claude, meta, read, response, result, tokens, use, write
+from helpers.harness_lines import counts as counted
+from helpers.repos import Repo
+
+from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.checkpoints import read_checkpoints
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts import lines
+from scoring.evidence.transcripts.discovery import Discovery
+from scoring.evidence.transcripts.facts import HarnessFacts, RootFound, TranscriptPlaces, TranscriptSurvey
+from scoring.evidence.transcripts.harness import FileNames, Harness, JsonReader, keys_of
+from scoring.evidence.transcripts.in_git import NOT_HERE, checkpoint_transcripts
+from scoring.evidence.transcripts.lines import read_parts
+from scoring.evidence.transcripts.readers import HARNESS_TRANSCRIPTS
+from scoring.evidence.transcripts.rows import LineSpan, Rows
+from scoring.evidence.transcripts.scan import NOTHING_USABLE, UNREADABLE, Scan
+
+REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
+
+CLAUDE = [
+    claude(1, {"type": "text", "text": "hello"}, kind="user"),
+    response(2, "msg_1", "req_1", use("Bash", "toolu_1", command="pytest -q")),
+    claude(3, result("toolu_1", is_error=True), kind="user"),
+    response(4, "msg_2", "req_2", output=30),
+]
+CODEX = [meta(1, "c1"), tokens(2, counted(100, 50, 7)), tokens(3, counted(300, 90, 17))]
+
+
+def found_in(repo: Repo) -> Discovery:
+    opened = GitRepository(repo.path)
+    return checkpoint_transcripts(read_checkpoints(opened, GitCache(None, opened.common_dir)).values(), opened)
+
+
+def scanned(extra: Discovery, **reading: Any) -> TranscriptSurvey:
+    with Scan(HARNESS_TRANSCRIPTS, TranscriptPlaces(Path("/nowhere")), extra, **reading).start() as scan:
+        scan.facts([ALWAYS])
+        return scan.survey()
+
+
+def stored(repo: Repo, *contents: bytes) -> Discovery:
+    """Put each content into a checkpoint of its own."""
+    record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": data} for n, data in enumerate(contents)})
+    return found_in(repo)
+
+
+def in_parts(repo: Repo, *parts: bytes) -> Discovery:
+    names = ["0/full.jsonl", *(f"0/full.jsonl.{n:03}" for n in range(1, len(parts)))]
+    record(repo, {name(1): {"0/metadata.json": about(), **dict(zip(names, parts, strict=True))}})
+    return found_in(repo)
+
+
+def from_file(tmp_path: Path, content: bytes) -> TranscriptSurvey:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "full.jsonl").write_bytes(content)
+    return read(tmp_path / "files")[1]
+
+
+def says(survey: TranscriptSurvey) -> tuple[object, ...]:
+    """What was read, without where it was."""
+    files = [(file.harness, file.sessions, file.cwd, file.left_out) for file in survey.files]
+    return files, survey.lines_skipped, survey.harnesses
+
+
+class TestRows:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            as_bytes(CLAUDE),
+            as_bytes(CODEX),
+            as_bytes([*CLAUDE, *CODEX]),
+            as_bytes(CLAUDE)[:-1],
+            as_bytes(CLAUDE)[:-20],
+            b"\n\n \r\n" + as_bytes(CLAUDE),
+            b"not json\n" + as_bytes(CLAUDE) + b'{"deep": ' + b"[" * 5000 + b"\n",
+            as_bytes([*CLAUDE, claude(9, {"type": "text", "text": "x" * 200_000}), response(10, "msg_9", "req_9")]),
+            b"",
+            b"\n",
+        ],
+        ids=[
+            "Claude",
+            "Codex",
+            "both",
+            "no end",
+            "cut off",
+            "blank lines first",
+            "odd lines",
+            "a line over several pieces",
+            "empty",
+            "blank",
+        ],
+    )
+    def test_are_those_of_the_same_bytes_in_a_file(self, repo: Repo, tmp_path: Path, content: bytes) -> None:
+        assert says(scanned(stored(repo, content))) == says(from_file(tmp_path, content))
+
+    def test_leave_out_a_line_that_is_too_long(
+        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lines, "LINE_LIMIT", 200_000)
+        content = as_bytes(
+            [*CLAUDE, claude(9, {"type": "text", "text": "x" * 300_000}), response(10, "msg_9", "req_9")]
+        )
+        warnings: list[str] = []
+        survey = scanned(stored(repo, content), warn=warnings.append)
+        assert says(survey) == says(from_file(tmp_path, content))
+        assert [f"{BRANCH.removeprefix('refs/heads/')}:" in warning for warning in warnings] == [True]
+
+    def test_count_whatever_folder_they_name(self, repo: Repo) -> None:
+        survey = scanned(stored(repo, as_bytes([response(1, cwd="/removed/worktree")])))
+        assert [harness.turns for harness in survey.harnesses] == [1]
+
+    def test_do_not_depend_on_the_agent_that_is_named(self, repo: Repo) -> None:
+        record(repo, {name(1): {"0/metadata.json": about(agent="Gemini CLI"), "0/full.jsonl": as_bytes(CLAUDE)}})
+        assert [file.harness for file in scanned(found_in(repo)).files] == ["claude"]
+
+    def test_of_two_sessions_are_both_there(self, repo: Repo) -> None:
+        folders: dict[str, Any] = {}
+        for k, lines_of in enumerate((CLAUDE, CODEX)):
+            folders |= {f"{k}/metadata.json": about(f"s{k}"), f"{k}/full.jsonl": as_bytes(lines_of)}
+        record(repo, {name(1): folders})
+        assert [harness.name for harness in scanned(found_in(repo)).harnesses] == ["claude", "codex"]
+
+    def test_are_the_same_beside_files(self, repo: Repo, tmp_path: Path) -> None:
+        extra = stored(repo, as_bytes(CLAUDE))
+        write(tmp_path / "t" / "full.jsonl", *CODEX)
+        places = TranscriptPlaces(Path("/nowhere"), (tmp_path / "t",))
+        with Scan(HARNESS_TRANSCRIPTS, places, extra) as scan:
+            scan.facts([ALWAYS])
+            survey = scan.survey()
+        assert [harness.name for harness in survey.harnesses] == ["claude", "codex"]
+        assert [root.origin for root in survey.roots] == ["--transcript-dir", "checkpoints"]
+
+    @pytest.mark.parametrize("processes", [1, 2, 4])
+    def test_are_the_same_in_any_number_of_processes(self, repo: Repo, processes: int) -> None:
+        sessions = [as_bytes(response(n, f"m{n}", f"r{n}", sessionId=f"s{n}") for _ in range(50)) for n in range(12)]
+        survey = scanned(stored(repo, *sessions), processes=processes)
+        assert [(harness.turns, harness.sessions) for harness in survey.harnesses] == [(12, 12)]
+        with pytest.raises(ChildProcessError):  # nothing is left behind
+            os.waitpid(-1, os.WNOHANG)
+
+
+class TestParts:
+    def test_are_read_in_order_as_one(self, repo: Repo, tmp_path: Path) -> None:
+        parts = [as_bytes(CODEX[:1])[:-1], as_bytes(CODEX[1:2]), as_bytes(CODEX[2:])[:-1]]
+        assert says(scanned(in_parts(repo, *parts))) == says(from_file(tmp_path, as_bytes(CODEX)))
+
+    def test_are_one_transcript(self, repo: Repo) -> None:
+        extra = in_parts(repo, as_bytes(CODEX[:1]), as_bytes(CODEX[1:]))
+        (transcript,) = extra.transcripts
+        assert len(transcript.blobs) == 2
+        assert transcript.size == len(as_bytes(CODEX))
+        assert str(transcript.path) == f"entire/checkpoints/v1:{name(1)[:2]}/{name(1)[2:]}/0/full.jsonl"
+
+
+class TestIndex:
+    def test_answers_the_second_time_without_git(self, repo: Repo, tmp_path: Path) -> None:
+        extra = stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
+        surveys, commands = [], []
+        for _ in range(2):
+            with watched_doors() as doors:
+                surveys.append(scanned(extra, cache_dir=tmp_path / "cache", processes=1))
+            commands.append([command for command in doors.commands if "cat-file" in command])
+        assert surveys[0] == surveys[1]
+        assert [len(started) for started in commands] == [1, 0]
+
+    def test_knows_a_transcript_by_what_it_holds(self, repo: Repo, tmp_path: Path) -> None:
+        scanned(stored(repo, as_bytes(CLAUDE), as_bytes(CODEX)), cache_dir=tmp_path / "cache")
+        other = Repo(tmp_path / "other")
+        extra = stored(other, b"\n", as_bytes(CODEX))
+        with watched_doors() as doors:
+            scanned(Discovery(extra.transcripts[1:]), cache_dir=tmp_path / "cache")
+            assert doors.commands == []
+            scanned(extra, cache_dir=tmp_path / "cache")
+            assert len(doors.commands) == 1
+
+    def test_reads_again_what_was_damaged_in_it(self, repo: Repo, tmp_path: Path) -> None:
+        extra = stored(repo, as_bytes(CLAUDE))
+        before = scanned(extra, cache_dir=tmp_path / "cache")
+        (kept,) = tmp_path.glob("cache/*/*.idx")
+        kept.write_bytes(kept.read_bytes()[:-1])
+        assert scanned(extra, cache_dir=tmp_path / "cache") == before
+
+    def test_is_only_read_where_nothing_is_to_be_kept(self, repo: Repo, tmp_path: Path) -> None:
+        scanned(stored(repo, as_bytes(CLAUDE)), cache_dir=tmp_path / "cache", keep=False)
+        assert not (tmp_path / "cache").exists()
+
+    def test_gives_the_same_when_it_holds_more_than_is_held_at_once(
+        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        extra = stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
+        first = scanned(extra, cache_dir=tmp_path / "cache")
+        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_BYTES", 0)
+        assert scanned(extra, cache_dir=tmp_path / "cache") == first
+
+
+class TestObjectsThatAreNotHere:
+    def test_leave_their_transcript_out(self, repo: Repo) -> None:
+        stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
+        repo.lose(f"{BRANCH}:{name(0)[:2]}/{name(0)[2:]}/0/full.jsonl")
+        survey = scanned(found_in(repo))
+        assert [(file.harness, file.left_out) for file in survey.files] == [("", NOT_HERE), ("codex", "")]
+        assert survey.roots == (RootFound(Path("entire/checkpoints/v1"), "checkpoints", files=2),)
+
+    def test_and_go_while_they_are_read_are_warned_of(self, repo: Repo, tmp_path: Path) -> None:
+        extra = stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
+        repo.lose(f"{BRANCH}:{name(0)[:2]}/{name(0)[2:]}/0/full.jsonl")
+        warnings: list[str] = []
+        survey = scanned(extra, warn=warnings.append, cache_dir=tmp_path / "cache")
+        assert [(file.harness, file.left_out) for file in survey.files] == [("", UNREADABLE), ("codex", "")]
+        assert len(warnings) == 1
+        assert "is not in this clone" in warnings[0]
+
+
+class TestCopies:
+    def test_are_read_once(self, repo: Repo) -> None:
+        extra = stored(repo, as_bytes(CLAUDE), as_bytes(CLAUDE), as_bytes(CODEX))
+        assert len(extra.transcripts) == 2
+        assert extra.roots[0].files == 3
+
+    def test_without_a_transcript_there_is_no_place(self, repo: Repo) -> None:
+        record(repo, {name(1): {"0/metadata.json": about()}})
+        assert found_in(repo) == Discovery()
+
+
+class PaperReader(JsonReader):
+    decoder: ClassVar[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(dict[str, Any])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[str] = []
+
+    def take(self, lines: Sequence[Any]) -> list[int]:
+        self.read += [line["paper"] for line in lines]
+        return []
+
+    def rows(self) -> Rows:
+        return Rows([LineSpan(session=paper) for paper in self.read])
+
+
+class Papers(Harness):
+    """A harness that writes one document a session, in which a name is that of Claude's lines."""
+
+    name = "papers"
+    files = (FileNames("paper-*.json", document=True),)
+    reader = PaperReader
+
+    def claims(self, line: bytes) -> bool:
+        return "paper" in keys_of(line)
+
+
+def papers(*parts: bytes) -> dict[str, list[str]]:
+    """The sessions that are read, by harness, when a document comes a byte or so at a time."""
+    pieces = [iter([part[at : at + 5] for at in range(0, len(part), 5)]) for part in parts]
+    harnesses = [*HARNESS_TRANSCRIPTS.harnesses(), Papers()]
+    return {who: rows.sessions() for who, rows in read_parts(pieces, harnesses, print).items()}
+
+
+PAPER = {"paper": "p1", "sessionId": "s1", "words": [1, {"a": "{\n"}]}
+
+
+class TestDocuments:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            json.dumps(PAPER, indent=2),
+            json.dumps(PAPER),
+            "\r\n \n" + json.dumps(PAPER, indent=2).replace("\n", "\r\n"),
+            "\n" + json.dumps(PAPER) + "\n\n",
+        ],
+        ids=["over several lines", "in one line", "behind blank lines", "in one line between blank ones"],
+    )
+    def test_are_known_by_their_content(self, text: str) -> None:
+        assert papers(text.encode()) == {"papers": ["p1"]}
+
+    def test_may_be_in_parts_of_which_each_is_one(self) -> None:
+        second = json.dumps(PAPER | {"paper": "p2"}).encode()
+        assert papers(json.dumps(PAPER, indent=1).encode(), second) == {"papers": ["p1", "p2"]}
+
+    @pytest.mark.parametrize("lines_of", [CLAUDE, CODEX, [b"{", *CLAUDE][1:]], ids=["Claude", "Codex", "Claude again"])
+    def test_are_not_lines(self, lines_of: Iterable[Any]) -> None:
+        assert "papers" not in papers(as_bytes(lines_of))
+
+    def test_that_no_harness_writes_say_nothing(self, repo: Repo) -> None:
+        unknown = {"sessionId": "s1", "message": {}, "timestamp": "2026-04-12T10:00:00Z"}
+        survey = scanned(stored(repo, json.dumps(unknown, indent=2).encode()))
+        assert [(file.harness, file.left_out) for file in survey.files] == [("", NOTHING_USABLE)]
+
+    def test_over_the_limit_are_not_read(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lines, "DOCUMENT_LIMIT", 1 << 20)
+        warnings: list[str] = []
+        extra = stored(repo, b"{\n" + b" " * (2 << 20) + b"}", as_bytes(CODEX))
+        survey = scanned(extra, warn=warnings.append)
+        assert [(file.harness, file.left_out) for file in survey.files] == [("", UNREADABLE), ("codex", "")]
+        assert "a document over 1 mib" in warnings[0].lower()
+
+
+def every_value(line: str) -> Iterator[dict[str, Any]]:
+    """The objects of a line; some real lines have two."""
+    at = 0
+    while at < len(line):
+        value, at = json.JSONDecoder().raw_decode(line, at)
+        yield value
+
+
+@pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
+@pytest.mark.parametrize(("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)])
+def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", "-n", REAL / bundle, clone], check=True)
+    repo = Repo.at(clone)
+    extra = found_in(repo)
+    survey = scanned(extra)
+    assert len(survey.files) == len(extra.transcripts)
+    assert sum(bool(file.left_out) for file in survey.files if file.harness != "gemini") <= documents
+    assert not extra.left_out
+    # An independent, simple reading: one process for each transcript, a response by its id, the largest output.
+    files = tmp_path / "files"
+    files.mkdir()
+    outputs: dict[tuple[str, str], int] = {}
+    for n, transcript in enumerate(extra.transcripts):
+        content = b"".join(repo.git_bytes("cat-file", "blob", oid) for oid in transcript.blobs)
+        assert len(content) == transcript.size
+        if not content.startswith(b"{\n"):
+            (files / f"{n}.jsonl").write_bytes(content)
+        for line in content.split(b"\n") if b'"output_tokens"' in content else ():
+            for said in every_value(line.decode()) if b'"assistant"' in line else ():
+                if said.get("type") == "assistant" and said["message"]["model"] != "<synthetic>":
+                    key = said["message"]["id"], said.get("requestId", "")
+                    outputs[key] = max(outputs.get(key, 0), said["message"]["usage"]["output_tokens"])
+    by_name: dict[str, HarnessFacts] = {harness.name: harness for harness in survey.harnesses}
+    assert by_name["claude"].output_tokens == sum(outputs.values())
+    assert by_name["claude"].turns == len(outputs)
+    _, beside = read(files)
+    assert [harness for harness in survey.harnesses if harness.name != "gemini"] == list(beside.harnesses)
