@@ -17,6 +17,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import EMPTY, NOBODY, Asked, Attribution, LandedAs, Share
 from scoring.evidence.transcripts.discovery import WorkTrees, discover
 from scoring.evidence.transcripts.facts import (
@@ -29,7 +30,6 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER
 from scoring.evidence.transcripts.in_git import checkpoint_transcripts
-from scoring.evidence.transcripts.readers import HARNESSES
 from scoring.evidence.transcripts.rows import RUN, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.sightings import Sightings, places_seen, sightings_of, was_written, written_paths
@@ -44,7 +44,9 @@ from scoring.evidence.transcripts.streams import (
 from scoring.evidence.transcripts.tally import Tallies, chosen
 from scoring.evidence.transcripts.testruns import TestTools
 
-ATTRIBUTED_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "attributed-transcripts", TestTools)
+ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", TestTools
+)
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
 
