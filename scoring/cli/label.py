@@ -248,7 +248,8 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
         complain(fault)
     if faults:
         more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
-        complain(f"{file}: {len(faults)} faults, so nothing was imported{more}")
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        complain(f"{file}: {count}, so nothing was imported{more}")
         return EXIT_ERROR
     written = add_labels(settings.iter_log_dir, labels)
     if settings.json:
