@@ -448,6 +448,37 @@ class TestReadingObjects:
         assert list(reader.pieces(small)) == [b"small"]
         reader.close()
 
+    def test_is_not_shared_with_a_fork(self, repo: Repo) -> None:
+        one, two = repo.write("blob", b"one" * 50_000), repo.write("blob", b"two" * 50_000)
+        reader = ObjectReader(GitRepository(repo.path))
+        begun = reader.pieces(one)
+        first = next(begun)
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                status = b"".join(reader.pieces(two)) != b"two" * 50_000
+                reader.close()
+                del begun
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        assert first + b"".join(begun) == b"one" * 50_000
+        assert b"".join(reader.pieces(two)) == b"two" * 50_000
+        reader.close()
+
+    def test_starts_git_again_when_it_was_ended(self, repo: Repo) -> None:
+        oid = repo.write("blob", b"there")
+        reader = ObjectReader(GitRepository(repo.path))
+        assert list(reader.pieces(oid)) == [b"there"]
+        assert reader._process is not None
+        reader._process.kill()
+        reader._process.wait()
+        with pytest.raises(GitError, match="object"):
+            list(reader.pieces(oid))
+        assert list(reader.pieces(oid)) == [b"there"]
+        reader.close()
+
     def test_says_so_when_git_cannot_read_one(self, repo: Repo) -> None:
         oid, there = repo.write("blob", b"damaged"), repo.write("blob", b"there")
         path = repo.path / ".git/objects" / oid[:2] / oid[2:]
