@@ -406,6 +406,25 @@ class TestMessages:
             assert list(whole.items()) == list(named.items())[::-1]
         assert counts == [2, 0]
 
+    def test_of_a_trunk_that_grew_or_was_rewritten_are_its_own(self, repo: Repo, tmp_path: Path) -> None:
+        def commit(number: int) -> str:
+            return repo.commit({"a": str(number)}, f"{number}\n\nEntire-Checkpoint: {name(number)}\n")
+
+        def named(tip: str) -> dict[str, tuple[str, ...]]:
+            opened = GitRepository(repo.path)
+            cache = GitCache(tmp_path / "cache", opened.common_dir)
+            found = checkpoints_of_trunk(opened, tip, cache)
+            cache.save()
+            return found
+
+        one, two = commit(1), commit(2)
+        assert named(two) == {two: (name(2),), one: (name(1),)}
+        three = commit(3)
+        assert list(named(three)) == [three, two, one]
+        repo.reset(one)
+        four = commit(4)
+        assert list(named(four)) == [four, one]
+
     def test_of_a_commit_that_is_not_here_are_left_out(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
         opened = GitRepository(repo.path)
