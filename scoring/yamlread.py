@@ -425,8 +425,10 @@ class Reader:
                     done.add(name)
                 if take := fields.get(name):
                     self._path.append(name)
-                    values[name] = take(self, value)
-                    self._path.pop()
+                    try:
+                        values[name] = take(self, value)
+                    finally:  # whoever takes a list may go on after an item that does not fit
+                        self._path.pop()
             if merge is not None:
                 self._merge(merge, fields, values, given if done is None else done)
         finally:

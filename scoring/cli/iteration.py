@@ -63,15 +63,15 @@ def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScor
 def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     """Score one iteration and write its sidecar; warns when the old one rested on evidence that is gone."""
     from rubric import find_rubric
+    from scoring.cli.reading import broken_entries
     from scoring.cli.reading import options as evidence_options
     from scoring.evidence.rules import rules_of
     from scoring.score import examine_iteration, write_scored_iteration
 
     rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
     how = evidence_options(settings, rules_of(rubric))
-    scored = examine_iteration(
-        log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, observe=True, **how
-    )
+    where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
+    scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
     write_scored_iteration(log_dir, scored, warn)
     return scored
 
