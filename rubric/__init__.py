@@ -27,9 +27,22 @@ from rubric.registry import (
     released_rubric,
     rubric_versions,
 )
-from rubric.scorer import BAND_UNSCORED, Coverage, Score, SignalContribution, coverage_of
+from rubric.scorer import (
+    BAND_INSUFFICIENT,
+    BAND_LABELS,
+    BAND_UNSCORED,
+    Bounds,
+    Coverage,
+    Score,
+    SignalContribution,
+    Source,
+    bounds_of,
+    coverage_of,
+)
 
 __all__ = [
+    "BAND_INSUFFICIENT",
+    "BAND_LABELS",
     "BAND_UNSCORED",
     "COMBINE_WEIGHTED_MEAN_RENORMALIZED",
     "EVIDENCE",
@@ -37,6 +50,7 @@ __all__ = [
     "EVIDENCE_CORRECTED",
     "EVIDENCE_REFERENCE",
     "RUBRIC_VERSION",
+    "Bounds",
     "CombinationMethod",
     "Coverage",
     "DaScoreError",
@@ -47,6 +61,8 @@ __all__ = [
     "SignalContribution",
     "SignalID",
     "SignalSpec",
+    "Source",
+    "bounds_of",
     "coverage_of",
     "default_rubric",
     "evidence_of",

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import NewType
 
 from rubric.datafiles import RubricError, profile_names
-from rubric.scorer import BAND_UNSCORED, Score, SignalReadings, combine
+from rubric.scorer import (
+    BAND_INSUFFICIENT,
+    BAND_UNSCORED,
+    TOLERANCE,
+    Score,
+    SignalContribution,
+    SignalReadings,
+    combine,
+    coverage_of,
+)
 
 SignalID = NewType("SignalID", str)
 """Names one input signal, such as ``landed``."""
@@ -163,11 +172,27 @@ class Rubric:
         """Combine one iteration's signals into its score. Pure: no files, no git.
 
         The value is in [0, 1] up to the last bit. With no signal present it is 0, ``scored`` is False and the band is
-        ``unscored``; the breakdown still has a row for every signal.
+        ``unscored``; the breakdown still has a row for every signal. Below ``minimum_coverage``, or where it is known
+        that none of the iteration's own tool calls was seen, the band is ``insufficient``, whatever the value. A
+        row with a cap keeps the band from being better than that.
         """
         value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
-        band = self.band(value) if scored else BAND_UNSCORED
-        return Score(readings.iteration, self.version, value, scored, band, rows)
+        if not scored:
+            band = BAND_UNSCORED
+        elif getattr(readings, "tool_calls", None) == 0 or not self.suffices(coverage_of(rows).weight):
+            band = BAND_INSUFFICIENT
+        else:
+            band = self._capped(self.band(value), rows)
+        return Score(readings.iteration, self.version, value, scored, band, rows, self.sidecar)
+
+    def suffices(self, weight: float) -> bool:
+        """Return whether a share of the weight, 0 to 1, is enough for a band, give or take what rounding does."""
+        return weight >= self.minimum_coverage - TOLERANCE
+
+    def _capped(self, band: str, rows: Iterable[SignalContribution]) -> str:
+        """Return the band that a value and the caps of its rows allow; a cap that is no band here allows any."""
+        names = [known.name for known in self.bands]
+        return names[max(names.index(name) for name in (band, *(row.cap for row in rows)) if name in names)]
 
     def score_all(self, sets: Iterable[SignalReadings]) -> list[Score]:
         """Score many iterations, in input order."""

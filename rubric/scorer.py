@@ -7,14 +7,32 @@ Nothing here knows where a signal came from.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import reduce
+from operator import add
+from typing import Literal, Protocol
 
 BAND_UNSCORED = "unscored"
 """The band of an iteration or session in which nothing could be scored."""
 
+BAND_INSUFFICIENT = "insufficient"
+"""The band of an iteration whose evidence does not suffice for another, and of a session of such iterations only."""
+
+BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
+"""What people read for a band whose name does not say it."""
+
+TOLERANCE = 1e-9
+"""How far a share of the weight may be below a minimum by rounding alone."""
+
+Source = Literal["observed", "claimed"]
+"""Where a sub-score comes from: it was seen, or somebody says so of their own work."""
+
 
 class SignalReading(Protocol):
-    """What the scorer needs of a signal's value: a sub-score in [0, 1], or that it is absent."""
+    """What the scorer needs of a signal's value: a sub-score in [0, 1], or that it is absent.
+
+    A reading may also have ``source``, a :data:`Source` or None; ``applicable``, False where there is nothing that the
+    signal could say of this iteration; and ``cap``, the name of the best band that its vote allows.
+    """
 
     @property
     def present(self) -> bool:
@@ -30,7 +48,11 @@ class SignalReading(Protocol):
 
 
 class SignalReadings(Protocol):
-    """What the scorer needs of one iteration."""
+    """What the scorer needs of one iteration.
+
+    Readings may also have ``tool_calls``: how many calls of tools were seen in its own work, None where nobody knows
+    whose work is whose.
+    """
 
     @property
     def iteration(self) -> int:
@@ -42,7 +64,11 @@ class SignalReadings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SignalContribution:
-    """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0."""
+    """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0.
+
+    ``source`` is None for an absent signal, and where nobody kept it. A signal that is not ``applicable`` is absent and
+    counts neither for coverage nor for bounds. ``cap`` is the best band that the row allows, "" when it allows any.
+    """
 
     signal: str
     label: str
@@ -52,11 +78,17 @@ class SignalContribution:
     nominal_weight: float
     effective_weight: float
     contribution: float
+    source: Source | None = None
+    applicable: bool = True
+    cap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of the rubric a score rests on: ``present`` of ``total`` signals, ``weight`` of the weight (0 to 1)."""
+    """How much of the rubric a score rests on: ``present`` of ``total`` signals, ``weight`` of the weight (0 to 1).
+
+    What is not applicable is not in the total.
+    """
 
     present: int
     total: int
@@ -67,10 +99,39 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Bounds:
+    """What the absent signals could make of a score: ``low`` when all of them were 0, ``high`` when all were 1.
+
+    Both are in [0, 1], and ``high`` is ``low`` and the share of the weight that is absent.
+    """
+
+    low: float
+    high: float
+
+
+class Breakdown:
+    """What is known of a score by its rows, be it computed or read back."""
+
+    __slots__ = ()
+    breakdown: tuple[SignalContribution, ...]
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many signals, and how much of the weight, this score rests on."""
+        return coverage_of(self.breakdown)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the absent signals could make of the value."""
+        return bounds_of(self.breakdown)
+
+
+@dataclass(frozen=True, slots=True)
+class Score(Breakdown):
     """What the rubric made of one iteration: a value, its band, and one row per signal in rubric order.
 
-    The value is in [0, 1] up to the last bit: the effective weights may add up to a hair more than 1.
+    The value is in [0, 1] up to the last bit: the effective weights may add up to a hair more than 1. ``sidecar`` is
+    what a sidecar holds of it, as the rubric says (:data:`~rubric.model.SIDECAR`).
     """
 
     iteration: int
@@ -79,19 +140,30 @@ class Score:
     scored: bool
     band: str
     breakdown: tuple[SignalContribution, ...]
-
-    @property
-    def coverage(self) -> Coverage:
-        """How many signals, and how much of the weight, this score rests on."""
-        return coverage_of(self.breakdown)
+    sidecar: str = "reference"
 
 
 def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
     """Measure the coverage of a breakdown."""
-    rows = tuple(rows)
+    rows = tuple(row for row in rows if row.applicable)
     voted = [row.nominal_weight for row in rows if row.present]
     total = math.fsum(row.nominal_weight for row in rows)
     return Coverage(len(voted), len(rows), math.fsum(voted) / total if total else 0.0)
+
+
+def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
+    """Measure between which values the score of a breakdown would be if its absent signals were there.
+
+    The weights are the nominal ones of the applicable signals, scaled so that they sum to 1. Where nothing is
+    applicable nothing is known, and the bounds are 0 and 1.
+    """
+    rows = tuple(row for row in rows if row.applicable)
+    total = math.fsum(row.nominal_weight for row in rows)
+    if not total:
+        return Bounds(0.0, 1.0)
+    low = math.fsum(row.nominal_weight * row.sub_score for row in rows if row.present) / total
+    absent = math.fsum(row.nominal_weight for row in rows if not row.present) / total
+    return Bounds(min(low, 1.0), min(low + absent, 1.0))
 
 
 def combine(
@@ -99,10 +171,8 @@ def combine(
 ) -> tuple[float, bool, tuple[SignalContribution, ...]]:
     """Combine ``(id, label, weight)`` signals with their readings into ``(value, scored, breakdown)``."""
     read = [(sid, label, weight, readings.value(sid)) for sid, label, weight in signals]
-    total = 0.0
-    for _, _, weight, reading in read:
-        if reading.present:
-            total += weight
+    # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
+    total = reduce(add, (weight for _, _, weight, reading in read if reading.present), 0.0)
     value = 0.0
     rows = []
     for sid, label, weight, reading in read:
@@ -110,9 +180,10 @@ def combine(
             effective = weight / total
             contribution = effective * reading.sub_score
             value += contribution
-            rows.append(
-                SignalContribution(sid, label, True, reading.sub_score, reading.detail, weight, effective, contribution)
-            )
+            voted = True, reading.sub_score, reading.detail, weight, effective, contribution
+            source, cap = getattr(reading, "source", None), getattr(reading, "cap", "")
+            rows.append(SignalContribution(sid, label, *voted, source=source, cap=cap))
         else:
-            rows.append(SignalContribution(sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0))
+            applicable = getattr(reading, "applicable", True)
+            rows.append(SignalContribution(sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0, None, applicable))
     return value, total > 0, tuple(rows)

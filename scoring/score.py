@@ -92,9 +92,10 @@ def score_records(
     for record in records:
         if only is None or record.iteration in only:
             facts = evidence.of(record)
-            signals = signal_set(facts, wanted)
+            sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            yield tuple(ScoredIteration(record, facts, signals, r.score(signals), provenance) for r in rubrics)
+            judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
+            yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
     evidence.git.keep()
 
 

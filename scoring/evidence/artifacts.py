@@ -23,6 +23,12 @@ def artifact_status(repo_root: Path | str, path: str) -> str:
     return str((_read(repo_root, path, {"status": Reader.string}) or {}).get("status", ""))
 
 
+def artifact_place(repo_root: Path | str, path: str) -> str:
+    """Return where an artifact lies in the repository, relative to it and without symlinks; "" where there is none."""
+    found = artifact_path(repo_root, path)
+    return os.path.relpath(found, os.path.realpath(repo_root)) if found and found.is_file() else ""
+
+
 class Corrections(NamedTuple):
     """What an entry and its review artifact say of corrections.
 

@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring.evidence.artifacts import Corrections, artifact_status
+from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
 from scoring.evidence.beside import PROFILE, DeliberationFacts, HookFacts, deliberation_facts, hook_facts
 from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
 from scoring.log.model import IterationRecord
+from scoring.text import trim
 
 if TYPE_CHECKING:
     from scoring.evidence.transcripts.scan import Scan
@@ -30,8 +31,9 @@ class IterationFacts:
     it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
     verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or
     nobody asked for it. Where the rules give each iteration lines of its own, ``observed`` is what was seen in
-    them (``transcripts`` then counts those lines, with or without a window), and ``counted_for`` the lower iteration
-    that names the same commit, None when there is none.
+    them (``transcripts`` then counts those lines, with or without a window), ``counted_for`` the lower iteration
+    that names the same commit, None when there is none, and ``artifacts`` are the places of the result artifacts, as
+    paths in the repository without symlinks, "" where there is none.
     """
 
     record: IterationRecord
@@ -47,6 +49,7 @@ class IterationFacts:
     deliberation: DeliberationFacts | None = None
     observed: Observed | None = None
     counted_for: int | None = None
+    artifacts: tuple[str, ...] = ()
 
 
 class Evidence:
@@ -89,14 +92,33 @@ class Evidence:
             self.git.trunk,
             self.git.landing(record),
             scope,
-            self.git.changed(record, files=scope is not None),
+            self.git.changed(record, files=scope is not None or rules.attributes),
             self._windows.get(n),
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.sources.warn),
             hook_facts(self._log_dir, n),
             deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
+            counted_for=self._counted_for(record) if rules.attributes else None,
+            artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers)
+            if rules.attributes
+            else (),
         )
+
+    def _counted_for(self, record: IterationRecord) -> int | None:
+        """Return the lower iteration for which the commit of this one counts; None when it counts for this one."""
+        commit = self._named_commit(record)
+        first = self._first_to_name.get(commit, record.iteration) if commit else record.iteration
+        return first if first < record.iteration else None
+
+    def _named_commit(self, record: IterationRecord) -> str | None:
+        """Return the commit that an entry names, or, where that is gone, the one that has its subject."""
+        return self.git.resolve(trim(record.commit)) or self.git.landing(record).commit
+
+    @cached_property
+    def _first_to_name(self) -> dict[str, int]:
+        named = ((self._named_commit(record), record.iteration) for record in reversed(self._records))
+        return {commit: iteration for commit, iteration in named if commit}
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
         """Return what the transcripts show in an iteration's window; None when it has no window."""

@@ -41,7 +41,8 @@ class EvidenceRules:
     ``name`` is the word in a rubric's data. ``true_flags`` are the spellings of a plain YAML boolean that a tri-state
     flag of an entry takes for true. ``keeps_provenance`` is whether what a score was computed from is written beside
     it, as ``iter-N.evidence.yaml``. ``discovers_transcripts`` is whether the default transcript directories are read
-    when no folder is named, and a trunk may be named.
+    when no folder is named, and a trunk may be named. ``attributes`` is whether each iteration has lines of transcripts
+    of its own, and a commit counts for one iteration only.
 
     ``transcripts`` prepares to read the transcripts in some places, opening nothing yet; ``git`` opens a repository
     and resolves the commit fields of a log (:class:`~scoring.evidence.git.facts.GitFacts` says with which arguments);
@@ -52,6 +53,7 @@ class EvidenceRules:
     true_flags: frozenset[str]
     keeps_provenance: bool
     discovers_transcripts: bool
+    attributes: bool
     transcripts: "Callable[..., Scan]"
     git: "Callable[..., GitFacts]"
     corrections: "Callable[[IterationRecord, Path | str, Warn], Corrections]"
@@ -62,6 +64,7 @@ REFERENCE = EvidenceRules(
     true_flags=frozenset({"true"}),
     keeps_provenance=False,
     discovers_transcripts=False,
+    attributes=False,
     transcripts=_when_called("transcripts.reference", "reference_scan"),
     git=_when_called("git.reference", "ReferenceHistory"),
     corrections=_when_called("artifacts", "reference_corrections"),
@@ -73,13 +76,14 @@ CORRECTED = EvidenceRules(
     true_flags=frozenset({"true", "True", "TRUE"}),
     keeps_provenance=True,
     discovers_transcripts=True,
+    attributes=False,
     transcripts=_when_called("transcripts.readers", "harness_scan"),
     git=_when_called("git.history", "CorrectedHistory"),
     corrections=_when_called("artifacts", "reported_corrections"),
 )
 """Evidence as found on disk; see ``docs/EVIDENCE.md``."""
 
-ATTRIBUTED = replace(CORRECTED, name="attributed")
+ATTRIBUTED = replace(CORRECTED, name="attributed", attributes=True)
 """Evidence of each iteration's own work, and what was seen in it; see ``docs/EVIDENCE.md``."""
 
 RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, CORRECTED, ATTRIBUTED)}

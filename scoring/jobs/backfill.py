@@ -151,7 +151,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         remove_stale(log)
     standing: dict[int, PersistedScore] = {}
     for facts, given in zip(found, inputs, strict=True):
-        n, signals = facts.record.iteration, signal_set(facts, wanted)
+        n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote)
         new = build_persisted_score(rubric.score(signals), facts.record)
         data = emit(new.as_dict())
         now, then = fingerprint(given, facts, data), store.get(n)

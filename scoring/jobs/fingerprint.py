@@ -71,8 +71,8 @@ def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerpri
     return Fingerprint(
         inputs=inputs,
         window=_digest(facts.window),
-        facts=_digest(facts.transcripts),
-        git=_digest(landing, facts.changed),
+        facts=_digest(facts.transcripts, *([facts.observed] if facts.observed else [])),
+        git=_digest(landing, facts.changed, *([facts.counted_for] if facts.counted_for is not None else [])),
         sidecar=digest_of(sidecar),
     )
 

@@ -204,7 +204,8 @@ class LogWatch:
             evidence.git.keep()
         found: list[Seen] = []
         for (n, change), facts in zip(due.items(), gathered, strict=True):
-            score = build_persisted_score(self._rubric.score(signal_set(facts, self._wanted)), facts.record)
+            signals = signal_set(facts, self._wanted, self._rubric.claims_vote)
+            score = build_persisted_score(self._rubric.score(signals), facts.record)
             provenance = provenance_of(facts) if self._sources.rules.keeps_provenance else None
             found.append(Seen(change, n, facts.record.task_id, score, self._values.get(n), provenance=provenance))
         return found

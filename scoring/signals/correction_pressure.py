@@ -5,12 +5,13 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure".
 
 from collections.abc import Iterator
 
-from rubric import SignalID
+from rubric import SignalID, Source
 from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
 from scoring.numbers import wrap64
-from scoring.signals.signal import Signal, named_fields, window_source
+from scoring.signals.signal import Signal, attribution, counted, named_fields, unattributed, window_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
@@ -25,7 +26,34 @@ class CorrectionPressure(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Combine retries, corrections and the tool-error rate."""
-        return pressure_value(facts.corrections, error_rate_of(facts))
+        return self._value(facts, facts.observed is not None and facts.observed.tool_calls > 0)
+
+    def seen(self, facts: IterationFacts) -> SignalValue:
+        """Combine them where tool calls were seen; what the entry admits counts then, and silence does not."""
+        observed = facts.observed
+        if observed is None:
+            if error_rate_of(facts) is None:
+                return absent_signal("no tool calls seen")
+        elif missing := unattributed(observed):
+            return absent_signal(missing)
+        elif not observed.tool_calls:
+            return absent_signal(f"no tool calls seen{attribution(observed)}", "no tool calls seen")
+        return self._value(facts, seen=True)
+
+    def _value(self, facts: IterationFacts, seen: bool) -> SignalValue:
+        """Combine what was reported, and what was ``seen`` where anything was."""
+        rate = error_rate_of(facts)
+        if facts.observed is None or not seen:
+            return pressure_value(facts.corrections, rate)
+        looked_for = facts.observed.corrections
+        value = pressure_value(larger(facts.corrections, looked_for), rate, seen=True)
+        return present_signal(value.sub_score, f"{value.detail}{_in_words(looked_for)}{attribution(facts.observed)}")
+
+    def advice(self, present: bool, facts: IterationFacts) -> str:
+        """Return what would raise the score; where lines are attributed, only those make it vote."""
+        if not present and facts.observed is not None:
+            return "keep the transcript of the session that made the commit where da-score looks for it"
+        return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the retries in the entry, the review artifact, and the window of the tool calls."""
@@ -42,11 +70,16 @@ def error_rate_of(facts: IterationFacts) -> float | None:
     return None if facts.transcripts is None else facts.transcripts.tool_error_rate
 
 
-def pressure_value(corrections: Corrections, error_rate: float | None) -> SignalValue:
+def larger(reported: Corrections, seen: CorrectionsSeen) -> Corrections:
+    """Return of retries and corrections each the larger number: admitting less than was seen does not help."""
+    return Corrections(max(reported.retries, seen.resets), max(reported.corrections, seen.corrections), True)
+
+
+def pressure_value(corrections: Corrections, error_rate: float | None, seen: bool = False) -> SignalValue:
     """Combine retries, user corrections and, when there were tool calls, their error rate.
 
     Absent when nobody reported any of them. The reference takes silence for none, so under its rules the signal is
-    always present.
+    always present. Without an error rate it is a claim, unless the corrections were ``seen``.
     """
     retries, by_user, reported = corrections
     if error_rate is None and not reported:
@@ -57,4 +90,12 @@ def pressure_value(corrections: Corrections, error_rate: float | None) -> Signal
         detail += f", {error_rate * 100:.0f}% tool-error rate"
         pressure += 2 * error_rate
     divisor = 1 + pressure
-    return present_signal(1 / divisor if divisor else float("inf"), detail)
+    source: Source = "claimed" if error_rate is None and not seen else "observed"
+    return present_signal(1 / divisor if divisor else float("inf"), detail, source)
+
+
+def _in_words(seen: CorrectionsSeen) -> str:
+    """Return what was seen of corrections, as a part of a detail; "" for nothing."""
+    kinds = (("interruption", seen.interrupts), ("rejection", seen.rejections), ("reset", seen.resets))
+    said = ", ".join(counted(number, kind) for kind, number in kinds if number)
+    return f"; seen: {said}" if said else ""

@@ -20,7 +20,14 @@ from scoring.evidence.git.facts import (
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.signal import Signal, named_fields
-from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
+from scoring.signals.values import (
+    ROLE_IMPL,
+    IntegrityObservation,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 from scoring.text import lower, short, trim
 
 LANDED = SignalID("landed")
@@ -59,8 +66,8 @@ class Landed(Signal):
     supply = "name the commit in the entry, as one that this repository has"
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return what git observed."""
-        return landed_value(facts.landing)
+        """Return what git observed; a commit counts for one iteration."""
+        return counted_before(facts) or landed_value(facts.landing)
 
     def pair(self, facts: IterationFacts) -> IntegrityObservation:
         """Compare what agent and reviewer claimed with what git observed."""
@@ -71,6 +78,14 @@ class Landed(Signal):
         yield from commit_source(facts.landing, entry)
         if facts.landing.sha is None:
             yield from named_fields(entry, "impl.summary", "summary")
+
+
+def counted_before(facts: IterationFacts) -> SignalValue | None:
+    """Return the absence of what rests on a commit that counts for an earlier iteration; None when it counts here."""
+    if facts.counted_for is None:
+        return None
+    what = "commit already counted for iteration"
+    return absent_signal(f"{what} {facts.counted_for}", f"{what} N")
 
 
 def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
@@ -140,4 +155,4 @@ def landed_claim(record: IterationRecord) -> SignalValue:
         said.append((_DECISIONS[decision], f"review: {decision}"))
     if not said:
         return absent_signal("no persisted-via-workflow note and no review decision")
-    return present_signal(sum(vote for vote, _ in said) / len(said), "; ".join(text for _, text in said))
+    return claim_signal(sum(vote for vote, _ in said) / len(said), "; ".join(text for _, text in said))

@@ -3,16 +3,22 @@
 See ``docs/OUTCOME_SCORING_RUBRIC.md``, "Objective checks".
 """
 
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, TranscriptFacts
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Observed, TranscriptFacts
+from scoring.signals.signal import attribution, counted, unattributed
 from scoring.signals.values import IterationObjectives, SignalValue, absent_signal, present_signal
 
+_MANY = "interruptions by the user"
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
-def objective_checks(facts: TranscriptFacts | None) -> IterationObjectives:
-    """Check what the transcripts of a window show; ``facts`` is None when the iteration has no window.
+def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = None) -> IterationObjectives:
+    """Check what the transcripts of an iteration show.
 
     Details name the harnesses where they are known.
+
+    Args:
+        facts: what is in its window or its lines; None when it has neither.
+        observed: what was seen in its lines; None where iterations have no lines of their own.
     """
     flags = 0 if facts is None else facts.flags
 
@@ -33,4 +39,27 @@ def objective_checks(facts: TranscriptFacts | None) -> IterationObjectives:
         ran_cli_command=check(BASH, *tool),
         committed_after_tests=check(TESTS, "test command invoked before commit", "no test command in window"),
         read_loop_state=check(LOOP_STATE, "loop-state.md was read", "loop-state.md not read in window"),
+        **(_own_lines(observed) if observed else {}),
     )
+
+
+def _own_lines(observed: Observed) -> dict[str, SignalValue]:
+    """Check what only an iteration's own lines can show."""
+    tests, corrections = observed.tests, observed.corrections
+    missing = unattributed(observed)
+    no_verdict = missing or ("" if tests.last_passed is not None else "no test run with a verdict")
+
+    def check(absent: str, seen: bool, detail: str) -> SignalValue:
+        return absent_signal(absent) if absent else present_signal(float(seen), detail + attribution(observed))
+
+    last = "passed" if tests.last_passed else "failed"
+    edited = "" if tests.edited_after else "no "
+    return {
+        "ran_tests": check(missing, tests.runs > 0, f"{counted(tests.runs, 'test run')}"),
+        "tests_passed_last": check(no_verdict, bool(tests.last_passed), f"the last test run {last}"),
+        "edited_after_tests": check(no_verdict, tests.edited_after, f"{edited}code edited after the last test run"),
+        "user_interrupted": check(
+            missing, corrections.interrupts > 0, counted(corrections.interrupts, "interruption by the user", _MANY)
+        ),
+        "reverted_own_work": check(missing, corrections.resets > 0, f"own work taken back {corrections.resets} times"),
+    }

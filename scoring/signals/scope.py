@@ -8,9 +8,16 @@ from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.scopes import SCOPES
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.landed import commit_source
+from scoring.signals.landed import commit_source, counted_before
 from scoring.signals.signal import Signal, named_fields
-from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
+from scoring.signals.values import (
+    ROLE_IMPL,
+    IntegrityObservation,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 from scoring.text import lower, quote, short, trim
 
 SCOPE = SignalID("scope")
@@ -38,8 +45,12 @@ class Scope(Signal):
         observed = self._observed(facts)
         return observed if observed.present else scope_claim(facts.record)
 
+    def seen(self, facts: IterationFacts) -> SignalValue:
+        """Return what git measured; the agent's note is a claim."""
+        return self._observed(facts)
+
     def _observed(self, facts: IterationFacts) -> SignalValue:
-        return scope_value(facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id)
+        return counted_before(facts) or scope_value(facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id)
 
     def pair(self, facts: IterationFacts) -> IntegrityObservation:
         """Compare the agent's scope note with what git measured."""
@@ -91,7 +102,7 @@ def scope_claim(record: IterationRecord) -> SignalValue:
     if not note:
         return absent_signal("no scope_note in iteration log")
     if note in _NOTES:
-        return present_signal(_NOTES[note], f"scope_note: {note}")
+        return claim_signal(_NOTES[note], f"scope_note: {note}")
     if note.startswith("on-target"):
-        return present_signal(1, "scope_note: free-text with on-target prefix")
+        return claim_signal(1, "scope_note: free-text with on-target prefix")
     return absent_signal("unrecognized free-text scope_note")

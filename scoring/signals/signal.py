@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import IterationWindow
+from scoring.evidence.transcripts.facts import IterationWindow, Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
-from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue
+from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue, absent_signal
 
 
 class Signal(ABC):
@@ -26,7 +26,19 @@ class Signal(ABC):
 
     @abstractmethod
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return its value for one iteration."""
+        """Return its value for one iteration, of what was observed and what was claimed."""
+
+    def seen(self, facts: IterationFacts) -> SignalValue:
+        """Return its value of what was observed alone, for rubrics in which a claim has no vote."""
+        value = self.value(facts)
+        if value.source != "claimed":
+            return value
+        return absent_signal(f"a claim has no vote: {value.detail}", "a claim has no vote")
+
+    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+        """Yield what was claimed beside what was observed, a pair for each role that claims something."""
+        if pair := self.pair(facts):
+            yield pair
 
     def pair(self, facts: IterationFacts) -> IntegrityObservation | None:  # noqa: ARG002
         """Return what was claimed beside what was observed; None for a signal that nobody claims."""
@@ -48,6 +60,26 @@ class Signal(ABC):
 def role_of(record: IterationRecord, nested: AgentRole) -> AgentRole:
     """Return whose claim it is: in the flat schema all are the implementer's."""
     return ROLE_IMPL if record.schema_version == SCHEMA_FLAT else nested
+
+
+def unattributed(observed: Observed) -> str:
+    """Return why an iteration has no lines of its own that say anything; "" when it has."""
+    return observed.problem or ("" if observed.method else "no session found for this iteration")
+
+
+def attribution(observed: Observed | None) -> str:
+    """Return how an iteration's lines were found, as the end of a detail; "" where it has no lines of its own."""
+    if observed is None or observed.method is None:
+        return ""
+    if observed.shared_with is None:
+        return f"; evidence by {observed.method}"
+    by = "" if observed.method == "shared" else f"by {observed.method}, "
+    return f"; {by}evidence shared with iteration {observed.shared_with}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:

@@ -38,26 +38,31 @@ def signal_of(signal_id: str) -> Signal | None:
     return next((signal for signal in SIGNALS if signal.id == signal_id), None)
 
 
-def signal_set(facts: IterationFacts, wanted: Collection[str] = ()) -> SignalSet:
+def signal_set(facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True) -> SignalSet:
     """Judge the facts of one iteration. Pure.
 
     Args:
         facts: what evidence says.
         wanted: the ids of the optional signals to compute.
+        claims_vote: whether what an agent says of its own work can vote.
     """
-    record = facts.record
-    values = {s.id: s.value(facts) for s in SIGNALS if not s.optional or s.id in wanted}
-    deliberation = deliberation_shown(facts.deliberation, record.iteration)
-    pairs = tuple(comparable(facts))
-    return SignalSet(record.iteration, values, objective_checks(facts.transcripts), pairs, deliberation)
+    record, observed = facts.record, facts.observed
+    asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
+    values = {s.id: s.value(facts) if claims_vote else s.seen(facts) for s in asked}
+    return SignalSet(
+        record.iteration,
+        values,
+        objective_checks(facts.transcripts, observed),
+        tuple(comparable(facts)),
+        deliberation_shown(facts.deliberation, record.iteration),
+        observed.tool_calls if observed else None,
+    )
 
 
 def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
     """Yield the claims with their observations; pairs with neither side are left out."""
     for signal in SIGNALS:
-        pair = signal.pair(facts)
-        if pair and not pair.is_empty:
-            yield pair
+        yield from (pair for pair in signal.pairs(facts) if not pair.is_empty)
 
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:

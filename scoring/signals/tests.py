@@ -1,4 +1,4 @@
-"""tests: did the iteration's focused and total tests pass, as the entry reports it.
+"""tests: did the iteration's tests pass, as they were seen to run, or as the entry reports it.
 
 See ``docs/OUTCOME_SCORING_RUBRIC.md``, "tests".
 """
@@ -7,17 +7,34 @@ from collections.abc import Iterator
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.filekinds import is_document
+from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.signal import Signal, named_fields
-from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
+from scoring.signals.signal import Signal, attribution, counted, named_fields, unattributed
+from scoring.signals.values import (
+    ROLE_IMPL,
+    ROLE_VERIFIER,
+    IntegrityObservation,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    inapplicable_signal,
+    present_signal,
+)
 from scoring.signals.verifier import verifier_value
 
 TESTS = SignalID("tests")
 
+FAILED_CAP = "fair"
+"""The best band of an iteration whose last test run failed."""
+
 
 class Tests(Signal):
-    """The share of the reported test flags that are true."""
+    """The verdict of the last test run that was seen; where claims vote, the share of the reported flags that are true.
+
+    Tests say nothing of a commit that changes documents only.
+    """
 
     id = TESTS
     better = "every test flag of the entry is true"
@@ -27,10 +44,35 @@ class Tests(Signal):
         """Return what the entry reports."""
         return flags_claim(facts.record)
 
-    def pair(self, facts: IterationFacts) -> IntegrityObservation:
-        """Compare the flags with what the verifiers found."""
-        observed = verifier_value(facts.record, facts.statuses)
-        return IntegrityObservation(self.id, ROLE_IMPL, flags_claim(facts.record), observed)
+    def seen(self, facts: IterationFacts) -> SignalValue:
+        """Return the verdict of the last test run."""
+        if facts.observed is None:
+            return super().seen(facts)
+        files = facts.changed.files
+        if files and not facts.changed.unknown and all(map(is_document, files)):
+            return inapplicable_signal("not applicable: the commit changed nothing but documents")
+        return tests_value(facts.observed)
+
+    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+        """Compare the flags with the test runs that were seen, each role's own; else with what the verifiers found."""
+        record, observed = facts.record, facts.observed
+        if observed is None:
+            found = verifier_value(record, facts.statuses)
+            yield IntegrityObservation(self.id, ROLE_IMPL, flags_claim(record), found)
+            return
+        run, impl = tests_value(observed), (record.impl.focused_tests_pass, record.impl.tests_total_pass)
+        yield IntegrityObservation(self.id, ROLE_IMPL, _share_of(*impl), run)
+        if record.verifiers:
+            claim = _share_of(*(v.tests_total_pass for v in record.verifiers))
+            yield IntegrityObservation(self.id, ROLE_VERIFIER, claim, run)
+
+    def advice(self, present: bool, facts: IterationFacts) -> str:
+        """Return what would raise the score; where lines are attributed, only a test run does."""
+        if facts.observed is None:
+            return super().advice(present, facts)
+        if present:
+            return "the last test run before the commit passes, and no code is edited after it"
+        return "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the flags that the entry has."""
@@ -38,14 +80,43 @@ class Tests(Signal):
         yield from named_fields(entry, "impl.focused_tests_pass", "tests_total_pass", *flags)
 
 
+def tests_value(observed: Observed) -> SignalValue:
+    """Judge the last test run with a verdict: 0 failed, 0.5 passed before code was edited, 1 passed after all edits.
+
+    A last run that failed keeps the band from being better than ``fair``.
+    """
+    tests = observed.tests
+    if missing := unattributed(observed):
+        return absent_signal(missing)
+    if not tests.runs:
+        none = "no test run in"
+        return absent_signal(f"{none} {observed.tool_calls} tool calls{attribution(observed)}", f"{none} N tool calls")
+    if tests.last_passed is None:
+        runs = counted(tests.runs, "test run")
+        return absent_signal(f"{runs} and no verdict{attribution(observed)}", "test runs and no verdict")
+    said = _in_words(tests)
+    if not tests.last_passed:
+        return present_signal(0, f"{said}; caps the band at {FAILED_CAP}{attribution(observed)}", cap=FAILED_CAP)
+    return present_signal(0.5 if tests.edited_after else 1, said + attribution(observed))
+
+
+def _in_words(tests: TestsSeen) -> str:
+    counts = [f"{n} {what}" for n, what in ((tests.failed_tests, "failed"), (tests.passed_tests, "passed")) if n]
+    last = f"last {'passed' if tests.last_passed else 'failed'}"
+    last += f": {tests.command}" if tests.command else ""
+    last += f" ({', '.join(counts)})" if counts else ""
+    last += ", code edited after it" if tests.edited_after else ""
+    return f"{counted(tests.runs, 'test run')}, {tests.failed} failed; {last}"
+
+
 def flags_claim(record: IterationRecord) -> SignalValue:
     """Take the share of the reported test flags that are true."""
-    flags = [
-        record.impl.focused_tests_pass,
-        record.impl.tests_total_pass,
-        *(v.tests_total_pass for v in record.verifiers),
-    ]
+    verifiers = (v.tests_total_pass for v in record.verifiers)
+    return _share_of(record.impl.focused_tests_pass, record.impl.tests_total_pass, *verifiers)
+
+
+def _share_of(*flags: bool | None) -> SignalValue:
     reported = [flag for flag in flags if flag is not None]
     if not reported:
         return absent_signal("no test-pass flags set in iteration log")
-    return present_signal(sum(reported) / len(reported), f"{sum(reported)}/{len(reported)} test-pass flags true")
+    return claim_signal(sum(reported) / len(reported), f"{sum(reported)}/{len(reported)} test-pass flags true")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
-from scoring.signals.signal import Signal, named_fields, window_source
-from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.signals.signal import Signal, attribution, named_fields, unattributed, window_source
+from scoring.signals.values import SignalValue, absent_signal, claim_signal, present_signal
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
 
@@ -26,10 +26,16 @@ class TokenEfficiency(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return the cache hit rate."""
-        return efficiency_value(facts.record.session_tokens, facts.transcripts)
+        return efficiency_value(facts.record.session_tokens, facts.transcripts, facts.observed)
+
+    def seen(self, facts: IterationFacts) -> SignalValue:
+        """Return the cache hit rate that the transcripts show; the entry's own is a claim."""
+        return efficiency_value(None, facts.transcripts, facts.observed)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; without a window no transcript can."""
+        if not present and facts.observed is not None:
+            return "keep the transcript of the session that made the commit where da-score looks for it"
         if not present and facts.window is None:
             where = "as one that this repository has: its time decides which transcripts belong to it"
             return f"name the commit in the entry, {where}"
@@ -43,20 +49,34 @@ class TokenEfficiency(Signal):
             yield from window_source(facts)
 
 
-def efficiency_value(native: TokenUsage | None, facts: TranscriptFacts | None) -> SignalValue:
-    """Return the cache hit rate: the entry's own, or that of the window; ``facts`` is None without a window."""
+def efficiency_value(
+    native: TokenUsage | None, facts: TranscriptFacts | None, observed: Observed | None = None
+) -> SignalValue:
+    """Return the cache hit rate: the entry's own, or that of the window or of the iteration's own lines.
+
+    Args:
+        native: what the entry says, None to leave that out.
+        facts: what the transcripts show; None where there is no window.
+        observed: what was seen in the iteration's own lines; None where it has none of its own.
+    """
+    if native is None and observed is not None and not observed.checkpoint_tokens and unattributed(observed):
+        return absent_signal(unattributed(observed))
     if facts is None:
         return absent_signal("commit time unresolvable; cannot window the transcript")
     if native is not None:
         rate = native.cache_hit_rate
         if not math.isfinite(rate):
             return absent_signal("native session_tokens: cache_hit_rate is not a number")
-        return present_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}")
+        return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}")
+    if observed is not None and observed.checkpoint_tokens:
+        rate = facts.cache_hit_rate
+        return present_signal(rate, f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}")
     if facts.turns > 0:
         rate = facts.cache_hit_rate
         turns = f"backfilled from {facts.turns} transcript turn(s)"
-        return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{_taking_part(facts)}")
-    return absent_signal("no transcript covers the iteration window")
+        by = attribution(observed)
+        return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{_taking_part(facts)}{by}")
+    return absent_signal("no transcript covers the iteration window" if observed is None else "no turns in its part")
 
 
 def _taking_part(facts: TranscriptFacts) -> str:

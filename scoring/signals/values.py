@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NewType
 
-from rubric import SignalID
+from rubric import SignalID, Source
 
 AgentRole = NewType("AgentRole", str)
 """Who made a claim: ``impl``, ``verifier`` or ``review``."""
@@ -21,24 +21,35 @@ class SignalValue:
     """One signal of one iteration: present with a sub-score in [0, 1], or absent. Absent is not zero: it has no vote.
 
     ``detail`` says in a few words what produced the value or why it is absent; it is persisted. ``reason`` says why a
-    value is absent without what is particular to one iteration, so that reasons can be counted.
+    value is absent without what is particular to one iteration, so that reasons can be counted. ``source`` is whether a
+    present value was observed or claimed. One that is not ``applicable`` is absent because the signal has nothing to
+    say of such an iteration, and not because evidence is missing. ``cap`` is the best band that the value allows, ""
+    when it allows any.
     """
 
     present: bool
     sub_score: float = 0.0
     detail: str = ""
     reason: str = field(default="", compare=False)
+    source: Source | None = field(default=None, compare=False)
+    applicable: bool = True
+    cap: str = ""
 
     def as_dict(self) -> dict[str, bool | float | str]:
         """Return plain data."""
         return {"present": self.present, "sub_score": self.sub_score, "detail": self.detail}
 
 
-def present_signal(sub_score: float, detail: str) -> SignalValue:
+def present_signal(sub_score: float, detail: str, source: Source = "observed", cap: str = "") -> SignalValue:
     """Build a present value, the sub-score clamped to [0, 1]. What is not a number cannot vote: it is absent."""
     if math.isnan(sub_score):
         return absent_signal(detail)
-    return SignalValue(True, min(sub_score, 1.0) if sub_score > 0 else 0.0, detail)
+    return SignalValue(True, min(sub_score, 1.0) if sub_score > 0 else 0.0, detail, source=source, cap=cap)
+
+
+def claim_signal(sub_score: float, detail: str) -> SignalValue:
+    """Build a present value that an agent claims of its own work; otherwise as :func:`present_signal`."""
+    return present_signal(sub_score, detail, "claimed")
 
 
 def absent_signal(detail: str, reason: str = "") -> SignalValue:
@@ -46,17 +57,31 @@ def absent_signal(detail: str, reason: str = "") -> SignalValue:
     return SignalValue(False, 0.0, detail, reason or detail)
 
 
+def inapplicable_signal(detail: str) -> SignalValue:
+    """Build the value of a signal that has nothing to say of such an iteration; ``detail`` says why."""
+    return SignalValue(False, 0.0, detail, detail, applicable=False)
+
+
 @dataclass(frozen=True, slots=True)
 class IterationObjectives:
-    """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them."""
+    """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them.
+
+    Those after the first three are of an iteration's own lines, and None where it has no lines of its own.
+    """
 
     ran_cli_command: SignalValue
     committed_after_tests: SignalValue
     read_loop_state: SignalValue
+    ran_tests: SignalValue | None = None
+    tests_passed_last: SignalValue | None = None
+    edited_after_tests: SignalValue | None = None
+    user_interrupted: SignalValue | None = None
+    reverted_own_work: SignalValue | None = None
 
     def as_dict(self) -> dict[str, dict[str, bool | float | str]]:
         """Return plain data."""
-        return {name: getattr(self, name).as_dict() for name in self.__slots__}
+        checks = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: check.as_dict() for name, check in checks if check is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +141,8 @@ class Deliberation:
 class SignalSet:
     """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed.
 
-    ``deliberation`` is None where there is no DR transcript, or nobody asked for it.
+    ``deliberation`` is None where there is no DR transcript, or nobody asked for it. ``tool_calls`` is how many calls of
+    tools were seen in the iteration's own lines, None where iterations have no lines of their own.
     """
 
     iteration: int
@@ -124,6 +150,7 @@ class SignalSet:
     objective: IterationObjectives
     integrity: tuple[IntegrityObservation, ...] = field(default=())
     deliberation: Deliberation | None = None
+    tool_calls: int | None = None
 
     def value(self, signal_id: str) -> SignalValue:
         """Return the value of a signal; absent when the id is unknown."""
@@ -133,7 +160,10 @@ class SignalSet:
         """Return plain data, as ``da-score signals`` prints it."""
         return {
             "iteration": self.iteration,
-            "signals": {name: value.as_dict() for name, value in self.signals.items()},
+            "signals": {
+                name: {**value.as_dict(), "source": value.source, "applicable": value.applicable}
+                for name, value in self.signals.items()
+            },
             "integrity": [observation.as_dict() for observation in self.integrity],
             "objective": self.objective.as_dict(),
             **deliberation_dict(self.deliberation),

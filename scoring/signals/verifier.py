@@ -1,13 +1,24 @@
 """verifier: did the iteration's verification gates pass (``docs/OUTCOME_SCORING_RUBRIC.md``, "verifier")."""
 
+import posixpath
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import Observed
 from scoring.log.load import EntryPlaces
-from scoring.log.model import IterationRecord, SelfAssessment
-from scoring.signals.signal import Signal, named_fields, role_of
-from scoring.signals.values import ROLE_VERIFIER, IntegrityObservation, SignalValue, absent_signal, present_signal
+from scoring.log.model import ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
+from scoring.signals.signal import Signal, attribution, named_fields, role_of, unattributed
+from scoring.signals.values import (
+    ROLE_IMPL,
+    ROLE_VERIFIER,
+    IntegrityObservation,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 from scoring.text import lower, trim
 
 VERIFIER = SignalID("verifier")
@@ -16,7 +27,10 @@ _STATUSES = {"pass": 1.0, "partial": 0.5, "fail": 0.0}
 
 
 class Verifier(Signal):
-    """The mean status of the verifiers; without verifiers, the entry's total test flag is taken instead."""
+    """The mean status of the verifiers; without verifiers, the entry's total test flag is taken instead.
+
+    A status is observed when a command is seen that ran for it and the agent did not write its artifact by hand.
+    """
 
     id = VERIFIER
     better = "every verifier ends with status pass"
@@ -26,10 +40,27 @@ class Verifier(Signal):
         """Return the mean status; what an artifact says overrides what the entry says."""
         return verifier_value(facts.record, facts.statuses)
 
-    def pair(self, facts: IterationFacts) -> IntegrityObservation:
-        """Compare the claim that traces were linked with the status."""
-        role = role_of(facts.record, ROLE_VERIFIER)
-        return IntegrityObservation(self.id, role, verifier_claim(facts.record), self.value(facts))
+    def seen(self, facts: IterationFacts) -> SignalValue:
+        """Return the mean status of the verifiers that were observed."""
+        return super().seen(facts) if facts.observed is None else verifier_seen(facts, facts.observed)
+
+    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+        """Compare the claim that traces were linked with the status; each role's own claim with what was observed."""
+        record = facts.record
+        if facts.observed is None:
+            role = role_of(record, ROLE_VERIFIER)
+            yield IntegrityObservation(self.id, role, verifier_claim(record), self.value(facts))
+            return
+        found = verifier_seen(facts, facts.observed)
+        yield IntegrityObservation(self.id, ROLE_IMPL, verifier_claim(replace(record, verifiers=())), found)
+        if record.verifiers:
+            yield IntegrityObservation(self.id, ROLE_VERIFIER, status_claim(record), found)
+
+    def advice(self, present: bool, facts: IterationFacts) -> str:
+        """Return what would raise the score; where lines are attributed, only a verifier that was seen to run does."""
+        if not present and facts.observed is not None:
+            return "let the verifier's own command write result_artifact, and name it in the entry"
+        return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the status of each verifier, and its artifact."""
@@ -47,13 +78,64 @@ def verifier_value(record: IterationRecord, artifact_statuses: tuple[str, ...]) 
         passed = record.impl.tests_total_pass
         if passed is None:
             return absent_signal("no verifier records and no tests_total_pass proxy")
-        return present_signal(float(passed), f"no verifiers; tests_total_pass proxy: {'pass' if passed else 'fail'}")
+        return claim_signal(float(passed), f"no verifiers; tests_total_pass proxy: {'pass' if passed else 'fail'}")
     pairs = zip(artifact_statuses, record.verifiers, strict=True)
-    statuses = [lower(trim(recorded) or trim(verifier.status)) for recorded, verifier in pairs]
-    votes = [_STATUSES[status] for status in statuses if status in _STATUSES]
+    return _mean_status([trim(recorded) or trim(verifier.status) for recorded, verifier in pairs])
+
+
+def status_claim(record: IterationRecord) -> SignalValue:
+    """Read the mean status that the verifiers of an entry claim, or else whether they linked traces to outcomes."""
+    claim = _mean_status([verifier.status for verifier in record.verifiers])
+    return claim if claim.present else verifier_claim(replace(record, impl=ImplBlock()))
+
+
+def _mean_status(words: list[str]) -> SignalValue:
+    """Take the mean of statuses. Nobody saw how they came about, be they in the entry or in a file: they are claims."""
+    votes = [_STATUSES[status] for word in words if (status := lower(trim(word))) in _STATUSES]
     if not votes:
         return absent_signal("verifier records carry no pass/fail/partial status")
-    return present_signal(sum(votes) / len(votes), f"{len(votes)}/{len(statuses)} verifiers scored, mean status")
+    return claim_signal(sum(votes) / len(votes), f"{len(votes)}/{len(words)} verifiers scored, mean status")
+
+
+def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
+    """Take the mean status of the verifiers that were observed; where there are none, the detail says what is lacking.
+
+    One is observed when its artifact is a file in the repository with a status, a command is seen that ran for it, and
+    neither an edit tool nor a redirection of the agent wrote that file.
+    """
+    verifiers = facts.record.verifiers
+    if not verifiers:
+        return absent_signal("no verifier records")
+    if missing := unattributed(observed):
+        return absent_signal(missing)
+    lacking = [_lacking(n, verifier, facts, observed) for n, verifier in enumerate(verifiers)]
+    votes = [_STATUSES[lower(trim(facts.statuses[n]))] for n, why in enumerate(lacking) if not why]
+    why = next(filter(None, lacking), "")
+    if not votes:
+        none = f"none of {len(verifiers)} verifiers observed: "
+        return absent_signal(f"{none}{why}{attribution(observed)}", f"no verifier observed: {why}")
+    left_out = f"; not counted: {why}" if why else ""
+    share = f"{len(votes)}/{len(verifiers)} verifiers observed, mean status"
+    return present_signal(sum(votes) / len(votes), f"{share}{left_out}{attribution(observed)}")
+
+
+def _lacking(n: int, verifier: VerifierRecord, facts: IterationFacts, observed: Observed) -> str:
+    """Return why the status of one verifier is no observation; "" when it is one."""
+    path = trim(verifier.result_artifact)
+    if lower(trim(facts.statuses[n])) not in _STATUSES:
+        return "its artifact gives no status" if path else "a status without an artifact is a claim"
+    if _written({posixpath.normpath(path), *facts.artifacts[n : n + 1]} - {""}, observed.written):
+        return "the agent wrote its artifact itself"
+    if not any(observed.ran[n : n + 1]):
+        return "no command is seen that ran for it"
+    return ""
+
+
+def _written(places: set[str], written: frozenset[str]) -> bool:
+    """Return whether one of some places was written; a path of a folder that is gone counts by its end."""
+    if places & {posixpath.normpath(path) for path in written}:
+        return True
+    return any(path.startswith("/") and path.endswith(tuple(f"/{place}" for place in places)) for path in written)
 
 
 def verifier_claim(record: IterationRecord) -> SignalValue:
@@ -64,7 +146,7 @@ def verifier_claim(record: IterationRecord) -> SignalValue:
         or any(v.self_assessment.linked_traces_to_outcomes for v in verifiers)
         or any(v.linked_traces for v in verifiers)
     ):
-        return present_signal(1, "linked traces recorded")
+        return claim_signal(1, "linked traces recorded")
     if record.impl.self_assessment == SelfAssessment() and not any(v.tests_added_by_kind for v in verifiers):
         return absent_signal("no verification self-report")
-    return present_signal(0, "no linked traces recorded")
+    return claim_signal(0, "no linked traces recorded")

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubric import (
+    BAND_INSUFFICIENT,
     BAND_UNSCORED,
     COMBINE_WEIGHTED_MEAN_RENORMALIZED,
     RUBRIC_VERSION,
@@ -417,7 +418,8 @@ def test_any_score_is_the_mean_of_what_is_present(drawn: tuple[Rubric, dict[str,
         exact = sum(w * s for w, s in voted) / sum(w for w, _ in voted)
         assert abs(score.value - exact) <= ROUNDING
         assert abs(sum(row.effective_weight for row in score.breakdown) - 1) <= ROUNDING
-        assert score.band == rubric.band(score.value)
+        enough = score.coverage.weight >= rubric.minimum_coverage
+        assert score.band == (rubric.band(score.value) if enough else BAND_INSUFFICIENT)
 
 
 @settings(derandomize=True, deadline=None, max_examples=50)
@@ -674,7 +676,7 @@ def test_label_description_and_two_way_may_be_left_out() -> None:
         pytest.param(
             "version: 1.0.0\n",
             "version: 1.0.0\nauthor: x\n",
-            "the rubric has an unknown field 'author'; known: version, combination, evidence, signals, bands",
+            "the rubric has an unknown field 'author'; known: version, combination, evidence, claims_vote, minimum_coverage, loading, text, sidecar, signals, bands",
             id="unknown field",
         ),
         pytest.param(

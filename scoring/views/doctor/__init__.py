@@ -143,7 +143,7 @@ def _repository(
 
 def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:
     wanted = optional_signals(rubric)
-    sets = [signal_set(facts, wanted) for facts in found]
+    sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in found]
     counted = []
     for spec in rubric.signals:
         values = [signals.value(spec.id) for signals in sets]
