@@ -50,7 +50,9 @@ class Scope(Signal):
         return self._observed(facts)
 
     def _observed(self, facts: IterationFacts) -> SignalValue:
-        return counted_before(facts) or scope_value(facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id)
+        return counted_before(facts) or scope_value(
+            facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id
+        )
 
     def pair(self, facts: IterationFacts) -> IntegrityObservation:
         """Compare the agent's scope note with what git measured."""
