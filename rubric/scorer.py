@@ -6,7 +6,7 @@ Nothing here knows where a signal came from.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Literal, Protocol
@@ -66,7 +66,7 @@ class SignalReadings(Protocol):
 class SignalContribution:
     """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0.
 
-    ``source`` is None for an absent signal, and where nobody kept it. A signal that is not ``applicable`` is absent and
+    ``source`` is None for an absent signal, and where nobody kept it; rows compare without it. A signal that is not ``applicable`` is absent and
     counts neither for coverage nor for bounds. ``cap`` is the best band that the row allows, "" when it allows any.
     """
 
@@ -78,7 +78,7 @@ class SignalContribution:
     nominal_weight: float
     effective_weight: float
     contribution: float
-    source: Source | None = None
+    source: Source | None = field(default=None, compare=False)
     applicable: bool = True
     cap: str = ""
 

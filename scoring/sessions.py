@@ -1,4 +1,4 @@
-"""From iterations to sessions: the mean score of the iterations that one agent session did."""
+"""From iterations to sessions: the mean score of the iterations that one agent session did, where evidence suffices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rubric import BAND_UNSCORED, Rubric, Score
+from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, Score
 from scoring.log.model import IterationRecord
 
 
@@ -24,10 +24,18 @@ class SessionIterRef:
         """Return what a session keeps of a score, be it computed or read back."""
         return cls(score.iteration, score.scored, score.value, score.band)
 
+    @property
+    def suffices(self) -> bool:
+        """Whether it is scored, on enough evidence to count in a mean."""
+        return self.scored and self.band != BAND_INSUFFICIENT
+
 
 @dataclass(frozen=True, slots=True)
 class SessionScore:
-    """A session's score: the mean of its scored members, in [0, 1]; unscored when none is."""
+    """A session's score: the mean, in [0, 1], of its members that are scored on enough evidence.
+
+    Not scored when there is none: its band is ``insufficient`` when a member is, and else ``unscored``.
+    """
 
     session_id: str
     rubric_version: str
@@ -36,6 +44,11 @@ class SessionScore:
     value: float
     band: str
     per_iteration: tuple[SessionIterRef, ...]
+
+    @property
+    def insufficient(self) -> int:
+        """How many members are scored on too little evidence, and so are not in the mean."""
+        return sum(ref.scored and not ref.suffices for ref in self.per_iteration)
 
 
 def aggregate_sessions(
@@ -55,7 +68,8 @@ def aggregate_sessions(
 
 def session_score(rubric: Rubric, session_id: str, members: Sequence[SessionIterRef]) -> SessionScore:
     """Score one session from its members, which are in iteration order."""
-    values = [member.value for member in members if member.scored]
+    values = [member.value for member in members if member.suffices]
+    nothing = BAND_INSUFFICIENT if any(member.scored for member in members) else BAND_UNSCORED
     # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
     value = reduce(add, values, 0.0) / len(values) if values else 0.0
     return SessionScore(
@@ -64,6 +78,6 @@ def session_score(rubric: Rubric, session_id: str, members: Sequence[SessionIter
         tuple(member.iteration for member in members),
         bool(values),
         value,
-        rubric.band(value) if values else BAND_UNSCORED,
+        rubric.band(value) if values else nothing,
         tuple(members),
     )

@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 from scoring.yamlread import OLD_BOOLEANS, STR, resolve
 
-Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value]"
+Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
 
 _INDENT = 4
 _BREAKS = "\n\r\x85\u2028\u2029"
@@ -66,6 +66,8 @@ def _mapping(mapping: Mapping[str, Value], indent: int, first: str) -> Iterator[
 def _value(value: Value, indent: int) -> Iterator[str]:
     if isinstance(value, str):
         yield f" {_line(text(value, _next_stop(indent)))}"
+    elif value is None:
+        yield " null\n"
     elif isinstance(value, bool | int | float):
         yield f" {scalar(value)}\n"
     elif isinstance(value, Mapping):

@@ -64,7 +64,7 @@ def lost_evidence(
         was: the provenance of the old one, if that was kept.
         now: the provenance of the new one, if its rubric's rules keep that.
     """
-    reported = facts.record.session_tokens is not None
+    reported = facts.record.session_tokens is not None and facts.observed is None
     missing = lost_between(was, now) if was and now else []
     return [
         *(Loss(signal) for signal in lost_signals(old, new, facts)),

@@ -20,6 +20,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.files import read_file, write_atomically, write_together
 from scoring.sidecars.emitter import Value, emit
+from scoring.sidecars.ownlines import OWN_LINES, OwnLines, own_lines_of
 from scoring.sidecars.scores import PersistedScore, write_each, write_persisted_score
 from scoring.yamlread import Node, Reader, Take, items_of, parse
 
@@ -30,7 +31,8 @@ class Provenance:
 
     ``start`` and ``end`` bound its window, in nanoseconds since 1970, UTC: ``start`` is None where the window is open,
     both are where there is none. ``trunk_commit`` is None when there is no such branch, ``landed`` is the method that
-    found the work landed or not (:class:`~scoring.evidence.git.facts.Landing`), "" when it is unknown.
+    found the work landed or not (:class:`~scoring.evidence.git.facts.Landing`), "" when it is unknown. ``own`` is None
+    where the rules give iterations no lines of their own.
     """
 
     iteration: int
@@ -40,6 +42,7 @@ class Provenance:
     trunk_commit: str | None = None
     landed: str = ""
     harnesses: tuple[HarnessFacts, ...] = ()
+    own: OwnLines | None = None
 
 
 def provenance_of(facts: IterationFacts) -> Provenance:
@@ -53,6 +56,7 @@ def provenance_of(facts: IterationFacts) -> Provenance:
         facts.trunk.commit,
         facts.landing.method,
         transcripts.harnesses if transcripts else (),
+        OwnLines.of(facts.observed) if facts.observed else None,
     )
 
 
@@ -65,13 +69,17 @@ class Loss:
 
 
 def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
-    """Return what of the old evidence is missing in the new: turns, tool calls, or the landing.
+    """Return what of the old evidence is missing in the new: turns, tool calls, test runs, or the landing.
 
     Counts compare only within one window: when a commit was rewritten its window is another one, and fewer turns in it
-    are changed evidence. A landing is lost when it was known once and is not any more.
+    are changed evidence. An iteration's own lines compare by the sessions that they are of instead. A landing is lost
+    when it was known once and is not any more.
     """
     lost = []
-    if (old.start, old.end) == (new.start, new.end) or new.end is None:
+    comparable = (old.start, old.end) == (new.start, new.end) or new.end is None
+    if old.own and new.own:
+        comparable = set(new.own.sessions) <= set(old.own.sessions)
+    if comparable:
         now = {facts.name: facts for facts in new.harnesses}
         for facts in old.harnesses:
             left = now.get(facts.name, HarnessFacts(facts.name))
@@ -80,6 +88,8 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
             if left.tool_calls < facts.tool_calls:
                 what = f"{left.tool_calls} of {facts.tool_calls} {facts.name} tool calls are left"
                 lost.append(Loss("correction_pressure", what))
+    if old.own and new.own:
+        lost += [Loss(signal, what) for signal, what in old.own.lost(new.own)]
     if old.landed and not new.landed:
         lost.append(Loss("landed", f"it was known by {old.landed} and is not known any more"))
     return lost
@@ -102,6 +112,8 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
             said.append(f"{name}: {was.turns} → {now.turns} turns, {calls}")
         elif _kept(was) != _kept(now):
             said.append(f"{name}: other numbers in as many turns and calls")
+    if old.own and new.own:
+        said += old.own.changed(new.own)
     return said
 
 
@@ -194,6 +206,7 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
         "trunk": {"ref": provenance.trunk_ref, "commit": provenance.trunk_commit or ""},
         "landed": {"method": provenance.landed},
         "harnesses": harnesses,
+        **(provenance.own.as_dict() if provenance.own else {}),
     }
 
 
@@ -226,11 +239,15 @@ _SHAPE: dict[str, Take] = {
 }
 
 
+_WITH_OWN_LINES = _SHAPE | {block: _block(shape) for block, shape in OWN_LINES.items()}
+"""The fields of the file; one without an iteration's own lines is whole as well."""
+
+
 def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
     """Read what a score was computed from; None when the file is not there, not whole, or of another iteration."""
     try:
         node = parse(read_file(evidence_path(iter_log_dir, iteration)))
-        given: dict[str, Any] = {} if node is None else Reader().struct(node, _SHAPE)
+        given: dict[str, Any] = {} if node is None else Reader().struct(node, _WITH_OWN_LINES)
     except (FileNotFoundError, InputError):
         return None
     if given.get("iteration") != iteration or not given.keys() >= _SHAPE.keys():
@@ -244,4 +261,5 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
         trunk.get("commit") or None,
         given["landed"].get("method", ""),
         tuple(given["harnesses"]),
+        own_lines_of(given),
     )

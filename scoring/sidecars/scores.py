@@ -3,15 +3,18 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from rubric import Coverage, Score, SignalContribution, coverage_of
+from rubric import Score, SignalContribution
+from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
+from rubric.scorer import Breakdown
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
 from scoring.files import read_file, write_atomically
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
+from scoring.sidecars.breakdown import reference_row, row_payload, take_row, whole_row
 from scoring.sidecars.emitter import Value, emit
 from scoring.yamlread import Node, Reader, Take, items_of, parse
 
@@ -27,8 +30,11 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class PersistedScore:
-    """One iteration's score as it is on disk."""
+class PersistedScore(Breakdown):
+    """One iteration's score as it is on disk.
+
+    ``sidecar`` is what a sidecar holds of it, as its rubric says (:data:`rubric.model.SIDECAR`).
+    """
 
     iteration: int
     rubric_version: str
@@ -37,29 +43,40 @@ class PersistedScore:
     band: str
     breakdown: tuple[PersistedContribution, ...]
     linked_traces_to_outcomes: bool = False
-
-    @property
-    def coverage(self) -> Coverage:
-        """How many signals, and how much of the weight, this score rests on."""
-        return coverage_of(self.breakdown)
+    sidecar: str = REFERENCE_SIDECAR
 
     def as_dict(self) -> dict[str, Value]:
-        """Return the content of the sidecar, keys in their order; what the format leaves out is left out."""
-        breakdown = [
-            {f.name: getattr(row, f.name) for f in fields(row) if f.name != "detail" or row.detail}
-            for row in self.breakdown
-        ]
-        content: dict[str, Value] = {
+        """Return the content of the sidecar, keys in their order; what the format leaves out is left out.
+
+        With bounds they and the coverage follow the band, and a row ends with what it has of ``source``,
+        ``applicable`` and ``cap``.
+        """
+        if self.sidecar == BOUNDS_SIDECAR:
+            sure: dict[str, Value] = {"bounds": asdict(self.bounds), "coverage": asdict(self.coverage)}
+            return self._content(sure, [whole_row(row) for row in self.breakdown])
+        return self._content({}, [reference_row(row) for row in self.breakdown])
+
+    def payload(self) -> dict[str, Value]:
+        """Return the score as every command prints it in JSON: as its sidecar, but the same under every rubric.
+
+        Each row has ``source`` (null where it is absent, or its sidecar does not say), ``applicable`` and ``cap``
+        (null without one); ``bounds`` and ``coverage`` are the last keys.
+        """
+        rows = [row_payload(row) for row in self.breakdown]
+        return self._content({}, rows) | {"bounds": asdict(self.bounds), "coverage": asdict(self.coverage)}
+
+    def _content(self, sure: Mapping[str, Value], breakdown: Sequence[Value]) -> dict[str, Value]:
+        linked: dict[str, Value] = {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
+        return {
             "iteration": self.iteration,
             "rubric_version": self.rubric_version,
             "scored": self.scored,
             "value": self.value,
             "band": self.band,
+            **sure,
             "breakdown": breakdown,
+            **linked,
         }
-        if self.linked_traces_to_outcomes:
-            content["linked_traces_to_outcomes"] = True
-        return content
 
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
@@ -83,9 +100,8 @@ def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
 def build_persisted_score(score: Score, record: IterationRecord | None = None) -> PersistedScore:
     """Build what is persisted of a score, with the markers that come from its record."""
     linked = record is not None and derive_linked_traces_to_outcomes(record)
-    return PersistedScore(
-        score.iteration, score.rubric_version, score.scored, score.value, score.band, score.breakdown, linked
-    )
+    kept = score.iteration, score.rubric_version, score.scored, score.value, score.band, score.breakdown
+    return PersistedScore(*kept, linked, score.sidecar)
 
 
 def iteration_score_path(iter_log_dir: Path | str, iteration: int) -> Path:
@@ -177,16 +193,6 @@ _HEAD: dict[str, Take] = {
     "value": Reader.number,
     "band": Reader.string,
 }
-_ROW: dict[str, Take] = {
-    "signal": Reader.string,
-    "label": Reader.string,
-    "present": Reader.boolean,
-    "sub_score": Reader.number,
-    "detail": Reader.string,
-    "nominal_weight": Reader.number,
-    "effective_weight": Reader.number,
-    "contribution": Reader.number,
-}
 _REF: dict[str, Take] = {"iteration": Reader.integer, **{k: v for k, v in _HEAD.items() if k != "rubric_version"}}
 _EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0, Reader.integer: 0}
 
@@ -198,7 +204,8 @@ def _whole(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, A
 
 _SCORE: dict[str, Take] = _HEAD | {
     "iteration": Reader.integer,
-    "breakdown": items_of(lambda reader, node: SignalContribution(**_whole(reader, node, _ROW))),
+    "breakdown": items_of(take_row),
+    "bounds": lambda reader, node: reader.struct(node, {"low": Reader.number, "high": Reader.number}),
     "linked_traces_to_outcomes": Reader.boolean,
 }
 _SESSION: dict[str, Take] = _HEAD | {
@@ -247,7 +254,8 @@ def is_iteration_score_name(name: str) -> bool:
 
 
 def _score(given: dict[str, Any]) -> PersistedScore:
-    return PersistedScore(**given | {"breakdown": tuple(given["breakdown"])})
+    sidecar = BOUNDS_SIDECAR if given.pop("bounds") else REFERENCE_SIDECAR
+    return PersistedScore(**given | {"breakdown": tuple(given["breakdown"]), "sidecar": sidecar})
 
 
 def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScore:

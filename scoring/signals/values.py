@@ -141,8 +141,8 @@ class Deliberation:
 class SignalSet:
     """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed.
 
-    ``deliberation`` is None where there is no DR transcript, or nobody asked for it. ``tool_calls`` is how many calls of
-    tools were seen in the iteration's own lines, None where iterations have no lines of their own.
+    ``deliberation`` is None where there is no DR transcript, or nobody asked for it. ``tool_calls`` is how many calls
+    of tools were seen in the iteration's own lines, None where iterations have no lines of their own.
     """
 
     iteration: int

@@ -78,8 +78,8 @@ def _objective(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
     return _flag(name, meaning, lambda of: _seen(getattr(of.it.signals.objective, name)), True)
 
 
-def _seen(value: "SignalValue") -> bool | None:
-    return bool(value.sub_score) if value.present else None
+def _seen(value: "SignalValue | None") -> bool | None:
+    return bool(value.sub_score) if value and value.present else None
 
 
 def _sub_score(value: "SignalValue | SignalContribution") -> float | None:
@@ -114,6 +114,8 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
     _count("signals_present", "signals", "how many signals voted", lambda of: of.it.score.coverage.present),
     _count("signals_total", "signals", "how many the rubric has", lambda of: of.it.score.coverage.total),
     _share("weight_present", "the share of the rubric's weight that voted", lambda of: of.it.score.coverage.weight),
+    _share("bounds_low", "the score if every absent signal were 0", lambda of: of.it.score.bounds.low),
+    _share("bounds_high", "the score if every absent signal were 1", lambda of: of.it.score.bounds.high),
     _count("retries", "times", "what the agent says it had to try again", lambda of: of.it.record.impl.retries),
     _count("files_changed", "files", "as in the entry", lambda of: of.it.record.files_changed),
     _count("lines_added", "lines", "as in the entry", lambda of: of.it.record.lines_added),
@@ -125,6 +127,11 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
     _objective("ran_cli_command", "seen in the transcripts, where they cover the iteration"),
     _objective("committed_after_tests"),
     _objective("read_loop_state"),
+    _objective("ran_tests", "seen in the iteration's own lines, where the rubric's evidence gives it some"),
+    _objective("tests_passed_last"),
+    _objective("edited_after_tests"),
+    _objective("user_interrupted"),
+    _objective("reverted_own_work"),
     _flag(
         "linked_traces_to_outcomes",
         "whether a verifier named a trace and its outcome",
@@ -143,6 +150,8 @@ _SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (
     _share("nominal_weight", "its weight in the rubric", lambda of: of.it[1].nominal_weight),
     _share("effective_weight", "its weight among the signals that voted", lambda of: of.it[1].effective_weight),
     _share("contribution", "what it added to the score", lambda of: float(of.it[1].contribution)),
+    _text("source", "whether the vote was observed or claimed", lambda of: of.it[1].source, "observed, claimed", True),
+    _flag("applicable", "whether the signal has anything to say of the iteration", lambda of: of.it[1].applicable),
     _text("detail", "what produced the vote, or why there is none", lambda of: of.it[1].detail),
 )
 
@@ -180,6 +189,12 @@ _SESSIONS: tuple[DataColumn[SessionScore], ...] = (
         "iterations",
         "how many of them have a score",
         lambda of: sum(ref.scored for ref in of.it.per_iteration),
+    ),
+    _count(
+        "insufficient_iterations",
+        "iterations",
+        "how many of them have a score on too little evidence, and are not in the mean",
+        lambda of: of.it.insufficient,
     ),
     _count("first_iteration", "", "the first of them", lambda of: of.iteration),
     _count("last_iteration", "", "the last of them", lambda of: of.it.iterations[-1]),

@@ -15,6 +15,7 @@ from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, numb
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric import Coverage, SignalContribution
+    from rubric.scorer import Breakdown
     from scoring.evidence.beside import HookOutcome
     from scoring.score import ScoredIteration, ScoredLog
     from scoring.sessions import SessionScore
@@ -212,8 +213,8 @@ def _session_coverage(session: "SessionScore", coverages: "Mapping[int, Coverage
 
 
 def score_payload(score: "PersistedScore", deliberation: "Deliberation | None" = None) -> dict[str, Any]:
-    """Return one iteration as its sidecar holds it, with its coverage, and the meter where there is a DR transcript."""
-    return {**score.as_dict(), "coverage": asdict(score.coverage), **deliberation_dict(deliberation)}
+    """Return one iteration with its bounds and coverage, and the meter where there is a DR transcript."""
+    return {**score.payload(), **deliberation_dict(deliberation)}
 
 
 def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
@@ -225,24 +226,41 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
     }
 
 
-def session_payload(session: "SessionScore", coverages: "Mapping[int, Coverage]") -> dict[str, Any]:
-    """Return one session as its sidecar holds it, with how many members are scored and on how much weight they rest."""
+def session_payload(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
+    """Return one session as its sidecar holds it, with its bounds, and what it rests on.
+
+    ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
+    members that are in its mean; null when not all of them are there. The coverage says how many members are scored,
+    how many of these on too little evidence, and on how much of the weight they rest.
+    """
     from scoring.sidecars.scores import session_as_dict
 
-    return {**session_as_dict(session), "coverage": _session_coverage(session, coverages)}
+    coverage = _session_coverage(session, {n: member.coverage for n, member in members.items()})
+    counting = [
+        members[ref.iteration].bounds for ref in session.per_iteration if ref.suffices and ref.iteration in members
+    ]
+    whole = counting and len(counting) == sum(ref.suffices for ref in session.per_iteration)
+    return {
+        **session_as_dict(session),
+        "bounds": {
+            "low": sum(bounds.low for bounds in counting) / len(counting) if whole else None,
+            "high": sum(bounds.high for bounds in counting) / len(counting) if whole else None,
+        },
+        "coverage": {**coverage, "insufficient": session.insufficient},
+    }
 
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
-    coverages = {one.score.iteration: one.score.coverage for one in scored.iterations}
+    members = {one.score.iteration: one.score for one in scored.iterations}
     return {
         "rubric_version": scored.rubric.version,
         "iterations": [score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations],
-        "sessions": [session_payload(session, coverages) for session in scored.sessions],
+        "sessions": [session_payload(session, members) for session in scored.sessions],
         "presence": scored.presence(),
     }
 
 
 def signals_payload(one: "ScoredIteration") -> dict[str, Any]:
-    """Return the signals of one iteration, with the coverage they give its score."""
-    return {**one.signals.as_dict(), "coverage": asdict(one.score.coverage)}
+    """Return the signals of one iteration, with the bounds and the coverage they give its score."""
+    return {**one.signals.as_dict(), "bounds": asdict(one.score.bounds), "coverage": asdict(one.score.coverage)}

@@ -71,6 +71,17 @@ class TestText:
         ]
 
 
+def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
+    """What commands print of a score, without what only they say."""
+    kept = {key: value for key, value in found.items() if key not in ("bounds", "coverage", *others)}
+    if "breakdown" in kept:
+        kept["breakdown"] = [
+            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap")}
+            for row in kept["breakdown"]
+        ]
+    return kept
+
+
 class TestJson:
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize("arguments", READING.values(), ids=READING)
@@ -95,12 +106,24 @@ class TestJson:
         assert list(found) == ["rubric_version", "iterations", "sessions", "presence"]
         for iteration in found["iterations"]:
             sidecar = yaml.safe_load((scored / LOG / f"iter-{iteration['iteration']}.score.yaml").read_bytes())
-            assert {k: v for k, v in iteration.items() if k != "coverage"} == sidecar
+            assert as_in_the_sidecar(iteration) == sidecar
         for session in found["sessions"]:
             sidecar = yaml.safe_load((scored / LOG / f"session-{session['session_id']}.score.yaml").read_bytes())
-            assert {k: v for k, v in session.items() if k != "coverage"} == sidecar
+            assert as_in_the_sidecar(session) == sidecar
         assert found["iterations"][1]["coverage"] == {"present": 2, "total": 7, "weight": pytest.approx(0.26)}
-        assert found["sessions"][0]["coverage"] == {"scored": 3, "total": 3, "weight": pytest.approx(0.86, abs=0.01)}
+        assert found["iterations"][1]["bounds"] == {"low": pytest.approx(0.13), "high": pytest.approx(0.87)}
+        rests_on = {"scored": 3, "total": 3, "weight": pytest.approx(0.86, abs=0.01), "insufficient": 0}
+        assert found["sessions"][0]["coverage"] == rests_on
+        assert found["sessions"][0]["bounds"] == {
+            "low": pytest.approx(0.696, abs=0.001),
+            "high": pytest.approx(0.836, abs=0.001),
+        }
+        sources = {row["signal"]: row["source"] for row in found["iterations"][2]["breakdown"]}
+        assert sources["landed"] == "observed"
+        assert sources["tests"] == "claimed"
+        assert {row["source"] for one in found["iterations"] for row in one["breakdown"] if not row["present"]} == {
+            None
+        }
         assert found["presence"]["hook_outcomes"] == 5 / 9
 
     def test_of_an_iteration_has_its_claims_only_when_it_was_scored_now(self, da_score: DaScore, project: Path) -> None:
@@ -109,7 +132,12 @@ class TestJson:
         read = da_score("iteration", "3", "--json").json
         again = da_score("iteration", "3", "--recompute", "--json").json
         assert first == again
-        assert {key: again[key] for key in read} == read
+        assert {key: again[key] for key in read if key != "breakdown"} == as_in_the_sidecar(read, "breakdown") | {
+            key: read[key] for key in ("bounds", "coverage")
+        }
+        assert as_in_the_sidecar(again)["breakdown"] == as_in_the_sidecar(read)["breakdown"]
+        assert {row["source"] for row in read["breakdown"]} == {None}
+        assert {row["source"] for row in again["breakdown"] if row["present"]} == {"claimed", "observed"}
         assert again.keys() - read.keys() == {"objective", "integrity"}
         assert again["objective"]["ran_cli_command"] == {
             "present": True,
@@ -128,7 +156,8 @@ class TestJson:
         for n in (7, 8, 9):
             (project / LOG / f"iter-{n}.score.yaml").unlink()
         alone = da_score("session", CODEX_SESSION, "--json").json
-        assert alone == whole | {"coverage": {"scored": 3, "total": 3, "weight": None}}
+        unknown = {"scored": 3, "total": 3, "weight": None, "insufficient": 0}
+        assert alone == whole | {"coverage": unknown, "bounds": {"low": None, "high": None}}
 
     @pytest.mark.usefixtures("scored")
     def test_of_rubrics(self, da_score: DaScore, tmp_path: Path) -> None:

@@ -676,7 +676,8 @@ def test_label_description_and_two_way_may_be_left_out() -> None:
         pytest.param(
             "version: 1.0.0\n",
             "version: 1.0.0\nauthor: x\n",
-            "the rubric has an unknown field 'author'; known: version, combination, evidence, claims_vote, minimum_coverage, loading, text, sidecar, signals, bands",
+            "the rubric has an unknown field 'author'; known: version, combination, evidence, claims_vote, "
+            "minimum_coverage, loading, text, sidecar, signals, bands",
             id="unknown field",
         ),
         pytest.param(

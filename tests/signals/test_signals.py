@@ -1014,7 +1014,9 @@ class TestSignalTable:
         nothing = {"present": False, "sub_score": 0.0, "detail": "nothing"}
         assert found.as_dict() == {
             "iteration": 1,
-            "signals": {"landed": {"present": True, "sub_score": 1, "detail": "said"}},
+            "signals": {
+                "landed": {"present": True, "sub_score": 1, "detail": "said", "source": None, "applicable": True}
+            },
             "integrity": [pair.as_dict()],
             "objective": {"ran_cli_command": nothing, "committed_after_tests": nothing, "read_loop_state": nothing},
         }
