@@ -5,9 +5,11 @@ The bootstrap draws as many values as there are, with repetition, takes their me
 Introduction to the Bootstrap, 1993).
 """
 
+import functools
 import math
+import operator
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 DRAWS = 2000
@@ -18,6 +20,10 @@ CONFIDENCE = 0.95
 
 _MOST_DRAWN = 1000
 """Of more values the means are drawn from the distribution that means of so many follow, see :func:`_means`."""
+
+
+_FEW = 64
+"""Of up to so many values the draws are kept: a log has many sessions of one size."""
 
 
 class Interval(NamedTuple):
@@ -38,7 +44,9 @@ def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = 
     """
     if len(values) < 2:
         return None
-    return _middle(_means(values, draws, _source(seed)))
+    if len(values) > _FEW or min(values) == max(values):
+        return _middle(_means(values, draws, _source(seed)))
+    return _middle([math.fsum(draw(values)) / len(values) for draw in _few(len(values), draws, seed)])
 
 
 def paired_interval(
@@ -66,6 +74,13 @@ def difference_interval(
     source = _source(seed)
     first, second = _means(before, draws, source), _means(after, draws, source)
     return _middle(b - a for a, b in zip(first, second, strict=True))
+
+
+@functools.lru_cache(maxsize=_FEW)
+def _few(count: int, draws: int, seed: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
+    """Return how ``draws`` samples are taken of two values or more: the same samples as :func:`_means` takes."""
+    source, places = _source(seed), range(count)
+    return [operator.itemgetter(*source.choices(places, k=count)) for _ in range(draws)]
 
 
 def _source(seed: int) -> random.Random:

@@ -81,7 +81,8 @@ def _binomial_quantiles(count: int, share: float) -> tuple[float, float]:
         ways = math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1)
         return ways + k * math.log(share) + (count - k) * math.log1p(-share)
 
-    total, found = 0.0, []
+    total = 0.0
+    found: list[float] = []
     for k in range(count + 1):
         total += math.exp(log_chance(k))
         while len(found) < 2 and total >= (0.025, 0.975)[len(found)]:

@@ -3,7 +3,7 @@
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.output import show, warn, write, write_json
+from scoring.cli.output import on_terminal, show, warn, write, write_json
 from scoring.cli.reading import broken_entries, sources
 from scoring.log.settings import Settings
 
@@ -37,4 +37,4 @@ def command(settings: Settings, no_write: bool) -> None:
     elif not scored.iterations:
         write(f"score: no iterations found in {log_dir}\n")
     else:
-        show(run_page(scored, log_dir, written))
+        show(run_page(scored, log_dir, written, on_terminal()))
