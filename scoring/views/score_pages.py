@@ -33,7 +33,7 @@ ITER = Column("ITER", width=6, right=True)
 _SCORE = Column("SCORE", width=9, right=True)
 BAND = Column("BAND", width=0)
 _BOUNDS = Column("BOUNDS", only="terminal")
-_INTERVAL = Column("95 % INTERVAL", only="terminal")
+_INTERVAL = Column("95 %", only="terminal")
 _COVERAGE = Column("COVERAGE", only="full")
 TASK = Column("TASK", width=12, cut=True)
 _RUN = (ITER, TASK, _SCORE, _BOUNDS, BAND._replace(width=26), _COVERAGE, Column("DATE", width=0))
@@ -126,7 +126,8 @@ def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
 
 def _session_row(session: "SessionScore", members: "Mapping[int, Breakdown]", intervals: bool) -> tuple[AnyCell, ...]:
     value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
-    sure, coverage = interval_text(session) if intervals else "", session_coverage_text(session, members)
+    sure = interval_text(session) if intervals else ""
+    coverage = session_coverage_text(session, members, brief=True)
     return session.session_id, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage
 
 
@@ -236,7 +237,7 @@ def session_page(
     yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
     yield Line(session_coverage_text(session, members), "dim", only=None if full else "terminal")
     if intervals and (interval := interval_text(session)):
-        yield Line(f"mean {interval} with 95 % confidence", "dim", only="terminal")
+        yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield Line()
     yield Table(_MEMBERS, [_member_row(ref, members.get(ref.iteration)) for ref in session.per_iteration], full=full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
@@ -253,7 +254,7 @@ def session_interval(session: "SessionScore") -> Interval | None:
 
 
 def interval_text(session: "SessionScore") -> str:
-    """Return that interval in words; nothing where there is none."""
+    """Return that interval as a terminal shows it; nothing where there is none."""
     interval = session_interval(session)
     return "" if interval is None else str(interval)
 
@@ -267,12 +268,13 @@ def session_bounds(session: "SessionScore", members: "Mapping[int, Breakdown]") 
     return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
 
 
-def session_coverage_text(session: "SessionScore", members: "Mapping[int, Breakdown]") -> str:
+def session_coverage_text(session: "SessionScore", members: "Mapping[int, Breakdown]", brief: bool = False) -> str:
     """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
     coverage = _session_coverage(session, members)
-    weight = "" if coverage["weight"] is None else f", {coverage['weight'] * 100:.1f} % of the weight on average"
+    what, average = ("", "") if brief else (" iterations", " on average")
+    weight = "" if coverage["weight"] is None else f", {coverage['weight'] * 100:.1f} % of the weight{average}"
     too_few = f", {session.insufficient} without enough evidence" if session.insufficient else ""
-    return f"{coverage['scored']} of {coverage['total']} iterations{weight}{too_few}"
+    return f"{coverage['scored']} of {coverage['total']}{what}{weight}{too_few}"
 
 
 def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
