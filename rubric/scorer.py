@@ -66,8 +66,9 @@ class SignalReadings(Protocol):
 class SignalContribution:
     """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0.
 
-    ``source`` is None for an absent signal, and where nobody kept it; rows compare without it. A signal that is not ``applicable`` is absent and
-    counts neither for coverage nor for bounds. ``cap`` is the best band that the row allows, "" when it allows any.
+    ``source`` is None for an absent signal, and where nobody kept it; rows compare without it. A signal that is not
+    ``applicable`` is absent and counts neither for coverage nor for bounds. ``cap`` is the best band that the row
+    allows, "" when it allows any.
     """
 
     signal: str
