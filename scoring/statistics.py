@@ -33,7 +33,7 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.low:.2f}\u2013{self.high:.2f}"
+        return f"{self.low:.2f}–{self.high:.2f}"
 
 
 def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = SEED) -> Interval | None:

@@ -81,7 +81,7 @@ def band_text(band: str) -> str:
 
 def bounds_text(bounds: "Bounds | None", scored: bool = True) -> str:
     """Return what the absent signals could make of a value, as a terminal shows it beside the value."""
-    return f"({bounds.low:.2f}\u2013{bounds.high:.2f})" if bounds and scored else ""
+    return f"({bounds.low:.2f}–{bounds.high:.2f})" if bounds and scored else ""
 
 
 def value_text(value: float, scored: bool, bounds: "Bounds | None") -> str:
