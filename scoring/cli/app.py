@@ -76,6 +76,16 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     ctx.obj = {"json": as_json}
 
 
+BROKEN = "da-score.broken"
+"""Where the context of a command keeps which entries it left out because they cannot be read."""
+
+
+@cli.result_callback()
+def _status(status: object, **_: object) -> object:
+    """Return the exit status of a command: 1 where it had to leave out entries."""
+    return 1 if click.get_current_context().meta.get(BROKEN) else status
+
+
 PATH = click.Path(path_type=Path)
 _FOLDER: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
 _OPTIONS: dict[str, dict[str, Any]] = {

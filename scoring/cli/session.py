@@ -7,7 +7,7 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.output import on_terminal, show, write_json
+from scoring.cli.output import full_text, on_terminal, show, write_json
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
@@ -32,12 +32,13 @@ def command(session_id: str, settings: Settings) -> None:
     except NotFoundError as e:
         known = session_ids(log_dir)
         raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
-    members = _members(session, log_dir) if settings.json or on_terminal() else {}
+    drawn = on_terminal()
+    full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
+    members = _members(session, log_dir) if settings.json or drawn or full else {}
     if settings.json:
         write_json(session_payload(session, members))
     else:
-        coverages = {n: member.coverage for n, member in members.items()}
-        show(session_page(session, coverages, session_score_path(log_dir, session_id)))
+        show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full))
 
 
 def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:

@@ -139,7 +139,7 @@ class TestIterationFile:
 
     def test_what_was_read_knows_its_coverage(self, tmp_path: Path) -> None:
         write_iteration_score(tmp_path, SCORE)
-        assert str(read_iteration_score(str(tmp_path), 1).coverage) == "1 of 2 signals, 54 % of the weight"
+        assert str(read_iteration_score(str(tmp_path), 1).coverage) == "1 of 2 signals, 54.1 % of the weight"
 
     @pytest.mark.parametrize(("n", "name"), [(0, "iter-0"), (42, "iter-42"), (-1, "iter--1"), (2**63, f"iter-{2**63}")])
     def test_its_name_holds_the_number(self, n: int, name: str) -> None:
