@@ -10,6 +10,7 @@ import os
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self, Unpack
 
@@ -28,7 +29,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptPlaces,
 )
-from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER
+from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
 from scoring.evidence.transcripts.in_git import checkpoint_transcripts
 from scoring.evidence.transcripts.rows import RUN, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
@@ -36,6 +37,7 @@ from scoring.evidence.transcripts.sightings import Sightings, places_seen, sight
 from scoring.evidence.transcripts.streams import (
     File,
     Neighbourhood,
+    SessionKey,
     continued,
     number_lines,
     order_lines,
@@ -141,23 +143,23 @@ class AttributedScan(Scan):
             for session in checkpoint.sessions:
                 if session.blobs:
                     held.setdefault(session.blobs, []).append((checkpoint.id, session))
+        read = [(transcript, harnesses[name], rows) for _, transcript, of in self._read() for name, rows in of.items()]
+        known: dict[SessionKey, list[Rows]] = {}
+        for _, harness, rows in read:
+            for name in rows.sessions():
+                known.setdefault((harness.name, name), []).append(rows)
+
+        def again(harness: Harness, name: str) -> list[Rows]:
+            return known.get((harness.name, name), [])
+
         files: list[File] = []
-        read = [(transcript, found) for _, transcript, found in self._read()]
-        of_session: dict[tuple[str, str], list[Rows]] = {}
-        for _, found in read:
-            for name, rows in found.items():
-                for session in rows.sessions():
-                    of_session.setdefault((name, session), []).append(rows)
-        for transcript, found in read:
-            for name, written in found.items():
-                rows = harnesses[name].original(written, lambda session, name=name: of_session.get((name, session), []))
-                if transcript.blobs:
-                    files += (
-                        File(transcript, harnesses[name], rows, checkpoint, session.session_id, session.start)
-                        for checkpoint, session in held[transcript.blobs]
-                    )
-                else:
-                    files.append(File(transcript, harnesses[name], rows))
+        for transcript, harness, found in read:
+            rows = harness.original(found, partial(again, harness))
+            if transcript.blobs:
+                of_it = held[transcript.blobs]
+                files += (File(transcript, harness, rows, name, one.session_id, one.start) for name, one in of_it)
+            else:
+                files.append(File(transcript, harness, rows))
         files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.path)))
         return files
 
