@@ -93,6 +93,17 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "The branch on which work lands, from rubric 2.3.0 on.  "
         "[default: the remote's default branch, or main]",
     },
+    "worktrees": {
+        "multiple": True,
+        "metavar": "GLOB",
+        "help": "Folders where work trees of the repository may have been, where rubrics attribute; may be given "
+        "several times.",
+    },
+    "test-commands": {
+        "multiple": True,
+        "metavar": "COMMAND",
+        "help": "How a command begins that runs tests here, beside the known tools; may be given several times.",
+    },
     "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
     "cache-dir": _FOLDER
     | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
@@ -142,7 +153,10 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
-EVIDENCE_OPTIONS = (*LOG_OPTIONS, "transcript-dir", "transcripts", "trunk", "cache-dir", "no-cache", "processes")
+EVIDENCE_OPTIONS = (
+    *(*LOG_OPTIONS, "transcript-dir", "transcripts", "trunk", "worktrees", "test-commands"),
+    *("cache-dir", "no-cache", "processes"),
+)
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
 
 
