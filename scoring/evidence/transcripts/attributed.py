@@ -10,7 +10,6 @@ import os
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self, Unpack
 
@@ -139,8 +138,15 @@ class AttributedScan(Scan):
                 if session.blobs:
                     held.setdefault(session.blobs, []).append((checkpoint.id, session))
         files: list[File] = []
-        for _, transcript, found in self._read():
+        read = [(transcript, found) for _, transcript, found in self._read()]
+        of_session: dict[tuple[str, str], list[Rows]] = {}
+        for _, found in read:
             for name, rows in found.items():
+                for session in rows.sessions():
+                    of_session.setdefault((name, session), []).append(rows)
+        for transcript, found in read:
+            for name, written in found.items():
+                rows = harnesses[name].original(written, lambda session, name=name: of_session.get((name, session), []))
                 if transcript.blobs:
                     files += (
                         File(transcript, harnesses[name], rows, checkpoint, session.session_id, session.start)
@@ -155,9 +161,7 @@ class AttributedScan(Scan):
         """Count responses and calls by iteration: the place of an iteration is in the place of a time."""
         windows = [IterationWindow(place, place - 1, place) for place in range(1, count + 1)]
         tallies = self._tallies = Tallies(windows, [harness.name for harness in self._harnesses])
-        counters = {
-            h.name: h.counter(tallies.of[h.name], lambda _: True, partial(self._again, h.name)) for h in self._harnesses
-        }
+        counters = {h.name: h.counter(tallies.of[h.name], lambda _: True, lambda _: []) for h in self._harnesses}
         for number, file in enumerate(continued(files)):
             places = [
                 (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0
@@ -215,7 +219,8 @@ def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
             found = array("q", map(places.__getitem__, columns[1]))
             whole = [columns[0], found, *columns[2:]]
             tables[kind] = whole if all(found) else chosen(whole, list(map(bool, found)))
-    return Rows(rows.spans, covers, tables, rows.skipped)
+    # What repeats another session's lines is left out already: no session counts as a fork of another one.
+    return Rows([span._replace(parent="") for span in rows.spans], covers, tables, rows.skipped)
 
 
 def _found(files: Sequence[File]) -> list[FileFound]:

@@ -8,16 +8,14 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from scoring.evidence.transcripts.codex import (
+from scoring.evidence.transcripts.codex_lines import (
     CALL,
     COMMAND_TOOLS,
     CONTEXT,
     HEADER,
     HEADER_LIMIT,
     CodexReader,
-    Line,
+    RolloutLine,
     Payload,
     as_text,
     member,
@@ -59,7 +57,7 @@ class CodexObserver(CodexReader):
         self._programs: set[str | None] = set()
         """Calls of programs, which complete whatever the commands in them did."""
 
-    def _observe(self, position: int, time: int, line: Line) -> int:
+    def _observe(self, position: int, time: int, line: RolloutLine) -> int:
         number = self.number + position
         self._seen.line(len(self._spans) - 1, number, time, self._seen.line_key(self.written[position]))
         if number == 0:
@@ -96,7 +94,11 @@ class CodexObserver(CodexReader):
             seen.edit(call, _patched(as_text(member(given, "input"))), self._folder)
         elif command is None:
             seen.call(call)
-            if payload.name == "write_stdin" and call and (begun := self._running.get(str(member(given, "session_id")))):
+            if (
+                payload.name == "write_stdin"
+                and call
+                and (begun := self._running.get(str(member(given, "session_id"))))
+            ):
                 self._goes_on[call] = begun
         else:
             field = COMMAND_TOOLS.get(payload.name or "", "command")

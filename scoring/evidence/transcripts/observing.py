@@ -11,20 +11,23 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
+    AMEND,
     BREAK,
     BY_REDIRECTION,
     BY_TOOL,
     CALL_ONLY,
     EDIT,
+    HARD,
     INTERRUPT,
     MADE,
+    PATHS,
     REJECTION,
     RESET,
     RESULT_ONLY,
+    REVERT,
     RUN,
     WHOLE,
     WORD,
@@ -33,9 +36,7 @@ from scoring.evidence.transcripts.rows import (
     key_of,
 )
 from scoring.evidence.transcripts.shell import ShellCommand, commands_of
-
-if TYPE_CHECKING:
-    from scoring.evidence.transcripts.testruns import TestCommand, TestTools
+from scoring.evidence.transcripts.testruns import TestCommand, TestTools
 
 WORDS_OF_A_COMMAND, WORDS_OF_A_CALL = 24, 240
 """How many words are kept of a single command, and of all the commands of one call."""
@@ -47,6 +48,11 @@ TEXT_LIMIT = 1024
 """How many characters a path may have; a longer one is not kept."""
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
+
+_ANY_TOOL = TestCommand("test-commands", "", False)
+"""What a result may be of whose call is not known: commands of the setting may run any of the tools."""
+
+_RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
 
 _Row = tuple[int, ...]
 
@@ -61,7 +67,7 @@ class _Call:
     response: int = 0
     question: bool = False
     alone: bool = False
-    run: "TestCommand | None" = None
+    run: TestCommand | None = None
     commits: bool = False
     ended: bool = False
     edits: Sequence[tuple[int, int]] = ()
@@ -72,7 +78,7 @@ class _Call:
 class Observations:
     """What is seen in one transcript. Every method but the first speaks of the line that was taken last."""
 
-    def __init__(self, tools: "TestTools") -> None:
+    def __init__(self, tools: TestTools) -> None:
         """Take what knows the test tools."""
         self._tools = tools
         self._span = self._response = 0
@@ -127,11 +133,9 @@ class Observations:
         begun.run, begun.commits = self._tools.run_of(commands), makes_commits(commands)
         begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION) + self._edits(patched, BY_TOOL, folder)
         span, number = begun.span, begun.number
-        begun.resets = [
-            (span, number, reset.kind, path)
-            for reset in resets(commands)
-            for path in ([self._text(path) for path in reset.paths[:PATHS_OF_A_CALL]] or [-1])
-        ]
+        for reset in resets(commands):
+            paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
+            begun.resets += tuple((span, number, _RESETS[reset.kind], path) for path in paths)
         words = [word for command in commands for word in command.words[:WORDS_OF_A_COMMAND]]
         begun.words = [(span, number, *_word_keys(word)) for word in words[:WORDS_OF_A_CALL]]
         return begun.key
@@ -223,7 +227,7 @@ class Observations:
 
     def _result_alone(self, key: int, text: str) -> None:
         """Look through a result whose call is in another file, which may tell what it is the result of."""
-        verdict = self._tools.verdict(None, text, None)
+        verdict = self._tools.verdict(_ANY_TOOL, text, None)
         if verdict.passed is not None:
             self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
         self._made(key, RESULT_ONLY, text)
@@ -262,12 +266,18 @@ def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
     for command in commands:
         for path in command.writes:
             yield posixpath.join(folder, path)
-        name, *words = command.words or ("",)
-        if name == "cd" and len(words) == 1 and not words[0].startswith(_UNKNOWN_FOLDERS):
-            folder = posixpath.join(folder, words[0])
+        folder = _folder_after((command,), folder)
 
 
-_UNKNOWN_FOLDERS = "-", "$", "~"
+def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
+    """Return the folder in which commands end, as far as ``cd`` says so in plain words."""
+    for command in commands:
+        if command.words[:1] == ("cd",) and len(command.words) == 2 and command.words[1][:1] not in _UNKNOWN_FOLDERS:
+            folder = posixpath.join(folder, command.words[1])
+    return folder
+
+
+_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 
 
 @cache
