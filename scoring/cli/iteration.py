@@ -11,8 +11,10 @@ from scoring.cli.output import show, warn, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
+from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
 from scoring.signals.values import Deliberation
+from scoring.views.chain import kept_payload
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
 
 if TYPE_CHECKING:  # most calls show a sidecar and score nothing
@@ -40,7 +42,8 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
             hooks, signals = hooks_behind(now.persisted, log_dir), now.signals
             show(iteration_page(now.persisted, hooks, source, signals.deliberation, signals.objective))
     elif settings.json:
-        write_json(score_payload(score, deliberation_of(log_dir, iteration)))
+        kept = read_provenance(log_dir, iteration)
+        write_json(score_payload(score, deliberation_of(log_dir, iteration), kept_payload(kept.own if kept else None)))
     else:
         show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation_of(log_dir, iteration)))
 
