@@ -21,7 +21,7 @@ from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_of, signal_set
 from scoring.text import trim
 
 
@@ -55,12 +55,16 @@ class RepositoryFound:
 
 @dataclass(frozen=True, slots=True)
 class SignalFound:
-    """In how many iterations a signal is present, and why it is absent in the others, most frequent reason first."""
+    """In how many iterations a signal is present, and why it is absent in the others, most frequent reason first.
+
+    ``advice`` is what would make it vote in the first of these, "" where it is nowhere absent.
+    """
 
     signal: str
     present: int
     total: int
     absent: dict[str, int] = field(default_factory=dict)
+    advice: str = ""
 
     @property
     def share(self) -> float:
@@ -166,7 +170,11 @@ def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFou
     for spec in rubric.signals:
         values = [signals.value(spec.id) for signals in sets]
         reasons = Counter(value.reason for value in values if not value.present)
-        counted.append(SignalFound(spec.id, sum(v.present for v in values), len(values), dict(reasons.most_common())))
+        signal = signal_of(spec.id)
+        lacking = next((facts for facts, value in zip(found, values, strict=True) if not value.present), None)
+        advice = signal.advice(False, lacking) if signal and lacking else ""
+        present = sum(value.present for value in values)
+        counted.append(SignalFound(spec.id, present, len(values), dict(reasons.most_common()), advice))
     return tuple(counted)
 
 
