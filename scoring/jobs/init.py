@@ -3,6 +3,7 @@
 import json
 import os
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
@@ -29,6 +30,8 @@ def settings_text(seen: Examination, settings: Settings) -> str:
         _block(_log_found(seen), _log_setting(seen, settings)),
         _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
         _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
+        *_named("Folders where work trees of this repository may have been.", "worktrees", settings.worktrees),
+        *_named("How commands begin that run tests here.", "test-commands", settings.test_commands),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -46,6 +49,11 @@ def _quoted(text: str) -> str:
 
 def _setting(key: str, value: str | None, example: str) -> str:
     return f"# {key} = {_quoted(example)}" if value is None else f"{key} = {_quoted(value)}"
+
+
+def _named(comment: str, key: str, values: Sequence[str]) -> list[str]:
+    """Return the block of a list, where the options name one."""
+    return [_block(comment, f"{key} = [{', '.join(map(_quoted, values))}]")] if values else []
 
 
 def _log_found(seen: Examination) -> str:

@@ -14,6 +14,7 @@ from rubric import BAND_LABELS, Bounds
 from rubric.model import FULL_TEXT
 from scoring.signals.values import deliberation_dict
 from scoring.statistics import Interval, bootstrap_interval
+from scoring.views.chain import chain_payload
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
@@ -287,15 +288,21 @@ def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]
     }
 
 
-def score_payload(score: "PersistedScore", deliberation: "Deliberation | None" = None) -> dict[str, Any]:
-    """Return one iteration with its bounds and coverage, and the meter where there is a DR transcript."""
-    return {**score.payload(), **deliberation_dict(deliberation)}
+def score_payload(
+    score: "PersistedScore", deliberation: "Deliberation | None" = None, attribution: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return one iteration with its bounds and coverage.
+
+    With it go the meter where there is a DR transcript, and whose its lines are where that is known.
+    """
+    whose = {"attribution": attribution} if attribution else {}
+    return {**score.payload(), **deliberation_dict(deliberation), **whose}
 
 
 def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
     """Return one iteration that was scored now, with the objective checks and integrity."""
     return {
-        **score_payload(one.persisted, one.signals.deliberation),
+        **score_payload(one.persisted, one.signals.deliberation, chain_payload(one.facts)),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
     }

@@ -9,34 +9,46 @@ import contextlib
 import os
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self, Unpack
 
 from scoring.errors import DaScoreError
 from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
+from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import EMPTY, NOBODY, Asked, Attribution, LandedAs, Share
 from scoring.evidence.transcripts.discovery import WorkTrees, discover
 from scoring.evidence.transcripts.facts import (
+    CheckpointsFound,
     FileFound,
     IterationWindow,
+    LinesFound,
     Observed,
     ReadingOptions,
+    SessionFound,
     TranscriptFacts,
     TranscriptPlaces,
+    TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
 from scoring.evidence.transcripts.in_git import checkpoint_transcripts
 from scoring.evidence.transcripts.rows import RUN, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
-from scoring.evidence.transcripts.sightings import Sightings, places_seen, sightings_of, was_written, written_paths
+from scoring.evidence.transcripts.sightings import (
+    Sightings,
+    lines_found,
+    places_seen,
+    sightings_of,
+    was_written,
+    written_paths,
+)
 from scoring.evidence.transcripts.streams import (
     File,
     Neighbourhood,
+    Session,
     SessionKey,
     continued,
     number_lines,
@@ -84,6 +96,7 @@ class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository."""
 
     _checkpoints: Mapping[str, Checkpoint] = {}
+    _unclaimed: Sequence[SessionFound] = ()
 
     def start(self) -> Self:
         """Find the checkpoints too, and begin to read. Never raises."""
@@ -128,12 +141,23 @@ class AttributedScan(Scan):
         counted = self._count(files, attribution.owners, len(questions))
         seen = sightings_of(files, attribution.owners, len(questions))
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else set()
+        lines_of = lines_found(files, attribution.owners, len(questions))
         self._files += _found(files)
+        self._unclaimed = _unclaimed(sessions.values(), attribution.owners)
         return [
-            from_totals(share, totals)
-            or self._answer(question, share, counted[share.group], seen[share.group], files, written)
+            from_totals(question, share, totals)
+            or self._answer(
+                question, share, counted[share.group], seen[share.group], files, written, lines_of[share.group]
+            )
             for question, share in zip(questions, shares, strict=True)
         ]
+
+    def survey(self) -> TranscriptSurvey:
+        """Return what the reading met with; after :meth:`answers`."""
+        held = [s for checkpoint in self._checkpoints.values() for s in checkpoint.sessions if s.blobs]
+        missing = tuple(Path(f"{BRANCH}:{session.path}") for session in held if session.missing)
+        checkpoints = CheckpointsFound(len(self._checkpoints), len(held), missing)
+        return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
     def _files_read(self) -> list[File]:
         """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
@@ -187,11 +211,12 @@ class AttributedScan(Scan):
         seen: Sightings,
         files: Sequence[File],
         written: Collection[str],
+        lines: tuple[LinesFound, ...],
     ) -> Answer:
         """Put together what is known of one iteration."""
-        names = tuple(sorted({name for _, name in share.sessions}))
+        names, checkpoints = tuple(sorted({name for _, name in share.sessions})), question.asked.checkpoints
         if share.method is None:
-            return Answer(TranscriptFacts(), Observed(sessions=names, problem=share.problem))
+            return Answer(TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints))
         problem = share.problem or ("" if counted.turns else EMPTY)
         tests, last = seen.tests(share.end)
         corrections, breaks = seen.corrections()
@@ -209,6 +234,8 @@ class AttributedScan(Scan):
                 frozenset(v.place for v in verifiers if any(was_written(p, written) for p in v[1:] if p)),
                 tuple(seen.ran_for(v.kind, v.artifact) for v in verifiers),
                 places_seen(share.made, files, last, breaks),
+                checkpoints=checkpoints,
+                lines=lines,
             ),
         )
 
@@ -226,7 +253,7 @@ def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> d
     return {name: tokens for name, tokens in found.items() if tokens}
 
 
-def from_totals(share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]) -> Answer | None:
+def from_totals(question: Question, share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]) -> Answer | None:
     """Return what the totals of checkpoints say of an iteration of which nothing else is known; None of any other."""
     tokens = [(name, found) for checkpoint in share.stated for name, found in totals[checkpoint].items()]
     if not tokens:
@@ -234,7 +261,9 @@ def from_totals(share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]) -
     given, output, reads, creations, responses = map(sum, zip(*(found for _, found in tokens), strict=True))
     names = tuple(sorted({name for name, _ in tokens if name}))
     counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)
-    return Answer(counted, Observed(share.method, names, checkpoint_tokens=True))
+    return Answer(
+        counted, Observed(share.method, names, checkpoint_tokens=True, checkpoints=question.asked.checkpoints)
+    )
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
@@ -248,6 +277,16 @@ def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
             tables[kind] = whole if all(found) else chosen(whole, list(map(bool, found)))
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
     return Rows([span._replace(parent="") for span in rows.spans], covers, tables, rows.skipped)
+
+
+def _unclaimed(sessions: Iterable[Session], owners: Sequence[int]) -> list[SessionFound]:
+    """Return the sessions with lines of work in the repository that all belong to no iteration, by path."""
+    found = [
+        SessionFound(*session.key, session.files[0].transcript.path, len(session.lines))
+        for session in sessions
+        if session.lines and all(owners[line] == NOBODY for line in session.lines)
+    ]
+    return sorted(found, key=lambda one: (os.fsencode(one.path), one.session))
 
 
 def _found(files: Sequence[File]) -> list[FileFound]:

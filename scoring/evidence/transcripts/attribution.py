@@ -23,6 +23,7 @@ NOBODY = -1
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 EMPTY = "session found, no turns in its part"
+NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 NO_LINES = "session found, no lines of it are left for this iteration"
 """Why an iteration has no lines."""
 
@@ -344,7 +345,11 @@ class Attribution:
                 share.method, share.sessions = "time", tuple(keys)
                 self._end(share, place, inside[-1][0])
             else:
-                share.problem = f"{len(keys)} sessions overlap" if keys else NOT_COVERED
+                share.problem = f"{len(keys)} sessions overlap" if keys else self._nothing_of(place)
+
+    def _nothing_of(self, place: int) -> str:
+        """Return why an iteration has no lines, where there are none in its window."""
+        return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
 
     def _end(self, share: Share, place: int, part_end: int | None) -> None:
         """Say when an iteration ended, and which line made its commit."""

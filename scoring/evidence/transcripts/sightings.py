@@ -5,6 +5,7 @@ The readers note it line by line; here it is put together over the files of a se
 """
 
 import posixpath
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.filekinds import is_code
-from scoring.evidence.transcripts.facts import CorrectionsSeen, Seen, TestsSeen
+from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, Seen, TestsSeen
 from scoring.evidence.transcripts.rows import (
     AMEND,
     BREAK,
@@ -261,11 +262,27 @@ def places_seen(
         for file in files:
             if made.line in file.ids:
                 number = file.numbers[file.ids.index(made.line)]
-                found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1))
+                found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
                 break
     if run:
         verdict = "passed" if run.passed else "failed"
-        found.append(Seen(f"last test run, {verdict}: {run.text}", run.path, run.number + 1))
+        found.append(Seen(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
     words = {"interrupt": "interrupted by the user", "rejection": "tool use refused by the user"}
-    found += [Seen(words.get(one.kind, "own work taken back"), one.path, one.number + 1) for one in others]
+    found += [
+        Seen(words.get(one.kind, "own work taken back"), one.path, one.number + 1, "correction") for one in others
+    ]
     return tuple(found)
+
+
+def lines_found(files: Iterable[File], owners: Sequence[int], count: int) -> list[tuple[LinesFound, ...]]:
+    """Say where the lines of each of some iterations are; ``owners`` as for :func:`sightings_of`."""
+    found: list[list[LinesFound]] = [[] for _ in range(count)]
+    for file in files:
+        whose = [owners[line] if fresh else -1 for line, fresh in zip(file.ids, file.fresh, strict=True)]
+        places = range(len(whose))
+        first, last = dict(zip(reversed(whose), reversed(places), strict=True)), dict(zip(whose, places, strict=True))
+        for owner, number in Counter(whose).items():
+            if owner >= 0:
+                ends = file.numbers[first[owner]] + 1, file.numbers[last[owner]] + 1
+                found[owner].append(LinesFound(file.transcript.path, *ends, number))
+    return [tuple(found_of_one) for found_of_one in found]
