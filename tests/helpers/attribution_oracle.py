@@ -170,13 +170,13 @@ class Oracle:
 
     def _by_time(self, start: float | None, end: float | None, taken: set[str]) -> Told:
         if end is None:
-            return Told()
+            return Told(problem="commit time unresolvable; cannot window the transcript")
         free = [
             line for line in self.lines.values()
             if line.key not in taken and (start is None or start < line.time) and line.time <= end
         ]
         if not free:
-            return Told()
+            return Told(problem="no transcript covers the iteration window")
         whole = set.intersection(*(line.sessions for line in free))
         if not whole:
             sessions = set.union(*(line.sessions for line in free))
@@ -339,8 +339,8 @@ class Oracle:
                 if subject in known or any(c.startswith(sha) for c in [*self.commits, *entered])
             ]
             for call, said in _results(row):
-                if TEST_RUN.match(commands.get(call, "")) and "passed in" in said:
-                    line.tested = "failed" if "failed" in said else "passed"
+                if TEST_RUN.match(commands.get(call, "")):  # without a summary the exit status, here always 0, decides
+                    line.tested = "failed" if "1 failed" in said else "passed"
             line.edits = any(i.get("name") == "Edit" for i in _items(row) if i.get("type") == "tool_use")
             line.interrupts = _interrupts(row)
             taken.append(line)
