@@ -15,7 +15,7 @@ from typing import NamedTuple
 from scoring.errors import InputError, Warn
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
-from scoring.evidence.transcripts.harness import FileNames, Harness
+from scoring.evidence.transcripts.harness import HASHED_FOLDER, FileNames, Harness
 from scoring.files import read_file, reason
 
 COMPRESSED = ".zst"
@@ -236,7 +236,10 @@ class WorkTrees:
             NotARepositoryError: the directory that was named is in no git work tree.
         """
         if folder not in self._known:
-            self._known[folder] = os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
+            if folder.startswith(HASHED_FOLDER):
+                self._known[folder] = folder in self._hashed
+            else:
+                self._known[folder] = os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
         return self._known[folder]
 
     def _belongs(self, folder: str) -> bool:
@@ -255,6 +258,15 @@ class WorkTrees:
         repository = GitRepository(self._repo_dir)
         linked = os.path.join(os.path.realpath(repository.common_dir), "worktrees")
         return frozenset(map(os.path.realpath, _work_trees(repository))), linked
+
+    @cached_property
+    def _hashed(self) -> frozenset[str]:
+        """The tops of the work trees, as git names them and with links resolved, by their hashes."""
+        from hashlib import sha256  # few harnesses name no folders
+
+        listed = _work_trees(GitRepository(self._repo_dir))
+        tops = map(os.fsencode, {*listed, *self._repository[0]})
+        return frozenset(HASHED_FOLDER + sha256(top).hexdigest() for top in tops)
 
     def _claimed(self, folder: str) -> bool | None:
         """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""

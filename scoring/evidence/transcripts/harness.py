@@ -74,6 +74,9 @@ COUNT_LIMIT = 1 << 40
 InRepository = Callable[[str], bool]
 """Whether work in a folder is work in the repository."""
 
+HASHED_FOLDER = "sha256:"
+"""How a folder is named of which only the SHA-256 of its path is known, in hexadecimal digits behind this."""
+
 ReadAgain = Callable[[str], list[Rows]]
 """Reads the transcripts of a session, named by its id, once more."""
 

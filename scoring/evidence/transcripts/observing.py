@@ -135,7 +135,7 @@ class Observations:
         span, number = begun.span, begun.number
         for reset in resets(commands):
             paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
-            begun.resets += tuple((span, number, _RESETS[reset.kind], path) for path in paths)
+            begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
         words = [word for command in commands for word in command.words[:WORDS_OF_A_COMMAND]]
         begun.words = [(span, number, *_word_keys(word)) for word in words[:WORDS_OF_A_CALL]]
         return begun.key

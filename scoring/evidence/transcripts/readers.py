@@ -1,6 +1,7 @@
 """The harnesses whose transcripts are read, in one table, and the rules under which they are.
 
-For a further harness, write its file after :class:`~scoring.evidence.transcripts.harness.Harness` and add its line.
+For a further harness, write its file after :class:`~scoring.evidence.transcripts.harness.Harness` and add its line to
+the second table.
 """
 
 from typing import Unpack
@@ -9,6 +10,7 @@ from scoring.evidence.transcripts.claude import ClaudeCode
 from scoring.evidence.transcripts.codex import Codex
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
+from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 
@@ -16,6 +18,13 @@ HARNESSES: tuple[Harness, ...] = (
     ClaudeCode(),
     Codex(),
 )
+"""Those that are read under corrected evidence."""
+
+ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
+    *HARNESSES,
+    GeminiCli(),
+)
+"""Those that are read under attributed evidence: a further one goes here, so that no earlier score moves."""
 
 HARNESS_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "harness-transcripts")
 """Transcripts as found on disk: every response counts once, and only work done in the repository."""

@@ -1,0 +1,273 @@
+"""Gemini CLI: where its chats are, and what the messages of one say.
+
+``docs/EVIDENCE.md``, "Chats of Gemini CLI", shows the format. A chat is one document; the place of a message in it is
+its line. It names no folder, only the hash of one.
+"""
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    COUNT_LIMIT,
+    ELSEWHERE,
+    HASHED_FOLDER,
+    NO_FOLDER,
+    NO_TIME,
+    OTHER_TYPE,
+    FileNames,
+    Harness,
+    Home,
+    JsonReader,
+    TranscriptCounter,
+    command_flags,
+    decoded,
+    keys_of,
+)
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
+
+if TYPE_CHECKING:  # reading that observes nothing needs no test tools
+    from scoring.evidence.transcripts.observing import Observations
+    from scoring.evidence.transcripts.testruns import TestTools
+
+RESPONSE, CALL, VERDICT = range(3)
+"""The tables, with the columns of those of Claude Code."""
+
+SHELL = "run_shell_command"
+EDIT_TOOLS = frozenset(("write_file", "replace"))
+QUESTIONS = frozenset(("ask_user", "exit_plan_mode"))
+
+CANCELLED_BY_USER = "Request cancelled."
+"""What a message of the type info says when the user stopped the agent."""
+
+_REFUSALS = "did not allow", "denied"
+"""Words in the reason of a call that was cancelled because the user refused it."""
+
+_EXIT, _OUTPUT = "\nExit Code: ", "\nOutput: "
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)] | None
+
+
+class _Tokens(msgspec.Struct, gc=False):
+    input: _Count = None
+    output: _Count = None
+    cached: _Count = None
+    thoughts: _Count = None
+    tool: _Count = None
+
+
+class _ToolCall(msgspec.Struct, gc=False):
+    id: str | None = None
+    name: str | None = None
+    status: str | None = None
+    args: msgspec.Raw | UnsetType = UNSET
+    result: msgspec.Raw | UnsetType = UNSET
+
+
+class _ChatMessage(msgspec.Struct, gc=False):
+    id: str | None = None
+    type: str | None = None
+    timestamp: str | None = None
+    content: msgspec.Raw | UnsetType = UNSET
+    tokens: _Tokens | None = None
+    toolCalls: list[_ToolCall | None] | None = None  # noqa: N815 - as it is written
+
+
+class _Chat(msgspec.Struct, gc=False):
+    sessionId: str | None = None  # noqa: N815 - as it is written
+    projectHash: str | None = None  # noqa: N815 - as it is written
+    messages: list[msgspec.Raw] | None = None
+
+
+class _Arguments(msgspec.Struct, gc=False):
+    command: str | None = None
+    file_path: str | None = None
+    directory: str | None = None
+    dir_path: str | None = None
+
+
+_message = msgspec.json.Decoder(_ChatMessage)
+_arguments = msgspec.json.Decoder(_Arguments)
+_anything = msgspec.json.Decoder()
+
+
+class GeminiReader(JsonReader):
+    """Reads a chat. With ``seen`` it observes, and the place of a message is its time."""
+
+    decoder = msgspec.json.Decoder(_Chat)
+
+    def __init__(self, seen: "Observations | None" = None) -> None:
+        super().__init__()
+        self._seen = seen
+        self._spans: list[LineSpan] = []
+        self._covers: list[array[int]] = []
+        self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
+
+    def take(self, lines: Sequence[_Chat]) -> list[int]:
+        """Take some chats; there is one in a file."""
+        for chat in lines:
+            folder = HASHED_FOLDER + chat.projectHash if chat.projectHash else ""
+            self._spans.append(LineSpan(folder, chat.sessionId or ""))
+            self._covers.append(array("q"))
+            for number, written in enumerate(chat.messages or ()):
+                try:
+                    self._take(number, written, decoded(_message, written))
+                except (msgspec.MsgspecError, ValueError, RecursionError):
+                    self.skip(OTHER_TYPE)
+        return []
+
+    def _take(self, number: int, written: msgspec.Raw, message: _ChatMessage) -> None:
+        time = None if message.timestamp is None else timestamp_ns(message.timestamp)
+        if time is None:
+            self.skip(NO_TIME)
+            return
+        key, span, seen = key_of(message.id) if message.id else 0, len(self._spans) - 1, self._seen
+        if seen:
+            seen.line(span, number, time, key or seen.line_key(bytes(written)))
+            time = number
+        self._covers[-1].append(time)
+        if message.type == "gemini":
+            if seen:
+                seen.responds(message.id)
+            if message.tokens and any(spent := _spent(message.tokens)):
+                self._tables[RESPONSE].append((span, time, key, 0, 0, 1, *spent))
+            for call in message.toolCalls or ():
+                if call:
+                    self._call(span, time, call)
+        elif seen and message.type == "info" and _text_of(message.content).strip() == CANCELLED_BY_USER:
+            seen.interrupted()
+
+    def _call(self, span: int, time: int, call: _ToolCall) -> None:
+        """Note a call and how it ended, which is written with it."""
+        key, given = key_of(call.id) if call.id else 0, _given(call)
+        text = _result_of(call.result)
+        printed, failed = _printed(text) if call.name == SHELL else (text, False)
+        refused = call.status == "cancelled" and any(words in text for words in _REFUSALS)
+        if self._seen:
+            self._note(self._seen, call, given, refused, failed or call.status == "error", lambda: printed)
+        if refused:
+            return
+        self._tables[CALL].append((span, time, key, command_flags(given.command or "") if call.name == SHELL else 0))
+        if call.status in ("success", "error"):
+            self._tables[VERDICT].append((span, time, key, failed or call.status == "error"))
+
+    def _note(
+        self,
+        seen: "Observations",
+        call: _ToolCall,
+        given: _Arguments,
+        refused: bool,
+        failed: bool,
+        output: Callable[[], str],
+    ) -> None:
+        if call.name == SHELL:
+            seen.command(call.id, given.command or "", given.directory or given.dir_path or "")
+        elif call.name in EDIT_TOOLS:
+            seen.edit(call.id, (given.file_path or "",))
+        else:
+            seen.call(call.id, call.name in QUESTIONS)
+        if refused:
+            seen.refused(call.id)
+        elif call.status in ("success", "error"):
+            seen.result(call.id, failed, output)
+        elif call.status == "cancelled":
+            seen.result(call.id, None, str)
+
+    def rows(self) -> Rows:
+        """Return what was taken."""
+        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
+        rows = Rows(self._spans, list(self._covers), tables, self.skipped)
+        return self._seen.fill(rows, True) if self._seen else rows
+
+
+def _spent(tokens: _Tokens) -> tuple[int, int, int, int]:
+    """Return output with what was thought, all input, what of it was cached, and what was not."""
+    given, cached = (tokens.input or 0) + (tokens.tool or 0), tokens.cached or 0
+    return (tokens.output or 0) + (tokens.thoughts or 0), given, cached, max(given - cached, 0)
+
+
+def _given(call: _ToolCall) -> _Arguments:
+    """Return the arguments of a call; those that are no plain object are none."""
+    try:
+        return _Arguments() if call.args is UNSET else decoded(_arguments, call.args)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _Arguments()
+
+
+def _value_of(raw: "msgspec.Raw | UnsetType") -> Any:
+    try:
+        return None if raw is UNSET else decoded(_anything, raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def _text_of(raw: "msgspec.Raw | UnsetType") -> str:
+    """Return the text of a message, or that of its parts."""
+    found = _value_of(raw)
+    parts = [part.get("text") if isinstance(part, dict) else part for part in found] if isinstance(found, list) else []
+    return found if isinstance(found, str) else "".join(part for part in parts if isinstance(part, str))
+
+
+def _result_of(raw: "msgspec.Raw | UnsetType") -> str:
+    """Return what a call answered: its output, or why it has none."""
+    found = _value_of(raw)
+    for part in found if isinstance(found, list) else [found]:
+        answer = part.get("functionResponse") if isinstance(part, dict) else None
+        said = answer.get("response") if isinstance(answer, dict) else None
+        if isinstance(said, dict):
+            text = said.get("output", said.get("error"))
+            return text if isinstance(text, str) else ""
+    return ""
+
+
+def _printed(text: str) -> tuple[str, bool]:
+    """Return what a shell command printed, and whether its exit code is a failure."""
+    body, found, rest = text.rpartition(_EXIT)
+    code = rest.partition("\n")[0].strip()
+    _, headed, printed = f"\n{body if found else text}".partition(_OUTPUT)
+    return printed if headed else text, found != "" and code.lstrip("-").isdecimal() and code.strip("-0") != ""
+
+
+class GeminiCounter(TranscriptCounter):
+    """Counts chats, each response and each call once."""
+
+    def add(self, file: int, rows: Rows, whole: bool) -> str:
+        """See :class:`~scoring.evidence.transcripts.harness.TranscriptCounter`."""
+        if not whole and not any(self._in_repository(span.cwd) for span in rows.spans if span.cwd):
+            return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
+        tally = self._tally
+        for span, times in zip(rows.spans, rows.covers, strict=True):
+            tally.cover(file, span.session, sorted(times))
+        for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
+            if kind in rows.tables:
+                add(rows.tables[kind][1:])
+        return ""
+
+
+class GeminiCli(Harness):
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
+
+    name = "gemini"
+    files = (FileNames("session-*.json", document=True),)
+    reader, counter = GeminiReader, GeminiCounter
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folder of all projects."""
+        named = environment.get("GEMINI_CLI_HOME", "").strip()
+        origin = "GEMINI_CLI_HOME" if named else "~/.gemini/tmp"
+        return [Home(Path(named or "~").expanduser() / ".gemini" / "tmp", origin, "session-")]
+
+    def observer(self, tools: "TestTools") -> JsonReader:
+        """Return a reader that observes."""
+        from scoring.evidence.transcripts.observing import Observations  # only what observes pays for it
+
+        return GeminiReader(Observations(tools))
+
+    def claims(self, line: bytes) -> bool:
+        """Know a chat by what only a chat has."""
+        return keys_of(line) >= {"projectHash", "messages"}
