@@ -30,6 +30,7 @@ class Line:
     time: float
     sessions: set[str] = field(default_factory=set)
     places: list[tuple[str, int]] = field(default_factory=list)
+    makers: set[str] = field(default_factory=set)
     output: int | None = None
     made: list[tuple[str, str]] = field(default_factory=list)
     tested: str = ""
@@ -83,6 +84,7 @@ class Oracle:
         self.lines: dict[str, Line] = {}
         self.parts: dict[str, list[tuple[str, list[Line]]]] = {}
         self.in_checkpoints: set[str] = set()
+        self.files: list[tuple[str, set[str]]] = []
         self._read_checkpoints()
         self._read_home()
         self.ends = {n: self._result_line(n) for n in self.entries}
@@ -123,12 +125,21 @@ class Oracle:
             for session, part in self.parts[name]:
                 found.sessions.add(session)
                 found.lines += self._cut(n, users, session, part)
-        users = sorted({k for name in named for k in self.entries if name in self._checkpoints_of(k)})
-        if not found.lines and users[0] != n and any(part for name in named for _, part in self.parts[name]):
-            return Told("shared", found.sessions, told[users[0]].lines, shared_with=users[0], end=found.end)
+        first = next((k for name in named if (k := self._shares_with(n, name)) is not None), None)
+        if not found.lines and first is not None:
+            return Told("shared", found.sessions, told[first].lines, shared_with=first, end=found.end)
         if found.end is None:
             found.end = max((line.time for line in found.lines), default=None)
         return found
+
+    def _shares_with(self, n: int, name: str) -> int | None:
+        """Return the first iteration whose commit line nowhere cuts this checkpoint, where this one is another such."""
+        users = [k for k in sorted(self.entries) if name in self._checkpoints_of(k)]
+        for session, part in self.parts[name]:
+            uncut = [k for k in users if not ((at := self.ends[k]) and session in at.sessions)]
+            if part and n in uncut[1:]:
+                return uncut[0]
+        return None
 
     def _cut(self, n: int, users: list[int], session: str, part: list[Line]) -> list[Line]:
         """Return what of a part is one iteration's, of the several that name its checkpoint."""
@@ -147,8 +158,8 @@ class Oracle:
         at = self.ends[n]
         if at is None:
             return None
-        found = Told("commit", set(at.sessions), end=at.time)
-        for session in at.sessions:
+        found = Told("commit", self._makers(at), end=at.time)
+        for session in found.sessions:
             mine = [line for line in self.lines.values() if session in line.sessions]
             others = [line.time for line in mine if line.made and line.time < at.time and self._is_anothers(line, n)]
             start = max(others, default=float("-inf"))
@@ -217,9 +228,15 @@ class Oracle:
             line for line in self.lines.values()
             if any(subject in self._subjects(n) for _, subject in line.made) and abs(line.time - authored) <= DAY
         ]
-        if not alike or not set.intersection(*(line.sessions for line in alike)):
+        if not alike or not set.intersection(*map(self._makers, alike)):
             return None
         return max(alike, key=lambda line: line.time)
+
+    def _makers(self, line: Line) -> set[str]:
+        """Return the sessions that a line was written in first: a copy is in a file that has all of another one."""
+        holding = [(name, keys) for name, keys in self.files if line.key in keys]
+        copied = {name for name, keys in holding if any(other != name and theirs < keys for other, theirs in holding)}
+        return line.makers - copied
 
     def _is_anothers(self, line: Line, n: int) -> bool:
         owners = {k for k in self.entries if self.ends[k] is line}
@@ -318,6 +335,7 @@ class Oracle:
         taken: list[Line | None] = []
         totals = 0
         commands: dict[str, str] = {}
+        main = "" if session else next((row["sessionId"] for row in reversed(rows) if "sessionId" in row), "")
         known = {subject for n in self.entries for subject in self._subjects(n)}
         entered = [entry["commit"] for entry in self.entries.values()]
         for number, (row, own, cwd, made) in enumerate(_with_commits(rows), 1):
@@ -331,7 +349,9 @@ class Oracle:
                 continue
             key = row.get("uuid") or f"{own} {json.dumps(row, sort_keys=True)}"
             line = self.lines.setdefault(key, Line(key, _time(row["timestamp"])))
-            line.sessions.add(own or session)
+            own = session or own
+            line.sessions |= {own, main or own}
+            line.makers.add(own)
             line.places.append((place, number))
             line.output = delta
             line.made = [
@@ -344,6 +364,8 @@ class Oracle:
             line.edits = any(i.get("name") == "Edit" for i in _items(row) if i.get("type") == "tool_use")
             line.interrupts = _interrupts(row)
             taken.append(line)
+        name = session or main or next((r["payload"]["id"] for r in rows if r["type"] == "session_meta"), "")
+        self.files.append((name, {line.key for line in taken if line}))
         return taken
 
 

@@ -200,7 +200,10 @@ class _Maker:
             keys: dict[str, Any] = {"session": agent.id, "checkpoint_transcript_start": start}
             number = int(checkpoint[2:], 16)
             kept = None if self.rng.random() < 0.05 else [*lines]
+            made = self.history.checkpoints.get(checkpoint)
+            others = [told for told in made.sessions if told[0]["session_id"] != agent.id] if made else []
             self.history.checkpoint(number, (keys, kept))
+            self.history.checkpoints[checkpoint].sessions += others
             agent.recorded = len(agent.lines)
 
     def _entry(self, mark: int | str, subject: str, session: str) -> None:
