@@ -70,10 +70,14 @@ class Share:
 
 @dataclass(slots=True)
 class _Commit:
-    """A commit of a session, and whose it is: the place of the iteration among those asked, -1 for nobody's."""
+    """A commit in a session, and whose it is: the place of the iteration among those asked, -1 for nobody's.
+
+    ``copied`` is whether another session made it, and this one goes on from that.
+    """
 
     made: Made
     whose: int
+    copied: bool = False
 
 
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
@@ -119,7 +123,7 @@ class Attribution:
             return min((p for name, p in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
 
         self._named = named
-        found = {key: [_Commit(m, named(m.sha)) for m in s.made] for key, s in self.sessions.items() if s.made}
+        found = {key: [_Commit(m, named(m.sha), m.line in s.copies) for m in s.made] for key, s in self.sessions.items() if s.made}
         for place, commit in sorted(self._same_subject(found).items(), reverse=True):
             commit.whose = place
         return found
@@ -138,7 +142,7 @@ class Attribution:
         by_subject: dict[int, list[tuple[SessionKey, _Commit]]] = {}
         for key, commits in found.items():
             for commit in commits:
-                if commit.whose == NOBODY:
+                if commit.whose == NOBODY and not commit.copied:
                     by_subject.setdefault(commit.made.subject, []).append((key, commit))
         one: dict[int, _Commit] = {}
         for place, asked in enumerate(self.asked):
@@ -148,13 +152,16 @@ class Attribution:
             alike = [pair for subject in asked.subjects for pair in by_subject.get(subject, ())]
             near = [(abs(commit.made.time - authored), n) for n, (_, commit) in enumerate(alike)]
             near = [one for one in near if one[0] <= DAY]
-            if near and len({alike[n][0] for _, n in near}) == 1:
+            makers: dict[int, set[SessionKey]] = {}
+            for _, n in near:
+                makers.setdefault(alike[n][1].made.line, set()).add(alike[n][0])
+            if makers and set.intersection(*makers.values()):
                 one[place] = alike[min(near)[1]][1]
         return one
 
     def _made_by(self, place: int) -> list[tuple[SessionKey, Made]]:
         """Return the sessions that made an iteration's commit, each with its last line that did."""
-        last = {key: c.made for key, commits in self._commits.items() for c in commits if c.whose == place}
+        last = {key: c.made for key, commits in self._commits.items() for c in commits if c.whose == place and not c.copied}
         return sorted(last.items())
 
     def _take(self, place: int, lines: Iterable[int]) -> int:

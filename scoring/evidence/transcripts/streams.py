@@ -9,7 +9,7 @@ import os
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -87,26 +87,45 @@ class File:
 
     @cached_property
     def sessions(self) -> list[tuple[str, Sequence[int]]]:
-        """The sessions in it, each with where its lines are in ``ids``."""
+        """The sessions in it, each with where its lines are in ``ids``.
+
+        The first one is whose file it is: it is named last, and has all the lines. What is under other names comes from
+        sessions that it goes on from.
+        """
         everything = range(len(self.numbers))
+        *others, own = self._by_name or {os.fspath(self.transcript.path): everything}
+        return [(own, everything), *((name, sorted(self._by_name[name])) for name in others)]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Collection[int]]:
+        """Where the lines are in ``ids`` that name each session; those that name none are of the last one."""
         named = [self.session] if self.session else self.rows.sessions()
         if len(named) <= 1:
-            return [(named[0] if named else os.fspath(self.transcript.path), everything)]
-        found: dict[str, list[int]] = {}
+            return dict.fromkeys(named, range(len(self.numbers)))
+        found: dict[str, set[int]] = {}
         for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
-            found.setdefault(span.session or named[0], []).extend(map(self.place.__getitem__, numbers))
-        return [(session, sorted(places)) for session, places in found.items() if places]
+            if len(numbers):
+                found.setdefault(span.session or named[-1], set()).update(map(self.place.__getitem__, numbers))
+        return dict(sorted(found.items(), key=lambda one: max(one[1])))  # type: ignore[arg-type]
+
+    def names(self, session: str, place: int) -> bool:
+        """Whether a line names a session as its own; a line that names none is of the session whose file it is."""
+        return len(self._by_name) <= 1 or place in self._by_name[session]
 
 
 @dataclass(eq=False)
 class Session:
-    """One session: its lines by time, each once, and the commits that it made, by time."""
+    """One session: its lines by time, each once, and the commits in them, by time.
+
+    ``copies`` are those of the lines of its commits that it has from a session that it goes on from.
+    """
 
     key: SessionKey
     files: list[File] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
+    copies: set[int] = field(default_factory=set)
 
     def between(self, start: int | None, end: int) -> list[int]:
         """Return its lines after one time, up to and including another."""
@@ -220,7 +239,24 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
             found.setdefault(key, Session(key)).files.append(file)
     for session in found.values():
         session.made = sorted(_made(session))
+    _know_copies(found.values())
     return found
+
+
+def _know_copies(sessions: Iterable[Session]) -> None:
+    """Say which sessions have the line of a commit from another one: those with a file that has all of one of its."""
+    holders: dict[int, list[Session]] = {}
+    for session in sessions:
+        for line in {made.line for made in session.made} - session.copies:
+            holders.setdefault(line, []).append(session)
+    held: dict[int, frozenset[int]] = {}
+    for line, found in holders.items():
+        if len(found) > 1:
+            files = [(s, held.setdefault(id(f), frozenset(f.ids))) for s in found for f in s.files]
+            files = [(session, ids) for session, ids in files if line in ids]
+            for session, ids in files:
+                if any(other is not session and theirs < ids for other, theirs in files):
+                    session.copies.add(line)
 
 
 def order_lines(sessions: Iterable[Session]) -> None:
@@ -243,14 +279,20 @@ def _made(session: Session) -> list[Made]:
     calls: set[int] = set()
     found: dict[int, list[Made]] = {}
     waiting: list[tuple[int, Made]] = []
+    own: set[int] = set()
+    name = session.key[1]
     for file in session.files:
         _, numbers, keys, states, shas, digits, subjects = file.rows.table(MADE, 7)
         for number, key, state, sha, count, subject in zip(numbers, keys, states, shas, digits, subjects, strict=True):
+            n = file.place[number]
+            if not (named := file.names(name, n)) and name != file.sessions[0][0]:
+                continue
             if state == CALL_ONLY:
                 calls.add(key)
                 continue
-            n = file.place[number]
             made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject)
+            if named:
+                own.add(made.line)
             if state == WHOLE:
                 found.setdefault(made.line, []).append(made)
             elif state == RESULT_ONLY:
@@ -258,6 +300,7 @@ def _made(session: Session) -> list[Made]:
     for key, made in waiting:
         if key in calls:
             found.setdefault(made.line, []).append(made)
+    session.copies = found.keys() - own
     return list(dict.fromkeys(chain.from_iterable(found.values())))
 
 
