@@ -85,5 +85,4 @@ def _as_written(record: IterationRecord) -> list[str]:
 
 def _commits(landing: Landing) -> list[str]:
     """Return the commit of an iteration and the trunk commit that landed it, where they are known."""
-    found = (landing.sha, landing.commit, landing.merged_in if landing.commit != landing.sha else None)
-    return list(dict.fromkeys(filter(None, found)))
+    return list(dict.fromkeys(filter(None, (landing.sha, landing.commit))))

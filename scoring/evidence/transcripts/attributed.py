@@ -40,6 +40,7 @@ from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.sightings import (
     Sightings,
     lines_found,
+    lines_that_made,
     places_seen,
     sightings_of,
     was_written,
@@ -140,14 +141,15 @@ class AttributedScan(Scan):
         shares = attribution.run()
         counted = self._count(files, attribution.owners, len(questions))
         seen = sightings_of(files, attribution.owners, len(questions))
-        written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else set()
+        written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
+        places = lines_that_made(files, shares)
         lines_of = lines_found(files, attribution.owners, len(questions))
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), attribution.owners)
         return [
             from_totals(question, share, totals)
             or self._answer(
-                question, share, counted[share.group], seen[share.group], files, written, lines_of[share.group]
+                question, share, counted[share.group], seen[share.group], places, written, lines_of[share.group]
             )
             for question, share in zip(questions, shares, strict=True)
         ]
@@ -209,8 +211,8 @@ class AttributedScan(Scan):
         share: Share,
         counted: TranscriptFacts,
         seen: Sightings,
-        files: Sequence[File],
-        written: Collection[str],
+        made: Mapping[int, tuple[File, int]],
+        written: Mapping[str, Collection[str]],
         lines: tuple[LinesFound, ...],
     ) -> Answer:
         """Put together what is known of one iteration."""
@@ -233,7 +235,7 @@ class AttributedScan(Scan):
                 corrections,
                 frozenset(v.place for v in verifiers if any(was_written(p, written) for p in v[1:] if p)),
                 tuple(seen.ran_for(v.kind, v.artifact) for v in verifiers),
-                places_seen(share.made, files, last, breaks),
+                places_seen(share.made, made.get(share.made.line) if share.made else None, last, breaks),
                 checkpoints=checkpoints,
                 lines=lines,
             ),

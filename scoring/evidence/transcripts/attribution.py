@@ -100,6 +100,7 @@ class Attribution:
     def run(self) -> list[Share]:
         """Give each line to its iteration, and return what each iteration has."""
         self._commits = self._known_commits()
+        self._makers = self._by_place()
         self._parts = self._checkpoint_parts()
         self.shares = [Share(n) for n in range(len(self.asked))]
         waiting = self._by_checkpoint(range(len(self.asked)))
@@ -123,7 +124,11 @@ class Attribution:
             return min((p for name, p in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
 
         self._named = named
-        found = {key: [_Commit(m, named(m.sha), m.line in s.copies) for m in s.made] for key, s in self.sessions.items() if s.made}
+        found = {
+            key: [_Commit(m, named(m.sha), m.line in s.copies) for m in s.made]
+            for key, s in self.sessions.items()
+            if s.made
+        }
         for place, commit in sorted(self._same_subject(found).items(), reverse=True):
             commit.whose = place
         return found
@@ -135,6 +140,16 @@ class Attribution:
         for commit in unknown:
             places = map(self._named, landed.get(commit.made.sha, ()))
             commit.whose = min((place for place in places if place != NOBODY), default=NOBODY)
+        self._makers = self._by_place()
+
+    def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
+        """Return, for each iteration, the sessions that made its commit, each with its last line that did."""
+        makers: dict[int, dict[SessionKey, Made]] = {}
+        for key in sorted(self._commits):
+            for commit in self._commits[key]:
+                if commit.whose != NOBODY and not commit.copied:
+                    makers.setdefault(commit.whose, {})[key] = commit.made
+        return makers
 
     def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
         """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
@@ -158,11 +173,6 @@ class Attribution:
             if makers and set.intersection(*makers.values()):
                 one[place] = alike[min(near)[1]][1]
         return one
-
-    def _made_by(self, place: int) -> list[tuple[SessionKey, Made]]:
-        """Return the sessions that made an iteration's commit, each with its last line that did."""
-        last = {key: c.made for key, commits in self._commits.items() for c in commits if c.whose == place and not c.copied}
-        return sorted(last.items())
 
     def _take(self, place: int, lines: Iterable[int]) -> int:
         """Give lines that nobody has to an iteration, and return how many they are."""
@@ -269,7 +279,7 @@ class Attribution:
     def _by_commit(self, waiting: Iterable[int]) -> list[int]:
         left: list[int] = []
         for place in waiting:
-            makers = [(key, made) for key, made in self._made_by(place) if self.sessions[key].lines]
+            makers = [(key, made) for key, made in self._makers.get(place, {}).items() if self.sessions[key].lines]
             if not makers:
                 left.append(place)
                 continue
@@ -289,6 +299,9 @@ class Attribution:
         for key, session in self.sessions.items():
             if session.lines:
                 by_name.setdefault(key[1], []).append(key)
+        ends: dict[str, list[tuple[int, int]]] = {}
+        for place, share in enumerate(self.shares):
+            self._note_end(place, share, ends)
         left: list[int] = []
         for place in waiting:
             asked = self.asked[place]
@@ -299,20 +312,19 @@ class Attribution:
             share = self.shares[place]
             count = 0
             for key in keys:
-                start = self._end_before(place, key, asked.authored)
+                before = [end for n, end in ends.get(key[1], ()) if n < place and end < asked.authored]
+                start = max(before, default=None)
                 count += self._take(place, self.sessions[key].between(start, asked.authored))
             share.method, share.sessions, share.end = "session", tuple(sorted(keys)), asked.authored
             share.problem = "" if count else EMPTY
+            self._note_end(place, share, ends)
         return left
 
-    def _end_before(self, place: int, key: SessionKey, time: int) -> int | None:
-        """Return when the previous iteration in a session ended; None when there is none."""
-        ends = [
-            share.end
-            for share, asked in zip(self.shares[:place], self.asked, strict=False)
-            if share.end is not None and share.end < time and (key in share.sessions or asked.session == key[1])
-        ]
-        return max(ends, default=None)
+    def _note_end(self, place: int, share: Share, ends: dict[str, list[tuple[int, int]]]) -> None:
+        """Note when an iteration ended, under the names of its sessions and of the one that its entry names."""
+        if share.end is not None:
+            for name in {self.asked[place].session, *(name for _, name in share.sessions)}:
+                ends.setdefault(name, []).append((place, share.end))
 
     def _by_totals(self, waiting: Iterable[int]) -> list[int]:
         """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
@@ -360,7 +372,7 @@ class Attribution:
 
     def _end(self, share: Share, place: int, part_end: int | None) -> None:
         """Say when an iteration ended, and which line made its commit."""
-        made = max((made for _, made in self._made_by(place)), default=None)
+        made = max(self._makers.get(place, {}).values(), default=None)
         share.made = made
         share.end = made.time if made else self.asked[place].authored
         if share.end is None:
