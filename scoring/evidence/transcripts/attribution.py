@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
     iteration: int
     commits: tuple[str, ...] = ()
-    subjects: frozenset[int] = frozenset()
+    subjects: tuple[int, ...] = ()
     authored: int | None = None
     session: str = ""
     checkpoints: tuple[str, ...] = ()
