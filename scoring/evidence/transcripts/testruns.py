@@ -305,7 +305,7 @@ def _forms_of(given: Sequence[Sequence[str]]) -> tuple[_Form, ...]:
 
 def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:
     program, *words = text.split()
-    program = program.rpartition("/")[2]
+    program = _program_of(program)
     patterns = tuple(
         re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL) if "*" in word else word for word in words
     )
@@ -314,5 +314,5 @@ def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start
 
 def _needle(text: str) -> str:
     """Return a text that is in every command that begins so."""
-    words = text.replace("...", "").replace("*", " ").split()
+    words = [word for word in re.split(r"[ *.]+", text) if word not in ("python", "-m")]
     return "test" if "test" in text else "Test" if "Test" in text else max(words, key=len)
