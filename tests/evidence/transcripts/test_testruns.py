@@ -10,7 +10,8 @@ import pytest
 
 from scoring.evidence.transcripts import testruns
 from scoring.evidence.transcripts.shell import commands_of
-from scoring.evidence.transcripts.testruns import DATA, LABEL_LIMIT, Verdict
+from scoring.evidence.transcripts.testruns import DATA, LABEL_LIMIT
+from scoring.evidence.transcripts.testruns import TestVerdict as Verdict
 
 ROOT = Path(__file__).parents[3]
 PRINTED = ROOT / "testdata" / "test_tools"
@@ -163,7 +164,7 @@ def test_every_tool_has_runs() -> None:
 def test_every_start_in_the_data_is_a_run() -> None:
     for tool in TABLE["tool"]:
         for start in tool["starts"]:
-            text = start.replace("...", "-q other").replace("*", "x")
+            text = start.replace("...", "other").replace("*", "x")
             run = run_of(text)
             assert run is not None, start
             assert TOOLS.may_run(text), start
