@@ -140,7 +140,7 @@ class TestRun:
     @pytest.mark.parametrize(
         ("printed", "ended", "expected"),
         [
-            pytest.param(PASSED, {}, (1, 10, -1), id="passed"),
+            pytest.param(PASSED, {}, (1, 10, 0), id="passed"),
             pytest.param(FAILED, {"is_error": True}, (0, 10, 3), id="failed"),
             pytest.param([text(FAILED)], {}, (0, 10, 3), id="text-in-a-list"),
             pytest.param("Killed", {"is_error": True}, (0, -1, -1), id="by-its-status"),
