@@ -96,7 +96,7 @@ class Coverage:
     weight: float
 
     def __str__(self) -> str:
-        return f"{self.present} of {self.total} signals, {self.weight * 100:.0f} % of the weight"
+        return f"{self.present} of {self.total} signals, {self.weight * 100:.1f} % of the weight"
 
 
 @dataclass(frozen=True, slots=True)

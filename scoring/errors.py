@@ -6,7 +6,7 @@
     ├── RubricError              a rubric that cannot be read or is not valid (rubric.datafiles)
     ├── InputError               a file that is not what it should be
     │   ├── YamlError            text that is not YAML, or not the YAML a field takes
-    │   ├── LogError             an iteration log that cannot be loaded
+    │   ├── LogError             an iteration log that cannot be loaded; ``faults`` lists every broken file
     │   ├── TranscriptError      a transcript of a deliberation that cannot be read
     │   └── MeetingError         a judge's records or a meeting's config; ``faults`` lists what is wrong
     ├── GitError                 git is missing, too old, or failed
@@ -44,8 +44,8 @@ Warn = Callable[[str], None]
 """Takes a warning: one line of text for people about what was skipped, or reads otherwise than it was meant."""
 
 
-def silent(_: str) -> None:
-    """Drop a warning that nobody asked for."""
+def silent(_: object) -> None:
+    """Drop a warning, or a broken entry, that nobody asked for."""
 
 
 class InputError(DaScoreError, ValueError):
@@ -57,7 +57,15 @@ class YamlError(InputError):
 
 
 class LogError(InputError):
-    """An iteration log that cannot be loaded; the text names the file at fault."""
+    """An iteration log that cannot be loaded; the text names the file at fault, and the line where there is one.
+
+    Of several broken files the text is of the first one; ``faults`` holds a line of text for each, in the order in
+    which they are read.
+    """
+
+    def __init__(self, text: str, *others: str) -> None:
+        super().__init__(text)
+        self.faults = (text, *others)
 
 
 class TranscriptError(InputError):

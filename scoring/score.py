@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from rubric import Rubric, Score, default_rubric
-from scoring.errors import Warn, WriteError, silent
+from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
-from scoring.log.load import load_iteration_log, no_such_entry
+from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.loss import loss_on_disk, loss_warning
@@ -52,11 +52,15 @@ class ScoredIteration:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLog:
-    """A log's iterations in order, and its sessions sorted by id, under one rubric."""
+    """A log's iterations in order, and its sessions sorted by id, under one rubric.
+
+    ``broken`` says which entries could not be read, and where and why, when the rubric leaves those out.
+    """
 
     rubric: Rubric
     iterations: tuple[ScoredIteration, ...]
     sessions: tuple[SessionScore, ...]
+    broken: tuple[str, ...] = ()
 
     def presence(self) -> dict[str, float]:
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
@@ -110,8 +114,10 @@ def score_log_under(
     ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
     for rules, profile in dict.fromkeys(ways):
         alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
+        left_out: list[LogError] = []
+        records = load_log_for(rubrics, iter_log_dir, sources[rules].rules.true_flags, left_out.append)
         with sources[rules].transcripts().start() as scan:
-            found = score_log_with(scan, iter_log_dir, sources[rules], *alike.values(), observe=observe)
+            found = _scored(records, left_out, iter_log_dir, sources[rules], scan, *alike.values(), observe=observe)
         logs |= zip(alike, found, strict=True)
     return [logs[n] for n in range(len(rubrics))]
 
@@ -120,13 +126,26 @@ def score_log_with(
     scan: "Scan", iter_log_dir: Path | str, sources: Sources, *rubrics: Rubric, observe: bool = False
 ) -> list[ScoredLog]:
     """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
-    records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
+    left_out: list[LogError] = []
+    records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append)
+    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe)
+
+
+def _scored(
+    records: Sequence[IterationRecord],
+    left_out: Sequence[LogError],
+    iter_log_dir: Path | str,
+    sources: Sources,
+    scan: "Scan",
+    *rubrics: Rubric,
+    observe: bool,
+) -> list[ScoredLog]:
     found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe))
     logs = []
     for n, rubric in enumerate(rubrics):
         iterations = tuple(scored[n] for scored in found)
         sessions = aggregate_sessions(rubric, records, [scored.score for scored in iterations])
-        logs.append(ScoredLog(rubric, iterations, tuple(sessions)))
+        logs.append(ScoredLog(rubric, iterations, tuple(sessions), tuple(map(str, left_out))))
     return logs
 
 
@@ -140,7 +159,8 @@ def score_log(
 ) -> ScoredLog:
     """Score every iteration of a log. Writes nothing.
 
-    With ``observe`` DR transcripts are read also where the rubric does not have them vote.
+    With ``observe`` DR transcripts are read also where the rubric does not have them vote. A rubric that is lenient
+    with broken entries leaves them out, and the result lists them as ``broken``.
 
     Raises:
         LogError: the log cannot be loaded.
@@ -160,11 +180,13 @@ def examine_iteration(
     *transcript_dirs: Path | str,
     rubric: Rubric | None = None,
     observe: bool = False,
+    broken: Broken = silent,
     **options: Unpack[Options],
 ) -> ScoredIteration:
     """Score one iteration of a log, and return what led to its score. Writes nothing.
 
-    With ``observe`` its DR transcript is read also where the rubric does not have it vote.
+    With ``observe`` its DR transcript is read also where the rubric does not have it vote. ``broken`` takes every
+    entry that a lenient rubric leaves out because it cannot be read.
 
     Raises:
         NotFoundError: the log has no such iteration; the text names the path where it was looked for.
@@ -172,7 +194,7 @@ def examine_iteration(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
+    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken)
     if not any(record.iteration == iteration for record in records):
         raise no_such_entry(iter_log_dir, iteration)
     with sources.transcripts().start() as scan:

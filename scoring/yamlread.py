@@ -427,7 +427,7 @@ class Reader:
                     self._path.append(name)
                     try:
                         values[name] = take(self, value)
-                    finally:  # who takes an item that is broken may go on with the next one
+                    finally:  # whoever takes a list may go on after an item that does not fit
                         self._path.pop()
             if merge is not None:
                 self._merge(merge, fields, values, given if done is None else done)

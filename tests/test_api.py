@@ -130,9 +130,9 @@ iterations, sessions = write_scored_log(demo.iter_log_dir, log)
 print(len(iterations), len(sessions), read_iteration_score(demo.iter_log_dir, 3) == log.iterations[2].persisted)
 """
     assert python(code) == (
-        "1  1.000  excellent  5 of 7 signals, 81 % of the weight\n"
-        "2  0.500  fair       2 of 7 signals, 26 % of the weight\n"
-        "3  0.933  excellent  7 of 7 signals, 100 % of the weight\n"
+        "1  1.000  excellent  5 of 7 signals, 81.0 % of the weight\n"
+        "2  0.500  fair       2 of 7 signals, 26.0 % of the weight\n"
+        "3  0.933  excellent  7 of 7 signals, 100.0 % of the weight\n"
         "{'landed': 0.0, 'verifier': 0.045, 'tests': 0.085, 'correction_pressure': 0.019, 'scope': 0.065, "
         "'hook_outcomes': 0.0, 'token_efficiency': 0.074}\n"
         "9 2 True\n"

@@ -15,7 +15,7 @@ import click
 from rubric import DaScoreError
 from scoring.cli.app import COMMANDS, COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import complain, warn, write
-from scoring.errors import MeetingError
+from scoring.errors import LogError, MeetingError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
@@ -32,8 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if next((argument for argument in arguments if argument in COMMANDS), None) != HOOK:
         return _run(arguments, complain)
     strict = "--strict" in arguments
+    said: list[str] = []
     try:
-        status = _run(arguments, complain if strict else warn)
+        status = _run(arguments, said.append)
+        if said:
+            (complain if strict else warn)("; ".join(said))
     except Exception:  # even where a traceback was asked for, the harness must not fail
         traceback.print_exc()
         status = EXIT_ERROR
@@ -58,7 +61,7 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
     except (click.Abort, KeyboardInterrupt):
         report("interrupted")
         return EXIT_INTERRUPTED
-    except MeetingError as e:
+    except (LogError, MeetingError) as e:
         for fault in e.faults:
             report(fault)
         return EXIT_ERROR

@@ -76,6 +76,16 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     ctx.obj = {"json": as_json}
 
 
+BROKEN = "da-score.broken"
+"""Where the context of a command keeps which entries it left out because they cannot be read."""
+
+
+@cli.result_callback()
+def _status(status: object, **_: object) -> object:
+    """Return the exit status of a command: 1 where it had to leave out entries."""
+    return 1 if click.get_current_context().meta.get(BROKEN) else status
+
+
 PATH = click.Path(path_type=Path)
 _FOLDER: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -92,6 +102,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "REF",
         "help": "The branch on which work lands, from rubric 2.3.0 on.  "
         "[default: the remote's default branch, or main]",
+    },
+    "test-commands": {
+        "metavar": "COMMAND",
+        "multiple": True,
+        "help": "How a command begins that runs tests, beside the known test tools; may be given several times.",
     },
     "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
     "cache-dir": _FOLDER
@@ -142,7 +157,16 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
-EVIDENCE_OPTIONS = (*LOG_OPTIONS, "transcript-dir", "transcripts", "trunk", "cache-dir", "no-cache", "processes")
+EVIDENCE_OPTIONS = (
+    *LOG_OPTIONS,
+    "transcript-dir",
+    "transcripts",
+    "trunk",
+    "test-commands",
+    "cache-dir",
+    "no-cache",
+    "processes",
+)
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
 
 

@@ -15,7 +15,7 @@ import click
 from rubric import find_rubric
 from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
 from scoring.cli.output import show, warn, write, write_json
-from scoring.cli.reading import cache_dir, settings_of, without_effect
+from scoring.cli.reading import broken_entries, cache_dir, settings_of, without_effect
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
@@ -78,6 +78,7 @@ def command(
             reports.append(report)
             for text in report.warnings:
                 warn(text)
+            broken_entries(*report.broken[report.error is not None :])  # the first is the error of a log that failed
     finally:
         signal.signal(signal.SIGTERM, previous)
     reports.sort(key=lambda r: [os.fspath(log.iter_log_dir) for log in found].index(os.fspath(r.iter_log_dir)))

@@ -39,7 +39,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--github-summary", is_flag=True, help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
     settings: Settings, last: int | None, recompute: bool, junit_file: Path | None, github_summary: bool, **given: Any
-) -> None:
+) -> int:
     """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 
     Scores are those of the sidecars; an iteration that has none is scored in memory. Every gate looks at every
@@ -66,8 +66,7 @@ def command(
         write_json({"iter_log_dir": log, **verdict.as_dict()})
     else:
         write(_text(verdict, log))
-    if not verdict.passed:
-        click.get_current_context().exit(FAILED)
+    return 0 if verdict.passed else FAILED
 
 
 def _text(verdict: Verdict, log: str) -> str:

@@ -46,7 +46,7 @@ class _GaveUp(BaseException):
 @click.option("--strict", is_flag=True, help="Exit 1 when the task could not be scored.")
 def command(
     arguments: tuple[str, ...], options: dict[str, Any], score_recompute: str, timeout: float, strict: bool
-) -> None:
+) -> int:
     """Score the iteration that was just closed (the highest, or N), and its session.
 
     Meant to be run by an agent harness after every task. Takes the harness's JSON from standard input or as the last
@@ -55,10 +55,11 @@ def command(
     """
     del strict  # main() reads it, because it is in force for wrong options too
     warnings: list[str] = []
+    broken: list[str] = []
     with _deadline(timeout):
         iteration, hook = hook_input(arguments)
         if hook.stop_hook_active:
-            return
+            return 0
         settings = _settings(options, hook)
         from rubric import find_rubric
         from scoring.cli.reading import options as evidence_options
@@ -72,6 +73,7 @@ def command(
             iteration=iteration,
             recompute=score_recompute,
             hinted=_hinted(settings, hook),
+            broken=lambda error: broken.append(str(error)),
             **evidence_options(settings, warn=warnings.append),
         )
     if settings.json:
@@ -80,8 +82,9 @@ def command(
         score = number(closed.value, closed.scored)
         path = printable(str(closed.sidecar_path))
         write(f"iteration {closed.iteration}  score {score}  {closed.band}  → {path}\n")
-    if warnings:
-        warn("; ".join(warnings))
+    if said := [*warnings, *broken]:
+        warn("; ".join(said))
+    return 1 if broken else 0
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import click
 
 from scoring.cli.app import PATH, settings_options
 from scoring.cli.iteration import hooks_behind
-from scoring.cli.output import show, warn, write, write_json
+from scoring.cli.output import on_terminal, show, warn, write, write_json
 from scoring.demo import build_demo
 from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
@@ -34,7 +34,7 @@ def command(directory: Path | None, settings: Settings) -> None:
     rows = summarize_integrity(i.signals for i in scored.iterations)
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
-    show(run_page(scored, demo.iter_log_dir, written))
+    show(run_page(scored, demo.iter_log_dir, written, on_terminal()))
     why = f"Why iteration {lowest.score.iteration} scored lowest"
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))

@@ -7,11 +7,11 @@ import click
 
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import show, warn, write_json
+from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
 from scoring.signals.values import Deliberation
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
 
@@ -30,19 +30,20 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     """
     settings = resolve_settings(options)
     log_dir = settings.iter_log_dir
-    score = None if recompute else _sidecar(log_dir, iteration, settings.rubric if options["rubric"] else None)
+    kept = None if recompute else _sidecar(log_dir, iteration, settings.rubric if options["rubric"] else None)
     source = iteration_score_path(log_dir, iteration)
-    if score is None:
+    if kept is None:
         now = _score(settings, iteration)
-        if settings.json:
-            write_json(scored_now_payload(now))
-        else:
-            hooks, signals = hooks_behind(now.persisted, log_dir), now.signals
-            show(iteration_page(now.persisted, hooks, source, signals.deliberation, signals.objective))
-    elif settings.json:
-        write_json(score_payload(score, deliberation_of(log_dir, iteration)))
+        score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
+        payload = scored_now_payload(now)
     else:
-        show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation_of(log_dir, iteration)))
+        score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
+        payload = score_payload(kept, deliberation)
+    if settings.json:
+        write_json(payload)
+        return
+    full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
+    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full))
 
 
 def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScore | None:
@@ -51,6 +52,7 @@ def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScor
         score = read_iteration_score(log_dir, iteration)
     except NotFoundError:
         return None
+    check_numbers(score, str(iteration_score_path(log_dir, iteration)))
     if wanted is not None:
         from rubric import find_rubric
 
@@ -63,15 +65,15 @@ def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScor
 def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     """Score one iteration and write its sidecar; warns when the old one rested on evidence that is gone."""
     from rubric import find_rubric
+    from scoring.cli.reading import broken_entries
     from scoring.cli.reading import options as evidence_options
     from scoring.evidence.rules import rules_of
     from scoring.score import examine_iteration, write_scored_iteration
 
     rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
     how = evidence_options(settings, rules_of(rubric))
-    scored = examine_iteration(
-        log_dir, settings.repo_dir, iteration, *settings.transcript_dirs, rubric=rubric, observe=True, **how
-    )
+    where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
+    scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
     write_scored_iteration(log_dir, scored, warn)
     return scored
 

@@ -19,14 +19,13 @@ if TYPE_CHECKING:  # each command imports what it needs
     from click.shell_completion import CompletionItem
 
     from scoring.jobs.label_file import NewLabel
-    from scoring.views.examined import Examined
 
 EXIT_ERROR = 1
-_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
 _MOST_FAULTS = 50
 
 SCOPE_WORDS = ("on-target", "partial", "breach")
 HALLUCINATION_WORDS = ("none", "minor", "major")
+"""What can be said, the best first. The reader of labels has the same words; the help does without it."""
 
 
 class _SameContext(click.Context):
@@ -110,7 +109,9 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         raise no_such_entry(settings.iter_log_dir, iteration)
     who = _actor(actor, settings)
     if asks:
-        given = _asked(iteration, who, settings)
+        from scoring.cli.label_questions import asked
+
+        given = asked(iteration, who, settings)
         if all(value is None for value in given.values()):
             write("Nothing was said, nothing is written.\n")
             return
@@ -169,67 +170,6 @@ def _actor(given: str | None, settings: Settings) -> str:
     return name
 
 
-# On a terminal
-
-
-def _asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
-    """Show an iteration, and return what somebody answers; None for what they pass over."""
-    from dataclasses import replace
-
-    from scoring.cli.reading import log_view
-    from scoring.sidecars.scores import iteration_score_path
-    from scoring.text import printable
-    from scoring.views.score_pages import iteration_page
-
-    for one in replace(log_view(settings), only=iteration).examine():
-        _show_change(one, settings)
-        show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
-    write(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")
-    correctness = _choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
-    return {
-        "correctness": None if correctness is None else int(correctness),
-        "scope": _choice("Scope", SCOPE_WORDS),
-        "hallucination": _choice("Hallucination", HALLUCINATION_WORDS),
-        "note": _answer("Note"),
-    }
-
-
-def _show_change(one: "Examined", settings: Settings) -> None:
-    """Show the beginning of what the commit of an iteration changed."""
-    from scoring.evidence.git.repository import GitRepository, as_text
-    from scoring.text import cut, printable
-
-    if not (sha := one.facts.landing.sha):
-        write("The commit of this iteration does not resolve here; there is no change to show.\n\n")
-        return
-    how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
-    lines = as_text(GitRepository(settings.repo_dir).beginning(_DIFF_LIMIT, "show", *how, sha)).split("\n")
-    for line in lines[:_DIFF_LINES]:
-        write(cut(printable(line.expandtabs(4)), _LINE_WIDTH) + "\n")
-    if len(lines) > _DIFF_LINES:
-        write(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
-    write("\n")
-
-
-def _choice(question: str, words: tuple[str, ...]) -> str | None:
-    while True:
-        answer = _answer(f"{question} [{'/'.join(words)}]")
-        if answer is None or answer in words:
-            return answer
-        meant = [word for word in words if word.startswith(answer)]
-        if len(meant) == 1:
-            return meant[0]
-        write(f"One of {', '.join(words)}, or nothing.\n")
-
-
-def _answer(question: str) -> str | None:
-    text: str = click.prompt(question, default="", show_default=False)
-    return text.strip() or None
-
-
-# The others
-
-
 @command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
 @click.argument("file", type=PATH)
 @_AS
@@ -248,7 +188,8 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
         complain(fault)
     if faults:
         more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
-        complain(f"{file}: {len(faults)} faults, so nothing was imported{more}")
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        complain(f"{file}: {count}, so nothing was imported{more}")
         return EXIT_ERROR
     written = add_labels(settings.iter_log_dir, labels)
     if settings.json:

@@ -59,6 +59,21 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def full_text(version: str, named: str) -> bool:
+    """Return whether a pipe shows in full what a rubric scored; a terminal does anyway.
+
+    ``version`` is what the score names: a released rubric, or else the one that the settings have ``named``.
+    """
+    from rubric import RubricError, find_rubric, released_rubric, rubric_versions  # JSON and terminals need none
+    from rubric.model import FULL_TEXT
+
+    try:
+        rubric = released_rubric(version) if version in rubric_versions() else find_rubric(named)
+    except RubricError:
+        return False
+    return rubric.version == version and rubric.text == FULL_TEXT
+
+
 def warn(text: str) -> None:
     """Print on standard error what was left out, in one line."""
     _say("warning", text)

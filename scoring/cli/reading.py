@@ -8,9 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from rubric import Rubric, evidence_of, find_rubric
-from scoring.cli.output import warn
-from scoring.errors import Warn, silent
+from scoring.cli.app import BROKEN
+from scoring.cli.output import complain, warn
+from scoring.errors import LogError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
 from scoring.log.settings import Settings, resolve_settings
 
@@ -96,6 +99,15 @@ def cache_dir(settings: Settings) -> Path | None:
     return user_cache_path("da-score", appauthor=False)
 
 
+def broken_entries(*texts: str | LogError) -> None:
+    """Say which entries are left out because they cannot be read, each once; the command then exits with 1."""
+    said: dict[str, None] = click.get_current_context().meta.setdefault(BROKEN, {})
+    for text in map(str, texts):
+        if text not in said:
+            said[text] = None
+            complain(text)
+
+
 def log_view(settings: Settings, recompute: bool = False, last: int | None = None) -> "LogView":
     """Return the one log that some settings name.
 
@@ -105,7 +117,8 @@ def log_view(settings: Settings, recompute: bool = False, last: int | None = Non
     from scoring.views.examined import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    return LogView(*log, find_rubric(settings.rubric), recompute, last, options=options(settings))
+    rubric, how = find_rubric(settings.rubric), options(settings)
+    return LogView(*log, rubric, recompute, last, options=how, broken=broken_entries)
 
 
 def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool = False) -> "list[LogView]":

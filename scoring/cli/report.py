@@ -51,6 +51,8 @@ def command(
     changed = None if before is None else changes(found.lines, before)
     write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
     if settings.json:
-        write_json({"report": str(out), "iterations": len(found.lines), "mean": found.mean, "bands": found.bands})
+        means = {"mean": found.mean, "interval": found.interval and list(found.interval)}
+        more = {"insufficient": found.insufficient, "trend": found.trend and found.trend.as_dict()}
+        write_json({"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more})
     else:
         write(f"Wrote {out}: {len(found.lines)} iterations\n")

@@ -91,10 +91,11 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
     if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
-        from scoring.cli.reading import sources_of_each
+        from scoring.cli.reading import broken_entries, sources_of_each
         from scoring.score import score_log_under
 
         one, other = score_log_under([before, after], settings.iter_log_dir, sources_of_each([before, after], settings))
+        broken_entries(*one.broken, *other.broken)
         log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
     place = None if no_log else settings.iter_log_dir
     if settings.json:

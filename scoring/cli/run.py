@@ -3,8 +3,8 @@
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
-from scoring.cli.output import show, warn, write, write_json
-from scoring.cli.reading import sources
+from scoring.cli.output import on_terminal, show, warn, write, write_json
+from scoring.cli.reading import broken_entries, sources
 from scoring.log.settings import Settings
 
 
@@ -27,6 +27,7 @@ def command(settings: Settings, no_write: bool) -> None:
         from scoring.views.score_pages import run_page, run_payload
 
         (scored,) = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
+    broken_entries(*scored.broken)
     written = None
     if not no_write and scored.iterations:
         iterations, sessions = write_scored_log(log_dir, scored, warn)
@@ -36,4 +37,4 @@ def command(settings: Settings, no_write: bool) -> None:
     elif not scored.iterations:
         write(f"score: no iterations found in {log_dir}\n")
     else:
-        show(run_page(scored, log_dir, written))
+        show(run_page(scored, log_dir, written, on_terminal()))

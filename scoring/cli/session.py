@@ -7,11 +7,17 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.output import on_terminal, show, write_json
+from scoring.cli.output import full_text, on_terminal, show, write_json
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
-from scoring.sidecars.scores import PersistedScore, read_iteration_score, read_session_score, session_score_path
+from scoring.sidecars.scores import (
+    PersistedScore,
+    check_numbers,
+    read_iteration_score,
+    read_session_score,
+    session_score_path,
+)
 from scoring.views.score_pages import session_page, session_payload
 
 
@@ -26,17 +32,20 @@ def command(session_id: str, settings: Settings) -> None:
     except NotFoundError as e:
         known = session_ids(log_dir)
         raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
-    members = _members(session, log_dir) if settings.json or on_terminal() else {}
+    drawn = on_terminal()
+    full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
+    members = _members(session, log_dir) if settings.json or drawn or full else {}
     if settings.json:
         write_json(session_payload(session, members))
     else:
-        coverages = {n: member.coverage for n, member in members.items()}
-        show(session_page(session, coverages, session_score_path(log_dir, session_id)))
+        show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full))
 
 
 def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
     found = {}
     for iteration in session.iterations:
         with contextlib.suppress(DaScoreError):
-            found[iteration] = read_iteration_score(log_dir, iteration)
+            score = read_iteration_score(log_dir, iteration)
+            check_numbers(score, str(iteration))
+            found[iteration] = score
     return found

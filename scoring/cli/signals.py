@@ -5,7 +5,7 @@ import click
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.output import write_json
-from scoring.cli.reading import options
+from scoring.cli.reading import broken_entries, options
 from scoring.evidence.rules import rules_of
 from scoring.log.settings import Settings
 from scoring.score import score_log
@@ -19,4 +19,5 @@ def command(settings: Settings) -> None:
     rubric = find_rubric(settings.rubric)
     log_dir, transcripts, how = settings.iter_log_dir, settings.transcript_dirs, options(settings, rules_of(rubric))
     scored = score_log(log_dir, settings.repo_dir, *transcripts, rubric=rubric, observe=True, **how)
+    broken_entries(*scored.broken)
     write_json([signals_payload(iteration) for iteration in scored.iterations])

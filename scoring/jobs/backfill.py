@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, InputError
+from scoring.errors import DaScoreError, InputError, LogError
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import read_file, remove_stale
 from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
-from scoring.log.load import load_iteration_log
+from scoring.log.load import load_log_for
 from scoring.log.model import IterationRecord
 from scoring.score import write_session
 from scoring.sessions import SessionIterRef, session_score
@@ -69,7 +69,8 @@ class LogReport:
 
     ``scored`` has the reason per iteration (with ``dry_run``: what would be scored); ``kept`` the signals whose
     evidence a new score would have lost; ``git_changed`` the iterations whose score stands although git answers
-    otherwise now.
+    otherwise now. ``broken`` says of each entry that could not be read where and why: those that stopped the log, or
+    those that a lenient rubric left out.
     """
 
     iter_log_dir: Path
@@ -81,6 +82,7 @@ class LogReport:
     git_changed: list[int] = field(default_factory=list)
     absent: Counter[tuple[str, str]] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -98,6 +100,7 @@ class LogReport:
                 for (signal, reason), count in sorted(self.absent.items())
             ],
             "warnings": self.warnings,
+            "broken": self.broken,
             "seconds": round(self.seconds, 3),
         }
 
@@ -118,6 +121,8 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
                     _bring_up_to_date(job, plan, store, report)
                 finally:
                     store.save()
+    except LogError as e:
+        report.error, report.broken = str(e), list(e.faults)
     except DaScoreError as e:
         report.error = str(e)
     report.seconds = time.monotonic() - began
@@ -133,7 +138,9 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
     sources = Sources.under(rules_of(rubric), job.repo_dir, job.transcript_dirs, options)
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
-        records = load_iteration_log(log, sources.rules.true_flags)
+        left_out: list[LogError] = []
+        records = load_log_for([rubric], log, sources.rules.true_flags, left_out.append)
+        report.broken = [str(error) for error in left_out]
         if not records:
             return
         evidence = Evidence(records, log, sources, scan, None, meter_profile(rubric), labels_vote(rubric))

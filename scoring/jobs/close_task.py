@@ -10,7 +10,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, NotFoundError, SettingsError, silent
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
-from scoring.log.load import load_iteration_log, no_such_entry
+from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.score import score_records, write_scored_iteration, write_session
 from scoring.sessions import SessionIterRef, session_score
@@ -51,6 +51,7 @@ def close_task(
     iteration: int | None = None,
     recompute: str = "current",
     hinted: Sequence[Path] = (),
+    broken: Broken = silent,
     **options: Unpack[Options],
 ) -> ClosedTask:
     """Score an iteration that was just closed, and rewrite its sidecar and its session's.
@@ -65,6 +66,7 @@ def close_task(
         iteration: which one; the highest by default.
         recompute: ``current`` scores it alone, ``recent-K`` the K latest up to it, ``all`` the whole log.
         hinted: folders of transcripts that the harness named.
+        broken: takes every entry that a lenient rubric leaves out because it cannot be read.
         options: how evidence is found and read; its warnings are in the result as well.
 
     Raises:
@@ -81,7 +83,7 @@ def close_task(
 
     options["warn"] = warn
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options, hinted)
-    records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
+    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken)
     record = _wanted(records, iteration, iter_log_dir)
     chosen = _chosen(records, record.iteration, recompute)
     sessions = {r.agent.session_id for r in records if r.iteration in chosen} - {""}

@@ -3,13 +3,16 @@
 See ``docs/LOG.md``, "Entries".
 """
 
+import contextlib
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import yaml
 
+from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
 from scoring.files import list_names, read_file
 from scoring.log.model import IterationRecord
@@ -17,6 +20,9 @@ from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.yamlread import TRUE_FLAGS
 
 ARCHIVE_NAME = "historical.yaml"
+
+Broken: TypeAlias = Callable[[LogError], None]
+"""Takes an entry or an archive that cannot be read and is left out; the text says which file, where in it, and why."""
 
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml")
 _MERGE = "tag:yaml.org,2002:merge"
@@ -36,7 +42,7 @@ def is_entry_name(name: str) -> bool:
 def load_iteration_log(
     directory: Path | str,
     true_flags: Collection[str] = TRUE_FLAGS,
-    broken: Callable[[LogError], None] | None = None,
+    broken: Broken | None = None,
 ) -> list[IterationRecord]:
     """Read every entry of a log, sorted by iteration.
 
@@ -45,31 +51,54 @@ def load_iteration_log(
     ``broken`` an entry that cannot be read is passed to it, and left out.
 
     Raises:
-        LogError: the directory does not exist, or an entry cannot be read; the text names the file.
+        LogError: the directory does not exist, or entries cannot be read; the text names the first file, and
+            ``faults`` has a line for each.
     """
-    directory = Path(directory)
+    if broken is not None:
+        return _load(Path(directory), true_flags, broken)
+    found: list[LogError] = []
+    records = _load(Path(directory), true_flags, found.append, whole=True)
+    if found:
+        raise LogError(*map(str, found)) from found[0]
+    return records
+
+
+def load_log_for(
+    rubrics: Iterable[Rubric], directory: Path | str, true_flags: Collection[str], broken: Broken
+) -> list[IterationRecord]:
+    """Read every entry of a log as some rubrics have it loaded, sorted by iteration.
+
+    A strict rubric stops at what cannot be read; where no rubric is strict, that is passed to ``broken`` and left out.
+
+    Raises:
+        LogError: as :func:`load_iteration_log`.
+    """
+    strict = any(rubric.loading == STRICT for rubric in rubrics)
+    return load_iteration_log(directory, true_flags, None if strict else broken)
+
+
+def _load(directory: Path, true_flags: Collection[str], broken: Broken, whole: bool = False) -> list[IterationRecord]:
     try:
         names = list_names(directory)
     except InputError as e:
         raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
     records: dict[int, IterationRecord] = {}
     for name in filter(is_entry_name, names):
-        for record in _records_in(directory / name, true_flags, broken):
+        for record in _records_in(directory / name, true_flags, broken, whole):
             records[record.iteration] = record
     if ARCHIVE_NAME in names:
-        for record in _records_in(directory / ARCHIVE_NAME, true_flags, broken):
+        for record in _records_in(directory / ARCHIVE_NAME, true_flags, broken, whole):
             records.setdefault(record.iteration, record)
     return [records[n] for n in sorted(records)]
 
 
-def _records_in(
-    path: Path, true_flags: Collection[str], broken: Callable[[LogError], None] | None
-) -> list[IterationRecord]:
+def _records_in(path: Path, true_flags: Collection[str], broken: Broken, whole: bool) -> list[IterationRecord]:
+    """Read a file; what is broken in it, all of it where it is taken ``whole``, goes to ``broken``."""
     try:
-        return load_records(path, true_flags)
+        if path.name == ARCHIVE_NAME:
+            return load_archive(path, true_flags, None if whole else broken)
+        return [load_entry(path, true_flags)]
     except LogError as e:
-        if broken is None:
-            raise
         broken(e)
         return []
 
@@ -95,14 +124,23 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
         raise LogError(f"{e}; an entry must be a readable file of YAML") from e
 
 
-def load_archive(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
+def load_archive(
+    path: Path, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
+) -> list[IterationRecord]:
     """Read the archive's entries; none when there is no such file.
+
+    With ``broken`` an entry in it that does not fit is passed to it, and left out.
 
     Raises:
         LogError: the file cannot be read or is no archive.
     """
+
+    def left_out(error: YamlError) -> None:
+        if broken is not None:
+            broken(LogError(f"{path}: {error}"))
+
     try:
-        return parse_archive(read_file(path), true_flags)
+        return parse_archive(read_file(path), true_flags, left_out if broken else None)
     except FileNotFoundError:
         return []
     except YamlError as e:
@@ -134,8 +172,9 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
         names = list_names(iter_log_dir)
         for name in filter(is_entry_name, names):
             path = iter_log_dir / name
-            if load_entry(path).iteration == iteration:
-                found = EntryPlaces(path, dict(_lines(_composed(read_file(path)))))
+            with contextlib.suppress(LogError):  # which ones are broken, whoever loaded the log said
+                if load_entry(path).iteration == iteration:
+                    found = EntryPlaces(path, dict(_lines(_composed(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
     except (DaScoreError, FileNotFoundError, yaml.YAMLError):

@@ -138,13 +138,26 @@ def flat_record(reader: Reader, node: Node) -> IterationRecord:
     return IterationRecord(**values | {"schema_version": SCHEMA_FLAT}, impl=_impl(**impl))
 
 
-def parse_archive(data: bytes, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
+def parse_archive(
+    data: bytes, true_flags: Collection[str] = TRUE_FLAGS, broken: Callable[[YamlError], None] | None = None
+) -> list[IterationRecord]:
     """Read ``historical.yaml``: a mapping with a list ``iterations`` of schema-1 entries.
+
+    With ``broken`` an entry whose fields do not fit is passed to it, and left out.
 
     Raises:
         YamlError: broken YAML or a value that does not fit its field.
     """
+
+    def fitting_record(reader: Reader, node: Node) -> IterationRecord | None:
+        try:
+            return flat_record(reader, node)
+        except YamlError as e:
+            if broken is None:
+                raise
+            broken(e)
+            return None
+
     node = parse(data)
-    given = {} if node is None else Reader(true_flags).struct(node, {"iterations": items_of(flat_record)})
-    records: list[IterationRecord] = given.get("iterations", [])
-    return records
+    given = {} if node is None else Reader(true_flags).struct(node, {"iterations": items_of(fitting_record)})
+    return [record for record in given.get("iterations", []) if record is not None]

@@ -34,7 +34,7 @@ class Settings:
 
     ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,
     and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
-    found.
+    found. ``test_commands`` are beginnings of commands that run tests, besides those of the tools that are known.
     """
 
     iter_log_dir: Path = DEFAULT_LOG_DIR
@@ -42,6 +42,7 @@ class Settings:
     transcript_dirs: tuple[Path, ...] = ()
     transcripts: str | None = None
     trunk: str | None = None
+    test_commands: tuple[str, ...] = ()
     rubric: str = RUBRIC_VERSION
     json: bool = False
     cache_dir: Path | None = None
@@ -55,6 +56,7 @@ TRANSCRIPTS = ("auto", "none")
 _PATH = Kind("a path", is_text)
 _PATHS = ListOf("a list of paths", _PATH)
 _WAY = Kind("auto or none", lambda value: value in TRANSCRIPTS)
+_COMMANDS = ListOf("a list of commands", Kind("a command", lambda value: is_text(value) and value.strip() != ""))
 _NAME = Kind("the name of a branch", lambda value: is_text(value) and value.strip() != "")
 _COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
 _KINDS: dict[str, Kind | ListOf] = {
@@ -63,12 +65,16 @@ _KINDS: dict[str, Kind | ListOf] = {
     "transcript-dir": _PATHS,
     "transcripts": _WAY,
     "trunk": _NAME,
+    "test-commands": _COMMANDS,
     "rubric": TEXT,
     "json": FLAG,
     "cache-dir": _PATH,
     "no-cache": FLAG,
     "processes": _COUNT,
 }
+_BETWEEN_COMMANDS = ";"
+"""What is between the commands of a variable; a command may have blanks and colons in it."""
+
 _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 """How a variable says true and false."""
 
@@ -125,6 +131,8 @@ def _typed(key: str, value: Any) -> Any:
     kind = _KINDS[key]
     if kind in (FLAG, _COUNT):
         return value
+    if kind == _COMMANDS:
+        return tuple(map(str, value))
     if kind == _PATHS:
         return tuple(map(Path, value))
     return Path(value) if kind == _PATH else str(value)
@@ -139,7 +147,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         value: Any = text
         if isinstance(kind, ListOf):
-            value = tuple(path for path in text.split(os.pathsep) if path)
+            separator = os.pathsep if kind == _PATHS else _BETWEEN_COMMANDS
+            value = tuple(item for item in text.split(separator) if item.strip())
         elif kind == FLAG:
             value = _FLAGS.get(text.lower())
         elif kind == _COUNT and text.isascii() and text.isdigit() and len(text) < 10:

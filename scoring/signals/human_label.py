@@ -1,6 +1,6 @@
 """human_label: how people judged the iteration.
 
-See ``docs/OUTCOME_SCORING_RUBRIC.md``, "human_label". It is computed under a rubric that has it.
+See ``docs/LOG.md``, "Labels". It is computed under a rubric that has it.
 """
 
 from collections.abc import Iterable, Iterator

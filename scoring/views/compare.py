@@ -10,14 +10,19 @@ its sub-score. The effects of all signals add up to the change, and a signal who
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
-from rubric import Rubric, Score, SignalContribution, SignalSpec
-from scoring.score import ScoredLog
+from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalSpec
+from scoring.score import ScoredIteration, ScoredLog
+from scoring.statistics import Interval, paired_interval
+from scoring.views.compare_reasons import Reason, Side, Sides, reasons
 
 EQUAL_WITHIN = 1e-9
 """Values no further apart are equal: weights are decimals, and their sums are not."""
+
+DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidecar")
+"""What a rubric's data says beside signals, method and bands."""
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
@@ -46,7 +51,7 @@ class SpecChange:
         """The fields that differ, where both rubrics have the signal."""
         if self.before is None or self.after is None:
             return ()
-        names = ("label", "weight", "description", "two_way")
+        names = ("label", "weight", "description", "two_way", "profile")
         return tuple(name for name in names if getattr(self.before, name) != getattr(self.after, name))
 
 
@@ -69,6 +74,12 @@ class RubricDiff:
         pairs = [(s.before.weight, s.after.weight) for s in self.signals if s.before and s.after]
         ratios = [after / before for before, after in pairs]
         return not ratios or max(ratios) - min(ratios) <= EQUAL_WITHIN
+
+    @property
+    def changed_data(self) -> dict[str, tuple[Any, Any]]:
+        """What else differs in the data of both, by :data:`DATA`."""
+        sides = {name: (getattr(self.before, name), getattr(self.after, name)) for name in DATA}
+        return {name: (a, b) for name, (a, b) in sides.items() if a != b}
 
     @property
     def same_combination(self) -> bool:
@@ -104,11 +115,15 @@ class SignalMove:
 
 @dataclass(frozen=True, slots=True)
 class IterationDiff:
-    """One iteration under two rubrics, with a line for each signal of either."""
+    """One iteration under two rubrics, with a line for each signal of either.
+
+    ``reasons`` say by which rules its value or its band moved; they are found where the facts of both sides are known.
+    """
 
     before: Score
     after: Score
     signals: tuple[SignalMove, ...]
+    reasons: tuple[Reason, ...] = ()
 
     @property
     def iteration(self) -> int:
@@ -132,14 +147,21 @@ class IterationDiff:
         """Whether the value has another name."""
         return self.before.band != self.after.band
 
+    @property
+    def suffices(self) -> bool:
+        """Whether both sides are scored on enough evidence, so that the change counts in a mean."""
+        return self.change is not None and BAND_INSUFFICIENT not in (self.before.band, self.after.band)
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What the step does to a whole log.
 
-    ``mean_change`` is over the iterations that are scored on both sides, ``mean_move`` over those of them that moved;
-    both are None where there is no such iteration. ``band_changes`` counts pairs of bands that differ. ``signals`` has,
-    for each signal that moved a value, how many it moved and its mean effect on them.
+    ``mean_change`` is over the iterations that are scored on both sides on enough evidence, with the ``interval`` of a
+    paired bootstrap where there are two; ``mean_move`` is over those of them that moved. They are None where there is
+    no such iteration. ``insufficient`` counts the iterations that are scored, on too little evidence on one side.
+    ``band_changes`` counts pairs of bands that differ. ``signals`` has, for each signal that moved a value, how many it
+    moved and its mean effect on them. ``reasons`` counts iterations by the rules that moved them.
     """
 
     iterations: int
@@ -148,6 +170,9 @@ class Totals:
     mean_move: float | None
     band_changes: Mapping[tuple[str, str], int]
     signals: Mapping[str, tuple[int, float]]
+    interval: Interval | None = None
+    insufficient: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +183,8 @@ class LogDiff:
 
     def totals(self) -> Totals:
         """Add up what moved."""
-        changes = [diff.change for diff in self.iterations if diff.change is not None]
+        there = [diff for diff in self.iterations if diff.suffices]
+        changes = [diff.after.value - diff.before.value for diff in there]
         moves = [change for change in changes if abs(change) > EQUAL_WITHIN]
         bands = Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed)
         effects: dict[str, list[float]] = {}
@@ -171,6 +197,9 @@ class LogDiff:
             mean_move=_mean(moves),
             band_changes=bands,
             signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
+            interval=paired_interval([diff.before.value for diff in there], [diff.after.value for diff in there]),
+            insufficient=sum(diff.change is not None and not diff.suffices for diff in self.iterations),
+            reasons=Counter(name for diff in self.iterations for name in {reason.rule for reason in diff.reasons}),
         )
 
 
@@ -179,9 +208,26 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
-    """Compare the scores of one log under two rubrics; raises ValueError when they are not of the same iterations."""
+    """Compare the scores of one log under two rubrics, and say by which rules each iteration moved.
+
+    Raises:
+        ValueError: they are not of the same iterations.
+    """
     pairs = zip(before.iterations, after.iterations, strict=True)
-    return LogDiff(tuple(diff_scores(a.score, b.score) for a, b in pairs))
+    return LogDiff(tuple(_explained(before.rubric, a, after.rubric, b) for a, b in pairs))
+
+
+def _explained(first: Rubric, a: ScoredIteration, second: Rubric, b: ScoredIteration) -> IterationDiff:
+    diff = diff_scores(a.score, b.score)
+    if not (diff.moved or diff.band_changed):
+        return diff
+    moved = [Sides(m.signal, m.before, m.after) for m in diff.signals if set(m.causes) - {"weight"}]
+    by_weight = [m.signal for m in diff.signals if m.moved and m.causes == ("weight",)]
+    sides = (
+        Side(rubric, one.facts, one.score.value, one.score.band, one.score.coverage.weight, one.score.breakdown)
+        for rubric, one in ((first, a), (second, b))
+    )
+    return replace(diff, reasons=reasons(moved, by_weight, *sides))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:

@@ -5,13 +5,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rubric import Rubric, Score, SignalContribution
-from scoring.views.compare import IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
+from rubric import BAND_LABELS, Rubric, Score, SignalContribution
+from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
 from scoring.views.score_pages import BAND, ITER, TASK, band_cell, score_cell
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 NOT_IN = "not in this rubric"
-_ROW = ("present", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
+_ROW = ("present", "source", "applicable", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
 
 
 def names(diff: RubricDiff) -> tuple[str, str]:
@@ -68,7 +68,18 @@ def _changed_words(spec: SpecChange) -> list[str]:
 
 
 def _word(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value * 100:.1f} %" if isinstance(value, float) else str(value) or "none"
+
+
+_DATA_WORDS = {
+    "claims_vote": "Claims vote",
+    "minimum_coverage": "Minimum coverage",
+    "loading": "Loading",
+    "text": "Text",
+    "sidecar": "Sidecar",
+}
 
 
 def _summary(diff: RubricDiff) -> Iterator[str]:
@@ -80,6 +91,9 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
         ("Evidence", diff.before.evidence, diff.after.evidence, "; each side is read under its own rules."),
     ):
         yield f"{name}: {a} in both." if a == b else f"{name}: {a} → {b}{more}"
+    for name, (a, b) in diff.changed_data.items():
+        if name != "evidence":
+            yield f"{_DATA_WORDS[name]}: {_word(a)} → {_word(b)}"
     if diff.same_bands:
         yield f"Bands: {_bands(diff.before)} in both."
     else:
@@ -96,12 +110,16 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[Any
     change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
     band = band_cell(item.after.band)
     if item.band_changed:
-        band = Cell(band.value, f"{item.before.band} → {item.after.band}", band.style)
+        before_name, after_name = (BAND_LABELS.get(side.band, side.band) for side in (item.before, item.after))
+        band = Cell(band.value, f"{before_name} → {after_name}", band.style)
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
 def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
-    """Yield what moved the score of an iteration, the largest effect first, and then what did by weight alone."""
+    """Yield why an iteration moved, what moved it, the largest effect first, and then what did by weight alone."""
+    for reason in item.reasons:
+        if reason.rule not in _SEEN_ANYWAY:
+            yield f"because: {reason.text}"
     for move in shown_moves(item):
         effect = "" if item.change is None else f"{move.effect:+.3f}  "
         yield f"{move.signal}  {effect}{why(move)}"
@@ -110,6 +128,10 @@ def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
     if by_weight and item.change is not None:
         total = sum(move.effect for move in by_weight)
         yield f"by weight alone  {total:+.3f}  " + ", ".join(f"{m.signal} {m.effect:+.3f}" for m in by_weight)
+
+
+_SEEN_ANYWAY = ("signal_joined", "signal_left", "weights")
+"""The reasons that the lines of signals give already."""
 
 
 def shown_moves(item: IterationDiff) -> list[SignalMove]:
@@ -146,7 +168,13 @@ def _total_rows(totals: Totals) -> list[tuple[str, str]]:
     rows = [("MOVED", f"{totals.moved} of {totals.iterations} iterations")]
     if totals.mean_change is not None:
         over = "" if totals.mean_move is None else f", {totals.mean_move:+.4f} over those that moved"
-        rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{over}"))
+        sure = "" if totals.interval is None else f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
+        rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{sure}{over}"))
+    if totals.insufficient:
+        rows.append(("LEFT OUT", f"{totals.insufficient} iterations without enough evidence, in no mean"))
+    for rule, count in totals.reasons.items():
+        if rule not in _SEEN_ANYWAY:
+            rows.append(("BECAUSE", f"{rule.replace('_', ' ')}: {count} iterations"))
     changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
     rows.append(("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}"))
     for signal, (count, mean) in totals.signals.items():
@@ -164,6 +192,7 @@ def comparison_payload(
         "same_combination": diff.same_combination,
         "same_evidence": diff.before.evidence == diff.after.evidence,
         "same_bands": diff.same_bands,
+        "changed_data": {name: {"a": a, "b": b} for name, (a, b) in diff.changed_data.items()},
         "same_proportions": diff.same_proportions,
         "signals": [_spec(spec) for spec in diff.signals],
         "iter_log_dir": None if log is None else str(source),
@@ -173,7 +202,7 @@ def comparison_payload(
 
 
 def _rubric(rubric: Rubric) -> dict[str, Any]:
-    rules = {"version": rubric.version, "combination": rubric.combination, "evidence": rubric.evidence}
+    rules = {name: getattr(rubric, name) for name in ("version", "combination", *DATA)}
     return {**rules, "bands": [{"name": band.name, "min": band.min} for band in rubric.bands]}
 
 
@@ -200,6 +229,7 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
         "change": item.change,
         "moved": item.moved,
         "band_changed": item.band_changed,
+        "reasons": [{**asdict(reason), "signals": list(reason.signals)} for reason in item.reasons],
         "signals": [
             {
                 "signal": move.signal,
@@ -221,4 +251,10 @@ def _picked(found: Score | SignalContribution, *keys: str) -> dict[str, Any]:
 def _totals(totals: Totals) -> dict[str, Any]:
     bands = [{"a": a, "b": b, "iterations": n} for (a, b), n in sorted(totals.band_changes.items())]
     moved = [{"signal": s, "moved": count, "mean_effect": mean} for s, (count, mean) in totals.signals.items()]
-    return asdict(totals) | {"band_changes": bands, "signals": moved}
+    interval = None if totals.interval is None else list(totals.interval)
+    return asdict(totals) | {
+        "band_changes": bands,
+        "signals": moved,
+        "interval": interval,
+        "reasons": dict(totals.reasons),
+    }

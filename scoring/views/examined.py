@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias, Unpack
 
 from rubric import Rubric, default_rubric
-from scoring.errors import InputError, NotFoundError
+from scoring.errors import InputError, NotFoundError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.log.load import load_iteration_log
+from scoring.log.load import Broken, load_log_for
 from scoring.log.model import IterationRecord
 from scoring.score import score_records
 from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
@@ -55,7 +55,8 @@ class LogView:
 
     ``recompute`` takes no score from a sidecar; ``last`` takes only that many of the newest iterations, ``only`` one.
     ``observe`` reads DR transcripts also where the rubric does not have them vote; ``options`` say how evidence is
-    found and read, and those of :meth:`examine` come before them.
+    found and read, and those of :meth:`examine` come before them. ``broken`` takes every entry that a lenient rubric
+    leaves out because it cannot be read.
     """
 
     iter_log_dir: Path
@@ -67,6 +68,7 @@ class LogView:
     only: int | None = None
     observe: bool = False
     options: Options = field(default_factory=Options)
+    broken: Broken = silent
 
     def examine(self, **options: Unpack[Options]) -> Iterator[Examined]:
         """Yield the iterations in order.
@@ -78,7 +80,7 @@ class LogView:
         """
         rubric = self.rubric
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
-        records = load_iteration_log(self.iter_log_dir, sources.rules.true_flags)
+        records = load_log_for([rubric], self.iter_log_dir, sources.rules.true_flags, self.broken)
         wanted = {record.iteration for record in (records if self.last is None else records[-self.last :])}
         if self.only is not None:
             wanted &= {self.only}

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rubric import SignalContribution
+from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import window_text
 from scoring.signals.table import signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
 from scoring.views.examined import Examined
+from scoring.views.score_pages import band_text, value_text
 
 _WORTH_SAYING = 0.0005
 _LONGEST_NAME = 200
@@ -35,6 +36,8 @@ class ExplainedSignal:
     detail: str
     sources: tuple[str, ...]
     advice: str
+    source: Source | None = None
+    applicable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Explanation:
             "scored": one.score.scored,
             "value": one.score.value,
             "band": one.score.band,
+            "bounds": asdict(one.score.bounds),
             "coverage": asdict(one.score.coverage),
             "origin": one.origin,
             "differs_from_evidence_now": one.differs,
@@ -89,19 +93,22 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
     sources = tuple(signal.sources(one.facts, entry)) if signal else ()
     advice = signal.advice(row.present, one.facts) if signal else ""
     vote = row.sub_score if row.present else None, row.effective_weight, row.contribution
-    return ExplainedSignal(row.signal, row.label, row.present, *vote, cost, could_add, row.detail, sources, advice)
+    found = (*vote, cost, could_add, row.detail, sources, advice, row.source, row.applicable)
+    return ExplainedSignal(row.signal, row.label, row.present, *found)
 
 
-def explanation_text(explanation: Explanation) -> str:
-    """Return why an iteration scored what it did, in paragraphs."""
-    return "".join(printable(line) + "\n" for line in _lines(explanation))
+def explanation_text(explanation: Explanation, bounds: bool = False) -> str:
+    """Return why an iteration scored what it did, in paragraphs, with ``bounds`` beside the value."""
+    return "".join(printable(line) + "\n" for line in _lines(explanation, bounds))
 
 
-def _lines(explanation: Explanation) -> Iterator[str]:
+def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     one, score = explanation.one, explanation.one.score
     task = f" ({cut(one.record.task_id, _LONGEST_NAME)})" if one.record.task_id else ""
     if score.scored:
-        yield f"Iteration {score.iteration}{task} scored {score.value:.3f}, which is {score.band}."
+        value = value_text(score.value, True, score.bounds if bounds else None)
+        means = "which is" if score.band != BAND_INSUFFICIENT else "but there is"
+        yield f"Iteration {score.iteration}{task} scored {value}, {means} {band_text(score.band)}."
     else:
         yield f"Iteration {score.iteration}{task} has no score: no signal is present."
     provenance = "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
@@ -120,6 +127,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     if silent := [s for s in explanation.signals if not s.present]:
         yield from ("", "What did not vote")
         for signal in silent:
+            if not signal.applicable:
+                yield f"  {signal.label}: {signal.detail}; there is nothing it could say of this iteration"
+                continue
             yield f"  {signal.label}: {signal.detail}"
             if signal.advice:
                 yield f"    to let it vote: {signal.advice}"
@@ -141,7 +151,7 @@ def _voted(signal: ExplainedSignal) -> Iterator[str]:
         f"  {signal.label}: {signal.sub_score:.3f} of 1, with {signal.effective_weight * 100:.1f} % of the vote, "
         f"gave {signal.contribution:.3f}{cost}"
     )
-    yield f"    {signal.detail}"
+    yield f"    {signal.detail}{', as claimed' if signal.source == 'claimed' else ''}"
     yield from (f"    from {source}" for source in signal.sources)
 
 

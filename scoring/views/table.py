@@ -53,7 +53,8 @@ class Column(NamedTuple):
         width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
         cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal shows it whole.
         right: whether the terminal aligns it to the right, as numbers are. A pipe aligns everything to the left.
-        only: the one place that shows the column; None for both, ``json`` for neither.
+        only: the one place that shows the column; None for both, ``json`` for neither. A column ``full`` is for a
+            terminal, and for a table whose text is full.
     """
 
     head: str
@@ -61,7 +62,7 @@ class Column(NamedTuple):
     width: int | None = None
     cut: bool = False
     right: bool = False
-    only: Place | Literal["json"] | None = None
+    only: Place | Literal["json", "full"] | None = None
 
 
 class TableRow(NamedTuple):
@@ -82,6 +83,7 @@ class Table(NamedTuple):
         notes: the heading of the column in which a terminal shows the notes of rows.
         notes_indent: by how many spaces the notes are moved to the right on a pipe, where they follow their row.
         only: the one place that shows the table; None for both.
+        full: whether its text on a pipe is full: no cell is cut, and the columns for full text are there.
     """
 
     columns: Sequence[Column]
@@ -91,14 +93,18 @@ class Table(NamedTuple):
     notes: str = ""
     notes_indent: int = 4
     only: Place | None = None
+    full: bool = False
 
     def pipe(self) -> str:
         """Return the table as text: two spaces between columns, the last one not padded.
 
         A table with a column that fits its content has no spaces at line ends.
         """
-        shown = [n for n, column in enumerate(self.columns) if column.only in (None, "pipe")]
+        here = (None, "pipe", "full") if self.full else (None, "pipe")
+        shown = [n for n, column in enumerate(self.columns) if column.only in here]
         columns = [self.columns[n] for n in shown]
+        if self.full:
+            columns = [column._replace(width=None, cut=False) for column in columns]
         lines: list[tuple[list[str], Sequence[str]]] = []
         if self.heads:
             lines.append(([column.head for column in columns], ()))
@@ -125,7 +131,7 @@ class Table(NamedTuple):
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        shown = [n for n, column in enumerate(self.columns) if column.only in (None, "terminal")]
+        shown = [n for n, column in enumerate(self.columns) if column.only in (None, "terminal", "full")]
         table = RichTable(box=None, header_style="bold", padding=(0, 2, 0, 0), show_header=self.heads)
         for n in shown:
             column = self.columns[n]

@@ -263,7 +263,7 @@ class TestErrors:
     def test_of_ours_do_not_look_like_bugs(
         self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, kind: type[DaScoreError]
     ) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(kind("what\nwhere\x1b\nwhat to do")))
+        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(kind("what\nwhere\x1b\nwhat to do")))
         assert da_score("records") == Outcome(1, "", "da-score: error: what where\\x1b what to do\n")
 
     @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ class TestErrors:
     def test_of_nobody_look_like_bugs(
         self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
     ) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(error))
+        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(error))
         found = da_score("records")
         assert one_line(found) == f"internal error, please report it: {said} (DA_SCORE_TRACEBACK=1 shows where)"
         assert found.status == 1
@@ -290,7 +290,7 @@ class TestErrors:
             da_score("records")
 
     def test_of_click_are_one_line_too(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(click.ClickException("no\nway")))
+        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(click.ClickException("no\nway")))
         assert da_score("records") == Outcome(1, "", "da-score: error: no way\n")
 
     def test_are_silent_when_nobody_can_hear_them(self, tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ class TestErrors:
         assert da_score("session", "x").err.endswith(f"; known sessions: {CODEX_SESSION}, {CLAUDE_SESSION}\n")
 
     def test_an_interruption_is_130(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_iteration_log", raising(KeyboardInterrupt()))
+        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(KeyboardInterrupt()))
         found = da_score("records")
         assert (found.status, found.out, found.err.strip()) == (130, "", "da-score: error: interrupted")
 

@@ -73,7 +73,7 @@ class TestText:
 
 def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
     """What commands print of a score, without what only they say."""
-    kept = {key: value for key, value in found.items() if key not in ("bounds", "coverage", *others)}
+    kept = {key: value for key, value in found.items() if key not in ("bounds", "coverage", "interval", *others)}
     if "breakdown" in kept:
         kept["breakdown"] = [
             {key: value for key, value in row.items() if key not in ("source", "applicable", "cap")}
@@ -184,9 +184,15 @@ class TestTerminal:
         lines = lines_of(shown)
         assert status == 0
         assert b"\x1b[1;32mexcellent" in b"".join(shown)
-        assert "   2  choose-alphabet  0.500  fair       2 of 7 signals, 26 % of the weight   2026-03-02" in lines
-        assert "   3  redirect         0.933  excellent  7 of 7 signals, 100 % of the weight  2026-03-03" in lines
-        assert f"{CODEX_SESSION}  0.804      3  good  3 of 3 iterations, 86 % of the weight on average" in lines
+        assert (
+            "   2  choose-alphabet  0.500  (0.13–0.87)  fair       2 of 7 signals, 26.0 % of the weight   2026-03-02"
+            in lines
+        )
+        assert (
+            "   3  redirect         0.933  (0.93–0.93)  excellent  7 of 7 signals, 100.0 % of the weight  2026-03-03"
+            in lines
+        )
+        assert f"{CODEX_SESSION}  0.804  (0.70–0.84)  0.70–0.86      3  good  3 of 3, 86.0 % of the weight" in lines
         assert "hook_outcomes              56 %  ███████████·········" in lines
         assert f"Wrote 9 iteration and 2 session sidecars to {LOG}" in lines
 
@@ -200,7 +206,10 @@ class TestTerminal:
         lines = lines_of(shown)
         assert (status, lines[:2]) == (
             0,
-            ["Iteration 5   rubric 2.1.0   score 0.288   band poor", "7 of 7 signals, 100 % of the weight"],
+            [
+                "Iteration 5   rubric 2.1.0   score 0.288  (0.29–0.29)   band poor",
+                "7 of 7 signals, 100.0 % of the weight",
+            ],
         )
         assert any(re.fullmatch(r"scope +yes +0\.500 +0\.130 +0\.065 +2/4 changed files within .*", x) for x in lines)
         assert "Hook outcome sources" in lines
@@ -225,9 +234,19 @@ class TestTerminal:
         status, shown = on_a_terminal("session", CODEX_SESSION)
         lines = lines_of(shown)
         assert status == 0
-        assert lines[0].split() == ["Session", CODEX_SESSION, "rubric", "2.1.0", "score", "0.804", "good"]
-        assert lines[1] == "3 of 3 iterations, 86 % of the weight on average"
-        assert "   8  0.845  good       7 of 7 signals, 100 % of the weight" in lines
+        assert lines[0].split() == [
+            "Session",
+            CODEX_SESSION,
+            "rubric",
+            "2.1.0",
+            "score",
+            "0.804",
+            "(0.70–0.84)",
+            "good",
+        ]
+        assert lines[1] == "3 of 3 iterations, 86.0 % of the weight on average"
+        assert lines[2] == "mean 0.70–0.86, with 95 % confidence"
+        assert "   8  0.845  (0.84–0.84)  good       7 of 7 signals, 100.0 % of the weight" in lines
 
     @pytest.mark.usefixtures("scored")
     def test_shows_integrity(self, on_a_terminal: OnTerminal) -> None:
@@ -268,7 +287,7 @@ class TestTerminal:
         status, shown = on_a_terminal("run", "--iter-log-dir", tmp_path / "log")
         lines = lines_of(shown)
         assert (status, any(line.startswith("SESSION") for line in lines)) == (0, False)
-        assert "   1  only  1.000  excellent  1 of 7 signals, 13 % of the weight" in lines
+        assert "   1  only  1.000  (0.13–1.00)  excellent  1 of 7 signals, 13.0 % of the weight" in lines
         status, shown = on_a_terminal("iteration", "1", "--iter-log-dir", tmp_path / "log")
         assert (status, "Hook outcome sources" in lines_of(shown)) == (0, False)
 
@@ -279,7 +298,7 @@ class TestTerminal:
         status, shown = on_a_terminal("run")
         assert (status, b"\x1b[31mred" in b"".join(shown)) == (0, False)
         (line,) = (line for line in lines_of(shown) if line.startswith("   2 "))
-        assert line.startswith(r"   2  \x1b[31mred\x1b]0;title\a [bold]x[/]  0.500  fair ")
+        assert line.startswith(r"   2  \x1b[31mred\x1b]0;title\a [bold]x[/]  0.500  (0.13–0.87)  fair ")
         assert "\x1b" not in "".join(lines_of(shown))
 
     @pytest.mark.parametrize("name", ["log", "log[old]", "log[bold]", "a[/b]", "log:bug:", "a log [red]x"])

@@ -147,6 +147,7 @@ CITED = {
         "One record for both schemas",
         "How YAML scalars are read",
         "Files beside the entries",
+        "Labels",
         "Where else evidence comes from",
     ],
     "EVIDENCE.md": [

@@ -197,8 +197,8 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
 
 def test_what_is_said_of_iterations_of_the_demo_is_on_the_screen() -> None:
     screen = "".join(code("text"))
-    assert re.search(r"^ +2 .* 0\.500 .* 2 of 7 signals, 26 % of the weight", screen, re.M)
-    assert re.search(r"^ +4 .* 0\.680 .* 7 of 7 signals, 100 % of the weight", screen, re.M)
+    assert re.search(r"^ +2 .* 0\.500 .* 2 of 7 signals, 26.0 % of the weight", screen, re.M)
+    assert re.search(r"^ +4 .* 0\.680 .* 7 of 7 signals, 100.0 % of the weight", screen, re.M)
 
 
 # Tables

@@ -1028,6 +1028,7 @@ class TestText:
                         ]
                     ],
                     "warnings": [],
+                    "broken": [],
                 }
             ],
         }

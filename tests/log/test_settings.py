@@ -21,6 +21,7 @@ DEFAULTS = Settings(
     transcript_dirs=(),
     transcripts=None,
     trunk=None,
+    test_commands=(),
     rubric="2.1.0",
     json=False,
     cache_dir=None,
@@ -62,6 +63,11 @@ KEYS = [
     Key("transcript-dir", "transcript_dirs", (("/a:/b", (Path("/a"), Path("/b"))), ("/c", (Path("/c"),)))),
     Key("transcripts", "transcripts", (("auto", "auto"), ("none", "none"))),
     Key("trunk", "trunk", (("main", "main"), ("upstream/trunk", "upstream/trunk"))),
+    Key(
+        "test-commands",
+        "test_commands",
+        (("./check;make it:so", ("./check", "make it:so")), ("scripts/verify --all", ("scripts/verify --all",))),
+    ),
     Key("rubric", "rubric", (("2.0.2", "2.0.2"), ("/a/rubric.yaml", "/a/rubric.yaml"))),
     Key("json", "json", (("1", True), ("0", False))),
     Key("cache-dir", "cache_dir", (("/a", Path("/a")), ("/b", Path("/b"))), personal=True),
@@ -130,7 +136,7 @@ class TestPrecedence:
         assert resolve_settings({}, {}) == DEFAULTS == Settings()
 
     def test_an_option_that_was_not_given_sets_nothing(self) -> None:
-        absent = dict.fromkeys((key.name for key in KEYS), None) | {"transcript-dir": ()}
+        absent = dict.fromkeys((key.name for key in KEYS), None) | {"transcript-dir": (), "test-commands": ()}
         assert resolve_settings(absent, {}) == DEFAULTS
         assert resolve_settings(absent, {"DA_SCORE_TRANSCRIPT_DIR": "/a"}).transcript_dirs == (Path("/a"),)
 
@@ -329,6 +335,7 @@ WRONG_KINDS = {
     "transcript-dir": ("a list of paths", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
     "transcripts": ("auto or none", ['"all"', '""', '"AUTO"', "true", '["auto"]']),
     "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
+    "test-commands": ("a list of commands", ["1", "true", '["./check", 1]', '[""]', "{a = 1}"]),
     "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
     "json": ("true or false", ['"true"', "1", "0", "[]"]),
     "no-cache": ("true or false", ['"1"', "1"]),
@@ -354,7 +361,10 @@ class TestFiles:
         where = self.write(file, f"{key} = {written}\n")
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        item = r"|transcript-dir\[[01]\] is .*, not a path" if key == "transcript-dir" else ""
+        item = {
+            "transcript-dir": r"|transcript-dir\[[01]\] is .*, not a path",
+            "test-commands": r"|test-commands\[[01]\] is .*, not a command",
+        }.get(key, "")
         wrong = f"{re.escape(where)}: ({key} is .*, not {WRONG_KINDS[key][0]}{item})"
         assert re.fullmatch(wrong, str(raised.value))
 

@@ -436,7 +436,7 @@ def test_a_better_sub_score_never_lowers_the_value(drawn: tuple[Rubric, dict[str
 def test_coverage_counts_the_signals_that_voted_and_their_weight() -> None:
     coverage = VALID.score(present(a=0.0, c=1.0)).coverage
     assert coverage == Coverage(present=2, total=3, weight=0.75)
-    assert str(coverage) == "2 of 3 signals, 75 % of the weight"
+    assert str(coverage) == "2 of 3 signals, 75.0 % of the weight"
 
 
 @pytest.mark.parametrize("version", rubric_versions())
@@ -452,7 +452,7 @@ def test_an_unscored_iteration_is_not_covered() -> None:
 
 def test_a_breakdown_without_rows_is_not_covered() -> None:
     assert coverage_of([]) == Coverage(present=0, total=0, weight=0.0)
-    assert str(coverage_of([])) == "0 of 0 signals, 0 % of the weight"
+    assert str(coverage_of([])) == "0 of 0 signals, 0.0 % of the weight"
 
 
 def test_coverage_reads_a_breakdown_once_so_that_an_iterator_will_do() -> None:

@@ -10,24 +10,30 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.facts import facts_of
 from helpers.places import Place
 
 import scoring.sidecars.provenance
 from rubric import released_rubric
 from scoring.cli import main
 from scoring.errors import WriteError
-from scoring.evidence.transcripts.facts import HarnessFacts
+from scoring.evidence.transcripts.facts import CorrectionsSeen, HarnessFacts, Observed, TestsSeen
 from scoring.files import write_atomically, write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.close_task import close_task
+from scoring.log.model import IterationRecord
 from scoring.score import ScoredLog, score_log, write_scored_log
+from scoring.sidecars.emitter import emit
 from scoring.sidecars.loss import in_words, loss_on_disk
+from scoring.sidecars.ownlines import OwnLines
 from scoring.sidecars.provenance import (
     Loss,
     Provenance,
     changed_between,
     evidence_path,
     lost_between,
+    provenance_as_dict,
+    provenance_of,
     read_provenance,
     write_provenance,
     write_score,
@@ -319,6 +325,89 @@ class TestLost:
     )
     def test_and_changed_is_told_in_words(self, now: dict[str, Any], told: list[str]) -> None:
         assert changed_between(ORIGIN, replace(ORIGIN, **now)) == told
+
+
+OWN = OwnLines("commit", ("a", "b"), 3, 1, "failed", True, 2, 1, 4)
+OWNED = replace(ORIGIN, own=OWN)
+
+
+class TestOwnLines:
+    def test_are_kept_as_the_contract_names_them(self) -> None:
+        observed = Observed(
+            "checkpoint",
+            ("s1", "s2"),
+            tests=TestsSeen(3, 1, False, True, "pytest"),
+            corrections=CorrectionsSeen(interrupts=2, rejections=1, corrections=3, resets=4),
+        )
+        kept = provenance_of(facts_of(IterationRecord(2, 4), observed=observed))
+        content = yaml.safe_load(emit(provenance_as_dict(kept, "3.1.0")))
+        assert list(content) == [*KEYS, "attribution", "tests", "corrections"]
+        assert content["attribution"] == {"method": "checkpoint", "sessions": ["s1", "s2"]}
+        assert content["tests"] == {"runs": 3, "failed": 1, "last": "failed", "edited_after": True}
+        assert content["corrections"] == {"interrupts": 2, "rejections": 1, "resets": 4}
+
+    def test_that_were_not_found_are_null(self) -> None:
+        kept = provenance_of(facts_of(IterationRecord(2, 4), observed=Observed()))
+        text = emit(provenance_as_dict(kept, "3.1.0")).decode()
+        assert "    method: null\n    sessions: []\n" in text
+        assert "    last: null\n" in text
+
+    def test_of_rules_that_do_not_attribute_are_not_in_the_file(self) -> None:
+        kept = provenance_of(facts_of(IterationRecord(2, 4)))
+        assert kept.own is None
+        assert list(provenance_as_dict(kept, "2.3.0")) == KEYS
+
+    @pytest.mark.parametrize(
+        "own",
+        [OWN, OwnLines(), replace(OWN, last="passed", edited_after=False), replace(OWN, last=None), None],
+        ids=["everything", "nothing", "passed", "no verdict", "an old file"],
+    )
+    def test_read_back_as_they_were(self, tmp_path: Path, own: OwnLines | None) -> None:
+        origin = replace(ORIGIN, own=own)
+        write_provenance(tmp_path, origin, "3.1.0")
+        assert read_provenance(tmp_path, 4) == origin
+
+    @pytest.mark.parametrize(
+        ("now", "lost"),
+        [
+            pytest.param(OWN, [], id="the same"),
+            pytest.param(replace(OWN, method="time"), [], id="another way"),
+            pytest.param(replace(OWN, runs=4), [], id="more runs"),
+            pytest.param(replace(OWN, runs=1, sessions=("a", "c")), [], id="fewer runs of other sessions"),
+            pytest.param(
+                replace(OWN, runs=1, sessions=("a",)), [Loss("tests", "1 of 3 test runs are left")], id="fewer runs"
+            ),
+            pytest.param(
+                OwnLines(),
+                [
+                    Loss("correction_pressure", "its lines were found by commit and are not found any more"),
+                    Loss("tests", "0 of 3 test runs are left"),
+                ],
+                id="no session any more",
+            ),
+            pytest.param(None, [], id="under rules that do not attribute"),
+        ],
+    )
+    def test_are_lost_when_they_were_found_and_are_not_any_more(self, now: OwnLines | None, lost: list[Loss]) -> None:
+        assert lost_between(OWNED, replace(OWNED, own=now)) == lost
+
+    def test_compare_turns_by_sessions_and_not_by_window(self) -> None:
+        fewer = replace(OWNED, end=7, harnesses=(replace(CLAUDE, turns=39),))
+        assert lost_between(OWNED, fewer) == [Loss("token_efficiency", "39 of 40 claude turns are left")]
+        others = replace(fewer, own=replace(OWN, sessions=("c",)))
+        assert lost_between(OWNED, others) == []
+
+    def test_that_changed_are_told_in_words(self) -> None:
+        now = OwnLines("shared", ("b",), 3, 0, "passed", False, 2, 0, 4)
+        assert changed_between(OWNED, replace(OWNED, own=now)) == [
+            "its lines are found by shared, and were by commit",
+            "sessions: a, b → b",
+            "tests: failed 1 → 0",
+            "tests: last failed → passed",
+            "tests: edited_after true → false",
+            "corrections: rejections 1 → 0",
+        ]
+        assert changed_between(OWNED, OWNED) == []
 
 
 def backfill(place: Place, **plan: Any) -> LogReport:

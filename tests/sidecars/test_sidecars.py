@@ -5,13 +5,15 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.doors import ends, make_fifo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubric import Score, SignalContribution
+from rubric import Score, SignalContribution, Source
+from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR, SIDECAR
 from scoring.errors import InputError, NotFoundError, WriteError
 from scoring.log.model import IterationRecord, LinkedTrace, VerifierRecord
 from scoring.sessions import SessionIterRef, SessionScore
@@ -19,6 +21,7 @@ from scoring.sidecars.scores import (
     PersistedContribution,
     PersistedScore,
     build_persisted_score,
+    check_numbers,
     derive_linked_traces_to_outcomes,
     is_plain_session_id,
     iteration_score_path,
@@ -136,7 +139,7 @@ class TestIterationFile:
 
     def test_what_was_read_knows_its_coverage(self, tmp_path: Path) -> None:
         write_iteration_score(tmp_path, SCORE)
-        assert str(read_iteration_score(str(tmp_path), 1).coverage) == "1 of 2 signals, 54 % of the weight"
+        assert str(read_iteration_score(str(tmp_path), 1).coverage) == "1 of 2 signals, 54.1 % of the weight"
 
     @pytest.mark.parametrize(("n", "name"), [(0, "iter-0"), (42, "iter-42"), (-1, "iter--1"), (2**63, f"iter-{2**63}")])
     def test_its_name_holds_the_number(self, n: int, name: str) -> None:
@@ -156,6 +159,127 @@ class TestIterationFile:
         write_iteration_score(tmp_path, SCORE)
         after = path.stat()
         assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (before.st_ino, 1 * 10**9, before.st_ctime_ns)
+
+
+SURE = Score(
+    1,
+    "3.1.0",
+    0.5,
+    True,
+    "fair",
+    (
+        replace(LANDED, nominal_weight=0.25, source="observed"),
+        replace(TESTS, detail="not applicable", applicable=False),
+        replace(LANDED, nominal_weight=0.25, signal="tests", detail="", sub_score=0.5, source="claimed", cap="fair"),
+        replace(TESTS, signal="scope", nominal_weight=0.5),
+    ),
+    BOUNDS_SIDECAR,
+)
+SURE_BYTES = b"""\
+iteration: 1
+rubric_version: 3.1.0
+scored: true
+value: 0.5
+band: fair
+bounds:
+    low: 0.375
+    high: 0.875
+coverage:
+    present: 2
+    total: 3
+    weight: 0.5
+breakdown:
+    - signal: landed
+      label: Landed on master
+      present: true
+      sub_score: 1
+      detail: commit 8f1c2d3e4f5a
+      nominal_weight: 0.25
+      effective_weight: 0.2469135802469136
+      contribution: 0.2469135802469136
+      source: observed
+    - signal: tests
+      label: Test outcomes
+      present: false
+      sub_score: 0
+      detail: not applicable
+      nominal_weight: 0.17
+      effective_weight: 0
+      contribution: 0
+      applicable: false
+    - signal: tests
+      label: Landed on master
+      present: true
+      sub_score: 0.5
+      nominal_weight: 0.25
+      effective_weight: 0.2469135802469136
+      contribution: 0.2469135802469136
+      source: claimed
+      cap: fair
+    - signal: scope
+      label: Test outcomes
+      present: false
+      sub_score: 0
+      nominal_weight: 0.5
+      effective_weight: 0
+      contribution: 0
+"""
+
+
+class TestScoreFileWithBounds:
+    def test_has_bounds_and_coverage_and_what_its_rows_say_of_themselves(self, tmp_path: Path) -> None:
+        assert write_iteration_score(tmp_path, SURE).read_bytes() == SURE_BYTES
+
+    def test_reads_back_whole(self, tmp_path: Path) -> None:
+        write_iteration_score(tmp_path, SURE)
+        found = read_iteration_score(tmp_path, 1)
+        assert found == build_persisted_score(SURE)
+        assert [row.source for row in found.breakdown] == ["observed", None, "claimed", None]
+        assert (found.bounds, found.coverage) == (SURE.bounds, SURE.coverage)
+        assert found.payload() == build_persisted_score(SURE).payload()
+
+    def test_of_a_rubric_of_the_reference_has_none_of_that(self, tmp_path: Path) -> None:
+        score = replace(SURE, sidecar=REFERENCE_SIDECAR)
+        keys = ("bounds", "coverage", "source", "applicable", "cap")
+        text = write_iteration_score(tmp_path, score).read_text()
+        assert not [key for key in keys if f"{key}:" in text]
+        assert {row.source for row in read_iteration_score(tmp_path, 1).breakdown} == {None}
+
+    @pytest.mark.parametrize("sidecar", SIDECAR)
+    def test_prints_the_same_keys_under_every_rubric(self, sidecar: str) -> None:
+        found = build_persisted_score(replace(SURE, sidecar=sidecar)).payload()
+        assert found["bounds"] == {"low": 0.375, "high": 0.875}
+        assert found["coverage"] == {"present": 2, "total": 3, "weight": 0.5}
+        rows: Any = found["breakdown"]
+        assert [(row["source"], row["applicable"], row["cap"]) for row in rows] == [
+            ("observed", True, None),
+            (None, False, None),
+            ("claimed", True, "fair"),
+            (None, True, None),
+        ]
+
+    def test_with_a_source_that_nobody_knows_has_none(self, tmp_path: Path) -> None:
+        (tmp_path / "iter-1.score.yaml").write_bytes(SURE_BYTES.replace(b"source: claimed", b"source: dreamt"))
+        assert read_iteration_score(tmp_path, 1).breakdown[2].source is None
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("row", "problem"),
+        [
+            pytest.param({"nominal_weight": float("nan")}, "signal landed has a number that is not finite", id="nan"),
+            pytest.param({"nominal_weight": 1e308}, "the weight 1e+308, not one from 0 to 1", id="too large a weight"),
+            pytest.param({"nominal_weight": -0.1}, "the weight -0.1, not one from 0 to 1", id="a weight below 0"),
+            pytest.param({"contribution": float("inf")}, "a number that is not finite", id="infinite"),
+        ],
+    )
+    def test_that_cannot_be_added_up_are_refused(self, row: dict[str, float], problem: str) -> None:
+        score = build_persisted_score(replace(SCORE, breakdown=(replace(LANDED, **row), TESTS)))  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=re.escape(problem)):
+            check_numbers(score, "here")
+
+    def test_of_a_score_are_taken(self) -> None:
+        check_numbers(build_persisted_score(SURE), "here")
 
 
 class TestSessionFile:
@@ -179,7 +303,12 @@ class TestSessionFile:
 
 names = st.text(min_size=1)
 shares = st.floats(0, 1)
-rows = st.builds(SignalContribution, names, st.text(), st.booleans(), shares, st.text(), shares, shares, shares)
+sources: st.SearchStrategy[Source | None] = st.sampled_from(("observed", "claimed", None))
+rows = st.builds(
+    SignalContribution,
+    *(names, st.text(), st.booleans(), shares, st.text(), shares, shares, shares),
+    *(sources, st.booleans(), st.text()),
+)
 persisted = st.builds(
     PersistedScore,
     st.integers(-(2**63), 2**63 - 1),
@@ -189,7 +318,14 @@ persisted = st.builds(
     st.text(),
     st.lists(rows, max_size=3).map(tuple),
     st.booleans(),
+    st.sampled_from(SIDECAR),
 )
+
+
+def as_the_reference_keeps_it(row: SignalContribution) -> SignalContribution:
+    return replace(row, source=None, applicable=True, cap="")
+
+
 refs = st.builds(SessionIterRef, st.integers(0, 2**40), st.booleans(), shares, st.text())
 sessions = st.builds(
     SessionScore,
@@ -212,7 +348,11 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=100, deadline=None)
 def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
     path = write_persisted_score(log, score)
-    assert read_iteration_score(log, score.iteration) == score
+    found = read_iteration_score(log, score.iteration)
+    kept = replace(score, breakdown=tuple(map(as_the_reference_keeps_it, score.breakdown)))
+    assert found == (score if score.sidecar == BOUNDS_SIDECAR else kept)
+    if score.sidecar == BOUNDS_SIDECAR:
+        assert [row.source for row in found.breakdown] == [row.source for row in score.breakdown]
     path.unlink()
 
 

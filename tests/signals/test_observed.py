@@ -1,6 +1,7 @@
 """Signals where claims have no vote: what was seen in an iteration's own lines, and what an entry says in vain."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ NOTHING = Observed(problem="3 sessions overlap")
 
 LANDED = Landing("corrected", TRUNK, SHA, SHA, ANCESTOR, SHA)
 CHANGED = Changed("corrected", SHA, SHA, ("src/a.py", "README.md"))
-SCOPE = DeclaredScope(("src/", "README.md"), "plan/TASKS.yaml")
+SCOPE = DeclaredScope(("src/", "README.md"), Path("plan/TASKS.yaml"))
 WORK = TranscriptFacts(
     turns=9, cache_reads=90, cache_creations=10, tool_calls=20, tool_errors=2, flags=COVERED | BASH,
     harnesses=(HarnessFacts("Claude Code", turns=9, tool_calls=20, tool_errors=2, flags=COVERED | BASH),),
@@ -168,7 +169,7 @@ class TestTests:
         assert (value.present, value.detail) == (False, "a claim has no vote: 3/3 test-pass flags true")
 
     def test_that_failed_cap_the_band(self) -> None:
-        many = {"landing": LANDED, "scope": SCOPE, "statuses": ("pass",)}
+        many: dict[str, Any] = {"landing": LANDED, "scope": SCOPE, "statuses": ("pass",)}
         failed = scored(observed=replace(SEEN, tests=FAILED), transcripts=replace(WORK, tool_errors=0), **many)
         assert RUBRIC.band(failed.value) == "good"
         assert failed.band == "fair"
@@ -320,7 +321,8 @@ class TestCorrectionPressure:
         self, reported: Corrections, seen: CorrectionsSeen, sub_score: float, detail: str
     ) -> None:
         value = judged(observed=replace(SEEN, corrections=seen), corrections=reported)["correction_pressure"]
-        assert (value.sub_score, value.source, value.detail) == (pytest.approx(sub_score), "observed", detail)
+        assert value.sub_score == pytest.approx(sub_score)
+        assert (value.source, value.detail) == ("observed", detail)
 
     @pytest.mark.parametrize(
         ("observed", "detail"),
@@ -385,7 +387,7 @@ class TestScores:
         assert (score.bounds.low, score.bounds.high) == (0, 1)
 
     def test_of_an_honest_entry_lose_nothing(self) -> None:
-        many = {"landing": LANDED, "scope": SCOPE, "statuses": ("pass",)}
+        many: dict[str, Any] = {"landing": LANDED, "scope": SCOPE, "statuses": ("pass",)}
         honest, silent = scored(**many), scored(replace(CLAIMS, impl=ImplBlock(), session_tokens=None), **many)
         assert honest.band == "excellent"
         assert honest == silent

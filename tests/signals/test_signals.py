@@ -970,6 +970,7 @@ class TestSignalTable:
             "hook_outcomes",
             "token_efficiency",
             "diminishing_returns",
+            "human_label",
         ]
 
     def test_gives_each_signal_what_was_found_for_it(self) -> None:

@@ -85,7 +85,9 @@ class TestRubrics:
             ("b", "removed", ()),
         ]
 
-    @pytest.mark.parametrize(("name", "value"), [("label", "x"), ("description", "x"), ("two_way", True)])
+    @pytest.mark.parametrize(
+        ("name", "value"), [("label", "x"), ("description", "x"), ("two_way", True), ("profile", "x")]
+    )
     def test_see_a_change_of_words(self, name: str, value: object) -> None:
         before = weighing(a=1.0)
         after = replace(before, signals=(replace(before.signals[0], **{name: value}),))  # type: ignore[arg-type]

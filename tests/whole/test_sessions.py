@@ -108,6 +108,27 @@ def test_sessions_are_sorted_by_the_bytes_of_their_ids(ids: list[str], in_order:
     assert [session.session_id for session in found] == in_order
 
 
+def few(iteration: int, value: float) -> SessionIterRef:
+    """A member with a value, on too little evidence for a band."""
+    return SessionIterRef(iteration, True, value, "insufficient")
+
+
+def test_members_on_too_little_evidence_are_not_in_the_mean() -> None:
+    refs = [SessionIterRef(1, True, 0.6, "fair"), few(2, 1.0), SessionIterRef(3, True, 0.8, "good"), few(4, 0.0)]
+    session = session_score(RUBRIC, "a", refs)
+    assert session.value == pytest.approx(0.7)
+    assert (session.scored, session.band) == (True, "good")
+    assert (session.iterations, session.insufficient) == ((1, 2, 3, 4), 2)
+
+
+def test_a_session_of_such_members_alone_has_no_value() -> None:
+    unscored = SessionIterRef(2, False, 0.0, "unscored")
+    session = session_score(RUBRIC, "a", [few(1, 1.0), unscored])
+    assert (session.scored, session.value, session.band, session.insufficient) == (False, 0.0, "insufficient", 1)
+    assert session_score(RUBRIC, "a", [unscored]).band == "unscored"
+    assert session_score(RUBRIC, "a", [unscored]).insufficient == 0
+
+
 def test_records_and_scores_go_in_pairs() -> None:
     record, score = member(1, "a", 1.0)
     with pytest.raises(ValueError, match="shorter"):

@@ -150,11 +150,15 @@ def checkpoints_of_trunk(repository: GitRepository, tip: str, cache: GitCache) -
     """
     kept = cache.section("checkpoints-of-trunk", dict[str, dict[str, tuple[str, ...]]])
     if tip not in kept:
-        only = ("--fixed-strings", f"--grep={_MENTIONED}")
-        fields = as_text(repository.run("log", "-z", *only, "--format=%H%x00%B%x00", tip, "--")).split("\0")
+        grown = [old for old in kept if repository.ask("merge-base", "--is-ancestor", old, tip).returncode == 0][:1]
+        question = ("log", "-z", "--fixed-strings", f"--grep={_MENTIONED}", "--format=%H%x00%B%x00", tip)
+        fields = as_text(repository.run(*question, *(f"^{old}" for old in grown), "--")).split("\0")
         named = {sha: checkpoint_ids(message) for sha, message in zip(fields[0:-1:3], fields[1::3], strict=True)}
+        found = {sha: ids for sha, ids in named.items() if ids}
+        for old in grown:
+            found |= kept[old]
         kept.clear()
-        kept[tip] = {sha: ids for sha, ids in named.items() if ids}
+        kept[tip] = found
         cache.changed = True
     return dict(kept[tip])
 
@@ -257,12 +261,13 @@ def _checkpoint(
     numbers = sorted((number for number in folders if number), key=lambda number: (int(number), number))
     about = {number: documents.get(folder.get(_METADATA, ""), {}) for number, folder in folders.items()}
     sessions = [_session(f"{place}/{n}", about[n], folders[n], sizes) for n in numbers]
-    top = _session(place, about.get("", {}), folders.get("", {}), sizes)
-    bare = next((i for i, session in enumerate(sessions) if not session.blobs), None)
-    if top.blobs and not top.session_id and bare is not None:  # the older layout keeps the transcript above
-        sessions[bare] = sessions[bare]._replace(path=top.path, blobs=top.blobs, size=top.size, missing=top.missing)
-    elif top.blobs or not sessions:
-        sessions.insert(0, top)
+    if not numbers or folders.get("", {}).keys() - {_METADATA}:  # the older layout keeps a transcript above
+        top = _session(place, about.get("", {}), folders.get("", {}), sizes)
+        bare = next((i for i, session in enumerate(sessions) if not session.blobs), None)
+        if bare is None or top.session_id:
+            sessions.insert(0, top)
+        else:
+            sessions[bare] = sessions[bare]._replace(path=top.path, blobs=top.blobs, size=top.size, missing=top.missing)
     touched = _paths(about.get("", {})) or [path for number in numbers for path in _paths(about[number])]
     known = tuple(session for session in sessions if session.session_id or session.blobs)
     return Checkpoint(name, tuple(dict.fromkeys(touched)), known)

@@ -133,6 +133,9 @@ class GitRepository:
         """Return the content of the files directly in a folder of a commit whose names are ``wanted``, by name.
 
         ``folder`` is from the top of the work tree; "." is the top.
+
+        Raises:
+            GitError: git cannot list or read them.
         """
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
@@ -143,7 +146,9 @@ class GitRepository:
             if kind == b"blob" and wanted(name):
                 blobs[name] = blob
         contents = self.contents(blob.decode() for blob in blobs.values())
-        return {name: contents[blob.decode()] for name, blob in blobs.items() if blob.decode() in contents}
+        if lost := next((name for name, blob in blobs.items() if blob.decode() not in contents), None):
+            raise GitError(f"{self.directory}: {prefix}{lost} of {sha[:12]} is not in this clone")
+        return {name: contents[blob.decode()] for name, blob in blobs.items()}
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
         """Return how many bytes objects have, by their ids in full; one that is not here is left out.
@@ -239,8 +244,7 @@ class ObjectReader:
             assert process.stdin is not None
             assert process.stdout is not None
             self._reading = True
-            process.stdin.write(as_lines([oid]))
-            process.stdin.flush()
+            os.write(process.stdin.fileno(), as_lines([oid]))  # past the buffer, which would keep what git did not take
             row = process.stdout.readline().split()
             left = int(row[2]) if len(row) == _OBJECT else 0
             while left:
@@ -259,7 +263,8 @@ class ObjectReader:
 
     def close(self) -> None:
         """End the process, if this one started it; it may be started again."""
-        if self._owner == os.getpid():
+        if self._process is not None and self._owner == os.getpid():
+            self._process.kill()  # it only reads, and a fork may hold the other ends of its pipes
             self._stack.close()
         self._stack, self._process, self._reading = contextlib.ExitStack(), None, False
 
@@ -303,12 +308,13 @@ def _start(
 def _running(command: list[str], environment: Mapping[str, str], **streams: Any) -> "Iterator[subprocess.Popen[bytes]]":
     """Start git in a session of its own, so that what it started itself is ended with it when the block fails."""
     process: subprocess.Popen[bytes] | None = None
+    owner = os.getpid()
     try:
         with _undisturbed():
             process = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
         yield process
     except BaseException:
-        if process is not None:
+        if process is not None and os.getpid() == owner:  # a fork of this process leaves it alone
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         raise

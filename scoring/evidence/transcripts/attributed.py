@@ -8,14 +8,15 @@ lines their iterations; then responses and calls are counted by iteration as the
 import contextlib
 import os
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self, Unpack
 
 from scoring.errors import DaScoreError
 from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, read_checkpoints
+from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import EMPTY, NOBODY, Asked, Attribution, LandedAs, Share
@@ -28,7 +29,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptPlaces,
 )
-from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER
+from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
 from scoring.evidence.transcripts.in_git import checkpoint_transcripts
 from scoring.evidence.transcripts.rows import RUN, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
@@ -36,6 +37,7 @@ from scoring.evidence.transcripts.sightings import Sightings, places_seen, sight
 from scoring.evidence.transcripts.streams import (
     File,
     Neighbourhood,
+    SessionKey,
     continued,
     number_lines,
     order_lines,
@@ -120,14 +122,16 @@ class AttributedScan(Scan):
         neighbourhood(WorkTrees(self._places.repo_dir), made).mark(sessions.values())
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
-        attribution = Attribution(asked, files, sessions, landed_as, [NOBODY] * lines)
+        totals = stated_totals(self._checkpoints.values(), {file.checkpoint for file in files})
+        attribution = Attribution(asked, files, sessions, landed_as, [NOBODY] * lines, totals)
         shares = attribution.run()
         counted = self._count(files, attribution.owners, len(questions))
         seen = sightings_of(files, attribution.owners, len(questions))
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else set()
         self._files += _found(files)
         return [
-            self._answer(question, share, counted[share.group], seen[share.group], files, written)
+            from_totals(share, totals)
+            or self._answer(question, share, counted[share.group], seen[share.group], files, written)
             for question, share in zip(questions, shares, strict=True)
         ]
 
@@ -139,23 +143,23 @@ class AttributedScan(Scan):
             for session in checkpoint.sessions:
                 if session.blobs:
                     held.setdefault(session.blobs, []).append((checkpoint.id, session))
+        read = [(transcript, harnesses[name], rows) for _, transcript, of in self._read() for name, rows in of.items()]
+        known: dict[SessionKey, list[Rows]] = {}
+        for _, harness, rows in read:
+            for name in rows.sessions():
+                known.setdefault((harness.name, name), []).append(rows)
+
+        def again(harness: Harness, name: str) -> list[Rows]:
+            return known.get((harness.name, name), [])
+
         files: list[File] = []
-        read = [(transcript, found) for _, transcript, found in self._read()]
-        of_session: dict[tuple[str, str], list[Rows]] = {}
-        for _, found in read:
-            for name, rows in found.items():
-                for session in rows.sessions():
-                    of_session.setdefault((name, session), []).append(rows)
-        for transcript, found in read:
-            for name, written in found.items():
-                rows = harnesses[name].original(written, lambda session, name=name: of_session.get((name, session), []))
-                if transcript.blobs:
-                    files += (
-                        File(transcript, harnesses[name], rows, checkpoint, session.session_id, session.start)
-                        for checkpoint, session in held[transcript.blobs]
-                    )
-                else:
-                    files.append(File(transcript, harnesses[name], rows))
+        for transcript, harness, found in read:
+            rows = harness.original(found, partial(again, harness))
+            if transcript.blobs:
+                of_it = held[transcript.blobs]
+                files += (File(transcript, harness, rows, name, one.session_id, one.start) for name, one in of_it)
+            else:
+                files.append(File(transcript, harness, rows))
         files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.path)))
         return files
 
@@ -188,9 +192,7 @@ class AttributedScan(Scan):
         names = tuple(sorted({name for _, name in share.sessions}))
         if share.method is None:
             return Answer(TranscriptFacts(), Observed(sessions=names, problem=share.problem))
-        problem, stated = share.problem, False
-        if not problem and not counted.turns:
-            problem = EMPTY
+        problem = share.problem or ("" if counted.turns else EMPTY)
         tests, last = seen.tests(share.end)
         corrections, breaks = seen.corrections()
         verifiers = question.verifiers
@@ -207,9 +209,32 @@ class AttributedScan(Scan):
                 frozenset(v.place for v in verifiers if any(was_written(p, written) for p in v[1:] if p)),
                 tuple(seen.ran_for(v.kind, v.artifact) for v in verifiers),
                 places_seen(share.made, files, last, breaks),
-                stated,
             ),
         )
+
+
+def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
+    """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``.
+
+    They are of the session up to the checkpoint, in newer layouts of its part: their proportions are what counts.
+    """
+    found = {
+        checkpoint.id: {session.session_id: session.tokens for session in checkpoint.sessions if session.tokens}
+        for checkpoint in checkpoints
+        if checkpoint.id not in read
+    }
+    return {name: tokens for name, tokens in found.items() if tokens}
+
+
+def from_totals(share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]) -> Answer | None:
+    """Return what the totals of checkpoints say of an iteration of which nothing else is known; None of any other."""
+    tokens = [(name, found) for checkpoint in share.stated for name, found in totals[checkpoint].items()]
+    if not tokens:
+        return None
+    given, output, reads, creations, responses = map(sum, zip(*(found for _, found in tokens), strict=True))
+    names = tuple(sorted({name for name, _ in tokens if name}))
+    counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)
+    return Answer(counted, Observed(share.method, names, checkpoint_tokens=True))
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:

@@ -7,6 +7,7 @@ counts for one iteration: the first that has it in this order, and then by numbe
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -52,7 +53,8 @@ class Share:
 
     ``group`` is the place, among those asked, of the iteration whose lines it has: its own, or that of the one it
     shares with. ``end`` is when it ended (the line of the result that made the commit; else its author time; else the
-    end of its part), None where it has no lines. ``made`` is the line that made its commit.
+    end of its part), None where it has no lines. ``made`` is the line that made its commit. ``stated`` are
+    the ids of the checkpoints whose totals are all that is known of it.
     """
 
     group: int
@@ -62,6 +64,7 @@ class Share:
     shared_with: int | None = None
     end: int | None = None
     made: Made | None = None
+    stated: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -85,6 +88,8 @@ class Attribution:
     sessions: Mapping[SessionKey, Session]
     landed_as: LandedAs
     owners: list[int]
+    stated: Collection[str] = ()
+    """The ids of checkpoints that have no transcript here and state the tokens of their sessions."""
     shares: list[Share] = field(default_factory=list)
 
     def run(self) -> list[Share]:
@@ -95,7 +100,7 @@ class Attribution:
         waiting = self._by_checkpoint(range(len(self.asked)))
         if waiting:
             self._know_landed()
-        self._by_time(self._by_session(self._by_commit(waiting)))
+        self._by_time(self._by_totals(self._by_session(self._by_commit(waiting))))
         return self.shares
 
     # Whose are the commits that sessions made?
@@ -300,6 +305,19 @@ class Attribution:
             if share.end is not None and share.end < time and (key in share.sessions or asked.session == key[1])
         ]
         return max(ends, default=None)
+
+    def _by_totals(self, waiting: Iterable[int]) -> list[int]:
+        """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
+        naming = Counter(name for asked in self.asked for name in asked.checkpoints)
+        left: list[int] = []
+        for place in waiting:
+            share = self.shares[place]
+            share.stated = tuple(n for n in self.asked[place].checkpoints if n in self.stated and naming[n] == 1)
+            if share.stated:
+                share.method = "checkpoint"
+            else:
+                left.append(place)
+        return left
 
     def _by_time(self, waiting: Sequence[int]) -> None:
         free = (

@@ -167,6 +167,10 @@ class _Frame(NamedTuple):
     in_double: bool
 
 
+_GROUP, _LOOP = _Frame(")", False, [], [], [], False), _Frame("done", True, [], [], [], False)
+"""Groups that are no part of a command: nothing goes on when they end."""
+
+
 class _Reader:
     """Goes once over a text and notes commands and what is between them."""
 
@@ -323,7 +327,7 @@ class _Reader:
         if self._words and self._words[-1] in _OPENERS:
             self._complete()
         if not self._words and not self._redirections:
-            self._frames.append(_Frame(")", False, [], [], [], False))
+            self._frames.append(_GROUP)
             self._parentheses += 1
             self.events.append(_OPENS)
         return pos
@@ -337,6 +341,9 @@ class _Reader:
             self.events.append(_CLOSES_HIDDEN if frame.hides else _CLOSES)
             if frame.closes == closes:
                 break
+        if frame is _GROUP or frame is _LOOP:
+            self._begin()
+            return pos
         self._words, self._redirections, self._pieces, in_double = frame[2:]
         return self._double(pos) if in_double else pos
 
@@ -404,13 +411,12 @@ class _Reader:
             if word in _OPENERS:
                 hides = hides or word in _HIDES
                 if word == "do":
-                    self._frames.append(_Frame("done", True, [], [], [], False))
+                    self._frames.append(_LOOP)
                     self.events.append(_OPENS)
                 at += 1
             elif word in _CLOSERS:
                 if word == "done" and self._frames and self._frames[-1].closes == word:
                     self._back(word, 0)
-                    self._begin()
                 at += 1
             elif "=" in word and _ASSIGNMENT.match(word):
                 at += 1

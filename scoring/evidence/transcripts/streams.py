@@ -82,8 +82,8 @@ class File:
 
     @cached_property
     def order(self) -> tuple[int, int]:
-        """When its last line was written, and how many lines it has: what is earlier of two files of one session."""
-        return max(self.times, default=0), len(self.times)
+        """When its last line was written, and how long it is: what is earlier of two files of one session."""
+        return max(self.times, default=0), self.transcript.size or len(self.times)
 
     @cached_property
     def sessions(self) -> list[tuple[str, Sequence[int]]]:

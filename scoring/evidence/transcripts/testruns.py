@@ -242,12 +242,12 @@ def _lines(form: _Form, text: str) -> Iterator[tuple[int, str]]:
 def _counts(tool: _Tool, text: str, passed_all: bool) -> tuple[int | None, int | None]:
     """Return how many tests passed and failed, as far as the summaries of a tool state that."""
     lines: dict[int, str] = {}
-    for form in (*tool.failing, *tool.passing, *tool.counting):
+    for form in (*(tool.passing if passed_all else tool.failing), *tool.counting):
         found = _lines(form, text)
         lines.update(found if tool.sums else islice(found, 1))
     numbers = {name: _number(pattern, lines.values()) for name, pattern in tool.numbers.items()}
     passed, failed, total = numbers.get("passed"), numbers.get("failed"), numbers.get("total")
-    if passed is None and total is not None:
+    if passed is None and total is not None and (passed_all or failed is not None):
         passed = max(0, total - (failed or 0) - (numbers.get("skipped") or 0))
     if passed_all:
         return passed, 0 if passed is not None else None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rubric.model import STRICT
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.table import signal_of
 from scoring.text import spans
@@ -43,8 +44,11 @@ def _log(seen: Examination) -> Iterator[Finding]:
     elif not log.iterations and not log.broken:
         advice = "an entry is a file iter-N.yaml; see the example that da-score demo makes"
         yield Finding("log", "problem", f"{log.path} holds no entry", advice)
+    stops = (
+        "a run stops at it" if seen.rubric.loading == STRICT else "it is left out of every run, which then exits with 1"
+    )
     for text in log.broken:
-        advice = "fix the entry, or move it out of the log: a run stops at it"
+        advice = f"fix the entry, or move it out of the log: {stops}"
         yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)
 
 

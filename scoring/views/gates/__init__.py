@@ -5,10 +5,11 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file of this folder
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from rubric import BAND_INSUFFICIENT
 from scoring.text import as_utf8, cut, printable
 from scoring.views.gates.drops import MaxDrop
 from scoring.views.gates.gate import Gate, MinBand, MinMean, MinScore, NoOverClaims, NoUnscored, mean_score
@@ -56,6 +57,8 @@ class Checked:
             "scored": self.score.scored,
             "value": self.score.value,
             "band": self.score.band,
+            "bounds": asdict(self.score.bounds),
+            "coverage": asdict(self.score.coverage),
             "passed": not self.failures,
             "failures": [failure.as_dict() for failure in self.failures],
             "notes": list(self.notes),
@@ -82,7 +85,7 @@ class Verdict:
 
     @property
     def mean(self) -> float | None:
-        """The mean score of the iterations that have one."""
+        """The mean score of the iterations that have one on enough evidence."""
         return mean_score([one.score for one in self.iterations])
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,6 +125,8 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
         notes = [note for gate in gates for note in gate.notes(one)]
         if not one.score.scored:
             notes.insert(0, "no signal is present, so there is no score to check")
+        elif one.score.band == BAND_INSUFFICIENT:
+            notes.insert(0, "not enough evidence, so the score is in no mean")
         verdict.iterations.append(Checked(number, one.record.task_id, one.score, tuple(failures), tuple(notes)))
     scores = [one.score for one in verdict.iterations]
     verdict.whole = [Failure(gate.name(), None, reason) for gate in gates for reason in gate.fails_whole(scores)]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from rubric import BAND_INSUFFICIENT
 from scoring.errors import SettingsError
 
 if TYPE_CHECKING:  # the options of gates are for --help too, which checks nothing
@@ -80,8 +81,8 @@ class Gate:
 
 
 def mean_score(scores: "Sequence[PersistedScore]") -> float | None:
-    """Return the mean of the scores that there are, in [0, 1]; None when there is none."""
-    values = [score.value for score in scores if score.scored]
+    """Return the mean of the scores that there are on enough evidence, in [0, 1]; None when there is none."""
+    values = [score.value for score in scores if score.scored and score.band != BAND_INSUFFICIENT]
     return sum(values) / len(values) if values else None
 
 
@@ -122,13 +123,20 @@ class MinBand(Gate):
         if value not in floors:
             known = ", ".join(floors)
             raise SettingsError(f"--min-band {value!r} is no band of rubric {log.rubric.version}; known: {known}")
-        self._floor = floors[value]
+        self._floor, self._floors = floors[value], floors
 
     def fails(self, one: "Examined") -> Iterator[str]:
-        """Compare the score, where there is one: bands of another rubric may begin elsewhere."""
+        """Compare the score, where there is one: bands of another rubric may begin elsewhere, and a cap lowers one."""
         score = one.score
-        if score.scored and score.value < self._floor - TOLERANCE:
+        if score.scored and score.band == BAND_INSUFFICIENT:
+            yield f"there is not enough evidence for a band: {score.coverage}"
+        elif score.scored and self._level(score) < self._floor - TOLERANCE:
             yield f"band {score.band} (score {score.value:.3f}) is below {self.value}; {weakest(score)}"
+
+    def _level(self, score: "PersistedScore") -> float:
+        """Return the value, or where a band begins that a row of the breakdown does not let be better."""
+        capped = any(row.cap for row in score.breakdown)
+        return min(score.value, self._floors.get(score.band, 1.0)) if capped else score.value
 
 
 class MinMean(Gate):

@@ -14,6 +14,7 @@ from scoring.files import read_file
 from scoring.text import cell, spans
 from scoring.views.report import charts
 from scoring.views.report.digest import Digest, ReportedIteration
+from scoring.views.score_pages import band_text
 from scoring.views.table import Cell, Line
 
 _SIZE_LIMIT = 64 << 20
@@ -62,6 +63,7 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
         d=digest,
         since=since,
         most=_MOST_ROWS,
+        certainty=list(_certainty(digest)),
         over=sum(row.over_claims for row in digest.integrity),
         charts=_charts(digest) if digest.lines else {},
         style=environment.filters["safe"]((folder / "report.css").read_text("utf-8")),
@@ -69,6 +71,7 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
         data=_json(_data(digest)),
         number=_number,
         percent=lambda share: f"{share * 100:.0f} %",
+        label=band_text,
         spans=spans,
         iteration=_link,
         version=version("da-score"),
@@ -183,6 +186,7 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     count = len(digest.lines)
     mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
     yield Line(cell(f"{count} iterations, {mean}", width), "bold")
+    yield from (Line(cell(text, width)) for text in _certainty(digest))
     yield Line(cell(f"rubric {digest.rubric.version}", width))
     yield Line(cell(digest.log, width))
     if not digest.lines:
@@ -202,7 +206,7 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     most = max(digest.bands.values())
     for name, number in digest.bands.items():
         bar = Cell("█" * round(number / most * min(room, 40)), style=_STYLES.get(name, "dim"))
-        yield Line((f"{cell(name, label):<{label}}  ", bar, f" {number}"))
+        yield Line((f"{cell(band_text(name), label):<{label}}  ", bar, f" {number}"))
     lowest = [cell(_low(line), width) for line in digest.lowest()]
     over = [
         cell(f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}", width)
@@ -214,6 +218,17 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
             yield from (Line(), Line(head, "bold"), *map(Line, texts))
 
 
+def _certainty(digest: Digest) -> Iterator[str]:
+    """Yield how sure the mean is, where it goes, and how many scores are not in it."""
+    if digest.interval:
+        yield f"the mean is {digest.interval}, with 95 % confidence"
+    if trend := digest.trend:
+        change = f"{trend.newer - trend.older:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
+        yield f"older half {trend.older:.3f}, newer half {trend.newer:.3f}: {change}, {trend.verdict}"
+    if digest.insufficient:
+        yield f"{digest.insufficient} without enough evidence, in no mean"
+
+
 def _low(line: ReportedIteration) -> str:
     task = f" ({line.task_id})" if line.task_id else ""
-    return f"  {line.value or 0:.3f} {line.band:<9} {line.iteration}{task}: {line.weakest}"
+    return f"  {line.value or 0:.3f} {band_text(line.band):<9} {line.iteration}{task}: {line.weakest}"

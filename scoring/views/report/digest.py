@@ -1,5 +1,6 @@
 """What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -7,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rubric import BAND_UNSCORED, Rubric, SignalContribution
+from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
 from scoring.signals.values import Deliberation, IntegrityObservation
+from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
 from scoring.views.columns import SessionRows
 from scoring.views.examined import Examined
@@ -90,7 +92,26 @@ class ReportedIteration:
     deliberation: Deliberated | None = None
 
 
-@dataclass(slots=True)
+class Trend(NamedTuple):
+    """The mean scores of the older and the newer half of a log, and the interval of the change."""
+
+    older: float
+    newer: float
+    interval: Interval
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says, in words."""
+        low, high = self.interval
+        return "better" if low > 0 else "worse" if high < 0 else "no clear change"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        means = {"older": self.older, "newer": self.newer, "change": self.newer - self.older}
+        return means | {"interval": list(self.interval), "verdict": self.verdict}
+
+
+@dataclass
 class Digest:
     """A log, as a report shows it."""
 
@@ -104,8 +125,26 @@ class Digest:
 
     @property
     def values(self) -> list[float]:
-        """The scores of the iterations that have one."""
-        return [line.value for line in self.lines if line.value is not None]
+        """The scores of the iterations that have one on enough evidence."""
+        return [line.value for line in self.lines if line.value is not None and line.band != BAND_INSUFFICIENT]
+
+    @property
+    def insufficient(self) -> int:
+        """How many iterations have a score on too little evidence, which is in no mean."""
+        return sum(line.value is not None and line.band == BAND_INSUFFICIENT for line in self.lines)
+
+    @functools.cached_property
+    def interval(self) -> Interval | None:
+        """The bootstrap interval of the mean; None for fewer than two scores."""
+        return bootstrap_interval(self.values)
+
+    @functools.cached_property
+    def trend(self) -> "Trend | None":
+        """How the newer half of the scores differs from the older one; None where either has fewer than two."""
+        values = self.values
+        older, newer = values[: len(values) // 2], values[len(values) // 2 :]
+        interval = difference_interval(older, newer)
+        return interval and Trend(sum(older) / len(older), sum(newer) / len(newer), interval)
 
     @property
     def mean(self) -> float | None:

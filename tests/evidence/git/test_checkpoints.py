@@ -406,6 +406,25 @@ class TestMessages:
             assert list(whole.items()) == list(named.items())[::-1]
         assert counts == [2, 0]
 
+    def test_of_a_trunk_that_grew_or_was_rewritten_are_its_own(self, repo: Repo, tmp_path: Path) -> None:
+        def commit(number: int) -> str:
+            return repo.commit({"a": str(number)}, f"{number}\n\nEntire-Checkpoint: {name(number)}\n")
+
+        def named(tip: str) -> dict[str, tuple[str, ...]]:
+            opened = GitRepository(repo.path)
+            cache = GitCache(tmp_path / "cache", opened.common_dir)
+            found = checkpoints_of_trunk(opened, tip, cache)
+            cache.save()
+            return found
+
+        one, two = commit(1), commit(2)
+        assert named(two) == {two: (name(2),), one: (name(1),)}
+        three = commit(3)
+        assert list(named(three)) == [three, two, one]
+        repo.reset(one)
+        four = commit(4)
+        assert list(named(four)) == [four, one]
+
     def test_of_a_commit_that_is_not_here_are_left_out(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
         opened = GitRepository(repo.path)
@@ -446,6 +465,37 @@ class TestReadingObjects:
         half = reader.pieces(large)
         next(half)
         assert list(reader.pieces(small)) == [b"small"]
+        reader.close()
+
+    def test_is_not_shared_with_a_fork(self, repo: Repo) -> None:
+        one, two = repo.write("blob", b"one" * 50_000), repo.write("blob", b"two" * 50_000)
+        reader = ObjectReader(GitRepository(repo.path))
+        begun = reader.pieces(one)
+        first = next(begun)
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                status = b"".join(reader.pieces(two)) != b"two" * 50_000
+                reader.close()
+                del begun
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        assert first + b"".join(begun) == b"one" * 50_000
+        assert b"".join(reader.pieces(two)) == b"two" * 50_000
+        reader.close()
+
+    def test_starts_git_again_when_it_was_ended(self, repo: Repo) -> None:
+        oid = repo.write("blob", b"there")
+        reader = ObjectReader(GitRepository(repo.path))
+        assert list(reader.pieces(oid)) == [b"there"]
+        assert reader._process is not None
+        reader._process.kill()
+        reader._process.wait()
+        with pytest.raises(GitError, match="object"):
+            list(reader.pieces(oid))
+        assert list(reader.pieces(oid)) == [b"there"]
         reader.close()
 
     def test_says_so_when_git_cannot_read_one(self, repo: Repo) -> None:

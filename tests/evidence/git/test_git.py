@@ -644,6 +644,21 @@ class TestShow:
         assert shown_commits(GitRepository(repo.path), [sha]) == {sha: ShownCommit(START, ("a",))}
 
 
+class TestFilesAt:
+    def test_gives_those_that_are_wanted_of_one_folder(self, repo: Repo) -> None:
+        sha = repo.commit({"d/a": "1", "d/b": "1", "d/c": "", "d/e/a": "deeper", "a": "above"})
+        opened = GitRepository(repo.path)
+        assert opened.files_at(sha, "d", lambda name: name != "b") == {"a": b"1", "c": b""}
+        assert opened.files_at(sha, ".", lambda name: name == "a") == {"a": b"above"}
+        assert opened.files_at(sha, "none", lambda _: True) == {}
+
+    def test_names_one_that_is_not_here(self, repo: Repo) -> None:
+        sha = repo.commit({"d/a": "1", "d/b": "2"})
+        repo.lose("HEAD:d/b")
+        with pytest.raises(GitError, match=f"d/b of {sha[:12]} is not in this clone"):
+            GitRepository(repo.path).files_at(sha, "d", lambda _: True)
+
+
 class TestOddCommits:
     """Commits that git's own commands would not write, but that imports and old tools did."""
 

@@ -222,6 +222,20 @@ class TestObjectsThatAreNotHere:
         assert len(warnings) == 1
         assert "is not in this clone" in warnings[0]
 
+    def test_are_not_fetched(self, repo: Repo, tmp_path: Path) -> None:
+        stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
+        repo.commit({"a": "1"})
+        repo.config("uploadpack.allowFilter", "true")
+        repo.git("clone", "-q", "--filter=blob:none", "--no-local", f"file://{repo.path}", str(tmp_path / "clone"))
+        clone = Repo.at(tmp_path / "clone")
+        survey = scanned(found_in(clone))
+        assert [file.left_out for file in survey.files] == [NOT_HERE, NOT_HERE]
+        # Nor when they were thought to be there.
+        opened = GitRepository(clone.path)
+        believed = Discovery(tuple(one._replace(repository=opened) for one in found_in(repo).transcripts))
+        assert [file.left_out for file in scanned(believed).files] == [UNREADABLE, UNREADABLE]
+        assert clone.git("rev-list", "--objects", "--missing=print", "--all").count("?") == 3  # the metadata is alike
+
 
 class TestCopies:
     def test_are_read_once(self, repo: Repo) -> None:

@@ -1,0 +1,175 @@
+"""One bad entry: under a lenient rubric the rest is scored, under a strict one nothing is; both list every bad file."""
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, Outcome
+from helpers.projects import Project, edit, tree
+
+from rubric import released_rubric
+from scoring import LogError, load_iteration_log, score_log
+
+LENIENT, STRICT = ("--rubric", "3.0.0"), ("--rubric", "2.1.0")
+
+ARCHIVE = "iterations:\n  - {iteration: 20, task_id: old}\n  - iteration: 21\n    retries: lots\n"
+
+
+@pytest.fixture
+def broken(project: Path) -> Project:
+    """The demo with two entries and one of its archive broken."""
+    found = Project(project.parent)
+    found.entry(2).write_text("schema_version: 2\niteration: [\n")
+    edit(found.entry(5), "iteration: 5", "iteration: five")
+    (found.log / "historical.yaml").write_text(ARCHIVE)
+    return found
+
+
+SAID = (
+    "iter-2.yaml: line 3: ",
+    "iter-5.yaml: line 2: iteration: 'five' where a whole number belongs",
+    "historical.yaml: line 4: iterations.retries: 'lots' where a whole number belongs",
+)
+"""What is said of the broken files, in the order in which they are read."""
+
+
+def errors(found: Outcome) -> list[str]:
+    """The lines of standard error, without what every line begins with."""
+    lines = found.err.splitlines()
+    assert all(line.startswith("da-score: error: ") for line in lines), lines
+    return [line.removeprefix("da-score: error: ") for line in lines]
+
+
+def assert_lists_them(found: Outcome) -> None:
+    """Check that every broken file is named with line and reason, and nothing else is said."""
+    assert found.status == 1
+    lines = errors(found)
+    assert len(lines) == len(SAID), lines
+    for line, said in zip(lines, SAID, strict=True):
+        assert said in line
+
+
+COMMANDS = {
+    "run": ("run", "--no-write"),
+    "iteration": ("iteration", "3", "--recompute"),
+    "signals": ("signals",),
+    "integrity": ("integrity",),
+    "explain": ("explain", "3"),
+    "report": ("report", "--terminal"),
+    "check": ("check", "--min-score", "0"),
+    "check that fails": ("check", "--min-score", "1"),
+    "export": ("export", "--tables", "iterations", "--out", "iterations.csv"),
+    "records": ("records",),
+}
+
+
+class TestLenient:
+    @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+    @pytest.mark.usefixtures("broken")
+    def test_the_rest_is_shown_and_every_broken_file_listed(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_RUBRIC", LENIENT[1])
+        found = da_score(*command)
+        assert_lists_them(found)
+        assert found.out
+
+    def test_what_can_be_read_is_scored_and_written(self, da_score: DaScore, broken: Project) -> None:
+        found = da_score("run", "--json", *LENIENT)
+        assert_lists_them(found)
+        numbers = [one["iteration"] for one in json.loads(found.out)["iterations"]]
+        assert numbers == [1, 3, 4, 6, 7, 8, 9, 20]
+        assert {f"iter-{n}" for n in numbers} < set(broken.written())
+
+    def test_of_a_log_without_bad_entries_nothing_is_said(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        found = da_score("run", "--no-write", *LENIENT)
+        assert (found.status, found.err) == (0, "")
+
+    @pytest.mark.usefixtures("broken")
+    def test_backfill_scores_the_rest(self, da_score: DaScore) -> None:
+        found = da_score("backfill", "--json", *LENIENT)
+        assert_lists_them(found)
+        (log,) = json.loads(found.out)["logs"]
+        assert log["error"] is None
+        assert [one["iteration"] for one in log["scored"]] == [1, 3, 4, 6, 7, 8, 9, 20]
+        assert len(log["broken"]) == 3
+
+    @pytest.mark.usefixtures("broken")
+    def test_query_answers_from_the_rest(self, da_score: DaScore) -> None:
+        pytest.importorskip("duckdb")
+        found = da_score("query", "select count(*) as n from iterations", "--json", *LENIENT)
+        assert_lists_them(found)
+        assert json.loads(found.out) == [{"n": 8}]
+
+    @pytest.mark.usefixtures("broken")
+    def test_close_task_scores_what_was_closed_in_one_line(self, da_score: DaScore) -> None:
+        found = da_score("close-task", "9", *LENIENT)
+        assert found.status == 0
+        assert found.out.startswith("iteration 9  score ")
+        (line,) = found.err.splitlines()
+        assert line.startswith("da-score: warning: ")
+        assert all(name in line for name in ("iter-2.yaml: line 3", "iter-5.yaml", "historical.yaml"))
+        assert da_score("close-task", "9", "--strict", *LENIENT).status == 1
+
+    @pytest.mark.usefixtures("broken")
+    def test_two_rubrics_of_which_one_is_strict_stop(self, da_score: DaScore) -> None:
+        assert_lists_them(da_score("rubric", "diff", "3.0.0", "2.1.0"))
+        assert da_score("rubric", "diff", "3.0.0", "2.1.0").out == ""
+        found = da_score("rubric", "diff", "3.0.0", "3.0.0")
+        assert_lists_them(found)
+        assert "0 of 8 iterations" in found.out
+
+    def test_an_iteration_that_is_broken_is_not_there(self, da_score: DaScore, broken: Project) -> None:
+        found = da_score("iteration", "5", "--recompute", *LENIENT)
+        assert (found.status, found.out) == (1, "")
+        assert errors(found)[-1].endswith("iter-5.yaml: no entry for iteration 5 in this log")
+        assert len(errors(found)) == 4
+        assert not broken.sidecar(5).exists()
+
+
+class TestStrict:
+    @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+    def test_nothing_is_shown_or_written_and_every_broken_file_is_listed(
+        self, da_score: DaScore, broken: Project, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_RUBRIC", STRICT[1])
+        before = tree(broken.log)
+        found = da_score(*command)
+        assert_lists_them(found)
+        assert found.out == ""
+        assert tree(broken.log) == before
+
+    def test_backfill_names_the_first_as_the_error_of_the_log(self, da_score: DaScore, broken: Project) -> None:
+        found = da_score("backfill", "--json", *STRICT)
+        assert found.status == 1
+        (log,) = json.loads(found.out)["logs"]
+        assert log["error"] == log["broken"][0]
+        assert len(log["broken"]) == 3
+        assert broken.written() == []
+
+    def test_close_task_says_it_in_one_line(self, da_score: DaScore, broken: Project) -> None:
+        found = da_score("close-task", "9", *STRICT)
+        assert (found.status, found.out) == (0, "")
+        (line,) = found.err.splitlines()
+        assert all(name in line for name in ("iter-2.yaml: line 3", "iter-5.yaml", "historical.yaml"))
+        assert broken.written() == []
+
+
+class TestLibrary:
+    def test_raises_by_default_and_names_every_file(self, broken: Project) -> None:
+        with pytest.raises(LogError) as caught:
+            load_iteration_log(broken.log)
+        assert str(caught.value) == caught.value.faults[0]
+        assert [fault.partition(":")[0].rpartition("/")[2] for fault in caught.value.faults] == [
+            "iter-2.yaml",
+            "iter-5.yaml",
+            "historical.yaml",
+        ]
+
+    def test_scores_the_rest_under_a_lenient_rubric_and_lists_what_it_left_out(self, broken: Project) -> None:
+        found = score_log(broken.log, broken.repo, rubric=released_rubric("3.0.0"))
+        assert [one.record.iteration for one in found.iterations] == [1, 3, 4, 6, 7, 8, 9, 20]
+        assert len(found.broken) == 3
+        with pytest.raises(LogError):
+            score_log(broken.log, broken.repo, rubric=released_rubric("2.1.0"))

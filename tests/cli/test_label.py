@@ -1,0 +1,592 @@
+"""``da-score label``: what is written, what is refused, and what is shown of it."""
+
+import csv
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from helpers.commands import COMMAND, DaScore, Outcome, one_line, process
+from helpers.labels import edit, label, write
+
+from scoring.demo import Demo
+from scoring.errors import WriteError
+from scoring.evidence.labels import Judgement
+from scoring.jobs import labelling
+from scoring.jobs.label_file import NewLabel
+from scoring.jobs.labelling import LOCK_NAME, add_labels
+
+ANN = ("--as", "ann")
+CONTROL_C = "\x03"
+
+
+@pytest.fixture
+def log(here: Demo) -> Path:
+    return here.iter_log_dir
+
+
+def labels_in(log: Path, iteration: int = 5) -> list[dict[str, Any]]:
+    content = yaml.safe_load((log / f"iter-{iteration}.labels.yaml").read_text("utf-8"))
+    assert (content["iteration"], content["schema_version"]) == (iteration, "1.0.0")
+    return list(content["labels"])
+
+
+def nothing_written(log: Path) -> bool:
+    return not list(log.glob("*.labels.yaml")) and not (log / LOCK_NAME).exists()
+
+
+class TestWritten:
+    def test_is_the_format(self, da_score: DaScore, log: Path) -> None:
+        values = ("--correctness", 2, "--scope", "partial", "--hallucination", "none", "--note", "größer: #1")
+        assert da_score("label", 5, *ANN, *map(str, values)).status == 0
+        (found,) = labels_in(log)
+        stamp = found["created_at"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", stamp)
+        assert re.fullmatch(r"[0-9a-f-]{36}", found.pop("id"))
+        assert found == {
+            "iteration": 5,
+            "actor": "ann",
+            "role": "reviewer",
+            "schema_version": "1.0.0",
+            "created_at": stamp,
+            "updated_at": stamp,
+            "history": [
+                {
+                    "actor": "ann",
+                    "role": "reviewer",
+                    "timestamp": stamp,
+                    "free_text": "größer: #1",
+                    "structured": {"correctness": 2, "scope_judgement": "partial", "hallucination": "none"},
+                }
+            ],
+        }
+        assert (log / "iter-5.labels.yaml").stat().st_mode & 0o777 == 0o600
+        assert not (log / LOCK_NAME).exists()
+
+    def test_a_second_label_is_an_edit_that_keeps_what_is_not_given(self, da_score: DaScore, log: Path) -> None:
+        da_score("label", 5, *ANN, "--correctness", "1", "--note", "hm")
+        da_score("label", 5, *ANN, "--scope", "breach")
+        da_score("label", 5, *ANN, "--correctness", "3", "--note", "")
+        (found,) = labels_in(log)
+        said = [(one.get("free_text"), one["structured"]) for one in found["history"]]
+        assert said == [
+            ("hm", {"correctness": 1}),
+            ("hm", {"correctness": 1, "scope_judgement": "breach"}),
+            (None, {"correctness": 3, "scope_judgement": "breach"}),
+        ]
+        assert found["updated_at"] == found["history"][-1]["timestamp"] > found["created_at"]
+
+    def test_by_two_people_are_two_labels_with_ids_of_their_own(self, da_score: DaScore, log: Path) -> None:
+        for name in ("ann", "bob", "Ann"):
+            da_score("label", 5, "--as", name, "--correctness", "1")
+        assert [one["actor"] for one in labels_in(log)] == ["ann", "bob", "Ann"]
+        assert len({one["id"] for one in labels_in(log)}) == 3
+
+    def test_an_override_is_that_of_an_admin(self, da_score: DaScore, log: Path) -> None:
+        da_score("label", 5, *ANN, "--correctness", "1")
+        da_score("label", 5, *ANN, "--correctness", "0", "--override")
+        (found,) = labels_in(log)
+        assert (found["role"], found["admin_override"]) == ("admin", True)
+        assert [one["role"] for one in found["history"]] == ["reviewer", "admin"]
+        da_score("label", 5, "--as", "bob", "--correctness", "3")
+        assert da_score("label", "list", "--json").json[1]["counts"] is False
+
+    def test_the_number_may_come_after_the_options(self, da_score: DaScore, log: Path) -> None:
+        assert da_score("label", *ANN, "--correctness", "1", "5").status == 0
+        assert len(labels_in(log)) == 1
+
+    def test_as_json_is_the_label(self, da_score: DaScore, log: Path) -> None:
+        found = da_score("label", 5, *ANN, "--correctness", "1", "--json").json
+        assert (found["iteration"], found["actor"], found["correctness"], found["counts"]) == (5, "ann", 1, True)
+        assert Path(found["path"]).samefile(log / "iter-5.labels.yaml")
+
+    def test_a_clock_that_is_behind_does_not_make_an_edit_older(self, da_score: DaScore, log: Path) -> None:
+        old = label("ann", edit(0), id="old", updated_at="2990-01-01T00:00:00Z")
+        write(log, label("ann", edit(0), id="older"), old)
+        da_score("label", 5, *ANN, "--correctness", "3")
+        assert [(one["updated_at"][:4], len(one["history"])) for one in labels_in(log)] == [("2026", 1), ("2990", 2)]
+
+    def test_a_note_in_4000_bytes_fits(self, da_score: DaScore, log: Path) -> None:
+        note = "ä" * 2000
+        assert da_score("label", 5, *ANN, "--note", note).status == 0
+        assert labels_in(log)[0]["history"][0]["free_text"] == note
+
+    @pytest.mark.parametrize("name", ["12", "true", "a: b # c", "'q\"", "- x", "Zoë", "null", "2026-01-01"])
+    def test_any_name_reads_back_as_it_is(self, da_score: DaScore, log: Path, name: str) -> None:
+        for value in ("1", "2"):
+            assert da_score("label", 5, "--as", name, "--correctness", value).status == 0
+        (found,) = labels_in(log)
+        assert (found["actor"], len(found["history"])) == (name, 2)
+
+
+class TestActor:
+    def test_is_the_user_of_git(self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("USER", "somebody")
+        Path(os.environ["HOME"], ".gitconfig").write_text("[user]\n\tname = Greta Git\n")
+        try:
+            da_score("label", 5, "--correctness", "1")
+        finally:
+            Path(os.environ["HOME"], ".gitconfig").unlink()
+        assert labels_in(log)[0]["actor"] == "Greta Git"
+
+    def test_is_else_that_of_the_system(self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("USER", "somebody")
+        da_score("label", 5, "--correctness", "1")
+        assert labels_in(log)[0]["actor"] == "somebody"
+
+    def test_must_be_known(self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("USER", raising=False)
+        found = da_score("label", 5, "--correctness", "1")
+        assert (found.status, "--as NAME" in one_line(found), nothing_written(log)) == (2, True, True)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("arguments", "status", "said"),
+        [
+            pytest.param((5, "--note", "x" * 5000), 1, "5000 bytes of UTF-8; at most 4000", id="a note of 5,000 bytes"),
+            pytest.param((5, "--note", "ä" * 2001), 1, "4002 bytes", id="bytes count and not letters"),
+            pytest.param((5, "--note", "a\x1b[31m"), 1, "control character", id="a note that writes to a terminal"),
+            pytest.param((5, "--as", "a\nb", "--correctness", "1"), 1, "control character", id="a name of two lines"),
+            pytest.param((5, "--as", " ", "--correctness", "1"), 1, "name", id="a name of nothing"),
+            pytest.param((5, "--as", "n" * 201, "--correctness", "1"), 1, "200 bytes", id="a name without end"),
+            pytest.param((99, "--correctness", "1"), 1, "no entry for iteration 99", id="an iteration that is not"),
+            pytest.param((5, "--correctness", "4"), 2, "--correctness", id="too correct"),
+            pytest.param((5, "--scope", "wide"), 2, "--scope", id="an unknown scope"),
+            pytest.param((5, "--hallucination", "lots"), 2, "--hallucination", id="an unknown hallucination"),
+            pytest.param((5,), 2, "Nothing to say", id="nothing, and nobody to ask"),
+            pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
+            pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
+            pytest.param(("five",), 2, "No such command 'five'", id="neither a number nor a command"),
+            pytest.param(("--nope", "5"), 2, "--nope", id="an unknown option"),
+        ],
+    )
+    def test_with_one_line_and_nothing_written(
+        self, da_score: DaScore, log: Path, arguments: tuple[object, ...], status: int, said: str
+    ) -> None:
+        name = () if "--as" in arguments or arguments == ("five",) else ANN
+        found = da_score("label", *map(str, arguments), *name)
+        assert (found.status, said in one_line(found), nothing_written(log)) == (status, True, True)
+
+    @pytest.mark.parametrize(
+        ("more", "said"),
+        [
+            pytest.param({"schema_version": "2.0.0"}, "schema version 2.0.0", id="another major version"),
+            pytest.param({"iteration": 6}, "is of iteration 6", id="of another iteration"),
+        ],
+    )
+    def test_a_file_that_is_not_read_is_not_written(
+        self, da_score: DaScore, log: Path, more: dict[str, Any], said: str
+    ) -> None:
+        path = write(log, label("bob", edit(1)), **more)
+        before = path.read_bytes()
+        found = da_score("label", 5, *ANN, "--correctness", "1")
+        assert (found.status, said in one_line(found), path.read_bytes()) == (1, True, before)
+
+    def test_who_may_only_read_there(self, da_score: DaScore, log: Path) -> None:
+        path = write(log, label("ann", edit(1), role="readonly"))
+        before = path.read_bytes()
+        assert "has the role readonly" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
+        assert path.read_bytes() == before
+        assert da_score("label", 5, "--as", "bob", "--correctness", "1").status == 0
+
+    def test_a_history_that_two_labels_share(self, da_score: DaScore, log: Path) -> None:
+        path = log / "iter-5.labels.yaml"
+        path.write_text(
+            "iteration: 5\nschema_version: 1.0.0\nlabels:\n"
+            "  - {actor: ann, history: &h [{structured: {correctness: 1}}]}\n  - {actor: bob, history: *h}\n"
+        )
+        before = path.read_bytes()
+        assert "aliases" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
+        assert path.read_bytes() == before
+
+    def test_two_documents_in_one_file(self, da_score: DaScore, log: Path) -> None:
+        path = write(log, label("bob", edit(1)))
+        path.write_bytes(path.read_bytes() + b"---\nanother: 1\n")
+        before = path.read_bytes()
+        assert "nothing is added to it" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
+        assert path.read_bytes() == before
+
+    def test_a_folder_in_which_nobody_writes(self, demo: Demo) -> None:
+        with read_only_copy(demo.iter_log_dir) as folder, no_privileges(), pytest.raises(WriteError) as caught:
+            add_labels(folder, [NewLabel(5, "ann", Judgement(1))])
+        assert str(caught.value) == f"{folder}: cannot write labels here: permission denied"
+
+
+@contextmanager
+def read_only_copy(log: Path) -> Iterator[Path]:
+    """A copy of a log in which an ordinary user may look, and not write."""
+    root = Path(tempfile.mkdtemp(prefix="da-score-test-"))
+    try:
+        root.chmod(0o755)
+        copy = shutil.copytree(log, root / "log")
+        copy.chmod(0o555)
+        yield copy
+    finally:
+        (root / "log").chmod(0o755)
+        shutil.rmtree(root)
+
+
+@contextmanager
+def no_privileges() -> Iterator[None]:
+    """Be an ordinary user; root writes everywhere."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+class TestOtherWriters:
+    BY_HAND = """\
+# Labels of iteration 5.
+x-tool: {hex: 0x1F, none: ~, yes: yes, one: 1.10}   # theirs
+schema_version: "1.0.0"
+iteration: 5
+labels:
+# Bob's
+- id: b-1
+  actor: bob          # Bob
+  mood: 'fine'
+  role: reviewer
+  updated_at: 2026-03-01T12:00:00.120Z
+  history:
+  # his first
+  - {actor: bob, timestamp: 2026-03-01T12:00:00Z, structured: {correctness: 2, certainty: high}}  # sure
+# the end
+"""
+
+    def added_to(self, da_score: DaScore, log: Path, text: str, name: str) -> str:
+        path = log / "iter-5.labels.yaml"
+        path.write_text(text)
+        assert da_score("label", 5, "--as", name, "--correctness", "1").status == 0
+        return path.read_text()
+
+    def test_keep_every_line_when_somebody_else_labels(self, da_score: DaScore, log: Path) -> None:
+        after = self.added_to(da_score, log, self.BY_HAND, "ann").splitlines()
+        assert [line for line in self.BY_HAND.splitlines() if line not in after] == []
+        assert [one["actor"] for one in labels_in(log)] == ["bob", "ann"]
+
+    def test_keep_all_but_the_time_when_they_label_again(self, da_score: DaScore, log: Path) -> None:
+        after = self.added_to(da_score, log, self.BY_HAND, "bob").splitlines()
+        gone = [line for line in self.BY_HAND.splitlines() if line not in after]
+        assert gone == ["  updated_at: 2026-03-01T12:00:00.120Z"]
+        (found,) = labels_in(log)
+        assert [one["structured"]["correctness"] for one in found["history"]] == [2, 1]
+        assert (found["mood"], found["history"][0]["structured"]["certainty"]) == ("fine", "high")
+
+    @pytest.mark.parametrize(
+        "labels", ["labels: []", "labels:", "labels: ~", "", "labels: [{actor: bob, history: []}]"], ids=repr
+    )
+    def test_may_have_left_an_empty_list_or_a_flow(self, da_score: DaScore, log: Path, labels: str) -> None:
+        self.added_to(da_score, log, f"iteration: 5\nschema_version: 1.0.0\n{labels}\n", "ann")
+        content = yaml.safe_load((log / "iter-5.labels.yaml").read_text())
+        assert content["labels"][-1]["history"][0]["structured"] == {"correctness": 1}
+
+    def test_may_indent_and_begin_as_they_like(self, da_score: DaScore, log: Path) -> None:
+        text = "---\niteration: 5\nschema_version: 1.0.0\nlabels:\n    -   actor: bob\n        history: []\n"
+        assert self.added_to(da_score, log, text, "ann").startswith("---\niteration: 5\n")
+        assert [one["actor"] for one in labels_in_any(log)] == ["bob", "ann"]
+
+    def test_a_null_among_the_labels_moves_nothing(self, da_score: DaScore, log: Path) -> None:
+        text = "iteration: 5\nschema_version: 1.0.0\nlabels:\n- ~\n- word\n- {actor: bob, history: []}\n"
+        self.added_to(da_score, log, text, "bob")
+        assert len(labels_in_any(log)[2]["history"]) == 1
+
+
+def labels_in_any(log: Path) -> list[Any]:
+    return list(yaml.safe_load((log / "iter-5.labels.yaml").read_text())["labels"])
+
+
+class TestAtOnce:
+    SCRIPT = """
+import sys
+from pathlib import Path
+from scoring.evidence.labels import Judgement
+from scoring.jobs.label_file import NewLabel
+from scoring.jobs.labelling import add_labels
+sys.stdin.readline()
+for n in range(6):
+    add_labels(Path(sys.argv[1]), [NewLabel(5, who, Judgement(n % 4)) for who in (sys.argv[2], "all")])
+"""
+
+    def test_nobody_loses_anything(self, log: Path) -> None:
+        names = ["ann", "bob", "cid", "dan"]
+        command = [sys.executable, "-c", self.SCRIPT, str(log)]
+        started = [subprocess.Popen([*command, name], stdin=subprocess.PIPE) for name in names]
+        for one in started:
+            one.communicate(b"\n", timeout=120)
+        assert [one.returncode for one in started] == [0] * 4
+        histories = {one["actor"]: len(one["history"]) for one in labels_in(log)}
+        assert histories == dict.fromkeys(names, 6) | {"all": 24}
+        assert not (log / LOCK_NAME).exists()
+
+    def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(self, da_score: DaScore, log: Path) -> None:
+        script = (
+            "import os, signal, sys\nfrom pathlib import Path\nfrom scoring.jobs.labelling import _locked\n"
+            "with _locked(Path(sys.argv[1])):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", script, str(log)], check=False)
+        assert (done.returncode, (log / LOCK_NAME).exists()) == (-9, True)
+        assert da_score("label", 5, *ANN, "--correctness", "1").status == 0
+        assert not (log / LOCK_NAME).exists()
+
+    def test_somebody_who_holds_it_too_long_is_named(
+        self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(labelling, "PATIENCE", 0.1)
+        with labelling._locked(log):
+            assert "another process" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
+
+    def test_a_write_that_fails_in_its_middle_is_undone(self, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = write(log, label("bob", edit(1))).read_bytes()
+        (log / "iter-6.labels.yaml").mkdir()
+        monkeypatch.setattr("scoring.jobs.label_file.read_file", self.nothing_at_6)
+        with pytest.raises(WriteError):
+            add_labels(log, [NewLabel(n, "ann", Judgement(1)) for n in (4, 5, 6)])
+        assert not (log / "iter-4.labels.yaml").exists()
+        assert (log / "iter-5.labels.yaml").read_bytes() == before
+
+    @staticmethod
+    def nothing_at_6(path: Path) -> bytes:
+        if path.name.startswith("iter-5"):
+            return path.read_bytes()
+        raise FileNotFoundError
+
+
+class TestImport:
+    def csv(self, folder: Path, *rows: tuple[object, ...]) -> Path:
+        path = folder / "labels.csv"
+        with path.open("w", newline="", encoding="utf-8") as f:
+            csv.writer(f).writerows(rows)
+        return path
+
+    HEAD = ("iteration", "actor", "correctness", "scope", "hallucination", "note", "override")
+
+    def test_of_a_table(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
+        rows = (4, "ann", 3, "on-target", "none", "two\nlines", ""), (5, "", "", "partial", "", "", "")
+        path = self.csv(tmp_path, self.HEAD, *rows, (5, "eve", 0, "", "", "", "true"))
+        found = da_score("label", "import", path, "--as", "bob")
+        assert (found.status, found.out) == (0, "Imported 3 labels into 2 files\n")
+        assert labels_in(log, 4)[0]["history"][0]["free_text"] == "two\nlines"
+        assert [(one["actor"], one["role"]) for one in labels_in(log)] == [("bob", "reviewer"), ("eve", "admin")]
+
+    def test_of_lines_of_json(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
+        rows = [
+            {"iteration": 5, "actor": "ann", "correctness": 3, "scope_judgement": "on_target", "note": None},
+            {"iteration": 5, "actor": "ann", "free_text": "more"},
+        ]
+        (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+        found = da_score("label", "import", tmp_path / "labels.jsonl", *ANN, "--json").json
+        assert found["labels"] == 2
+        assert labels_in(log)[0]["history"][-1]["structured"] == {"correctness": 3, "scope_judgement": "on-target"}
+
+    def test_again_is_one_more_edit(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
+        path = self.csv(tmp_path, self.HEAD[:3], (5, "ann", 3))
+        for _ in range(2):
+            da_score("label", "import", path, *ANN)
+        assert [len(one["history"]) for one in labels_in(log)] == [2]
+
+    @pytest.mark.parametrize(
+        ("row", "said"),
+        [
+            pytest.param((99, "ann", 3), "iteration 99 is not in the log", id="an iteration that is not there"),
+            pytest.param(("x", "ann", 3), 'iteration "x" is no whole number', id="an iteration that is none"),
+            pytest.param(("", "ann", 3), "no iteration", id="no iteration"),
+            pytest.param((5, "ann", 4), 'correctness "4" is not from 0 to 3', id="too correct"),
+            pytest.param((5, "ann", "2.5"), 'correctness "2.5" is no whole number', id="half correct"),
+            pytest.param((5, "ann", "", "wide"), 'scope "wide" is none of', id="an unknown scope"),
+            pytest.param((5, "ann", "", "", "lots"), 'hallucination "lots" is none of', id="an unknown word"),
+            pytest.param((5, "ann", 1, "", "", "n" * 5000), "5000 bytes of UTF-8", id="a note of 5,000 bytes"),
+            pytest.param((5, "ann", 1, "", "", "", "maybe"), 'override "maybe"', id="a maybe"),
+            pytest.param((5, "a\x07", 1), "control character", id="a name that rings"),
+            pytest.param((5, "ann"), "it says nothing", id="nothing said"),
+            pytest.param((5, "ann", 1, "", "", "", "", "x"), "8 cells under 7 names", id="a cell too many"),
+        ],
+    )
+    def test_with_a_bad_row_takes_none_and_names_its_line(
+        self, da_score: DaScore, log: Path, tmp_path: Path, row: tuple[object, ...], said: str
+    ) -> None:
+        path = self.csv(tmp_path, self.HEAD, (4, "ann", 3, "", "", "two\nlines"), row, (5, "bob", 1))
+        found = da_score("label", "import", path, *ANN)
+        first, last = found.err.splitlines()
+        assert (found.status, found.out) == (1, "")
+        assert f"{path}: line 4: " in first
+        assert said in first
+        assert last.endswith("1 fault, so nothing was imported")
+        assert nothing_written(log)
+
+    def test_names_every_bad_row(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
+        (tmp_path / "x.jsonl").write_text('{"iteration": 5, "correctness": true}\n{not json\n[1]\n{"iteration": 4}\n')
+        found = da_score("label", "import", tmp_path / "x.jsonl", *ANN)
+        assert [re.sub(r".*line (\d+):.*", r"\1", line) for line in found.err.splitlines()[:4]] == ["1", "2", "3", "4"]
+        assert nothing_written(log)
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            pytest.param(b"", "holds no label", id="empty"),
+            pytest.param(b"iteration,colour\n5,red\n", "is no column", id="an unknown column"),
+            pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
+            pytest.param(b'iteration,actor\n5,"ann\n', "is no CSV", id="a quotation without end"),
+        ],
+    )
+    def test_of_what_is_no_table(self, da_score: DaScore, log: Path, tmp_path: Path, content: bytes, said: str) -> None:
+        (tmp_path / "x.csv").write_bytes(content)
+        found = da_score("label", "import", tmp_path / "x.csv", *ANN)
+        assert (found.status, said in found.err, nothing_written(log)) == (1, True, True)
+
+    @pytest.mark.usefixtures("here")
+    def test_of_no_file(self, da_score: DaScore, tmp_path: Path) -> None:
+        assert "no such file" in one_line(da_score("label", "import", tmp_path / "nope.csv", *ANN))
+
+
+class TestShown:
+    @pytest.mark.usefixtures("here")
+    def test_a_list_without_labels(self, da_score: DaScore) -> None:
+        assert "No labels" in da_score("label", "list").out
+        assert da_score("label", "list", "--json").json == []
+
+    def test_a_list(self, da_score: DaScore, log: Path) -> None:
+        write(log, label("ann", edit(3, "partial")), label("bob", edit(free_text="a\x1bb"), role="readonly"))
+        found = da_score("label", "list")
+        assert (found.status, found.err) == (0, "")
+        assert re.search(r"^5 +ann +reviewer +3 +partial +- +1 +2026-03-01 12:00$", found.out, re.M)
+        assert "\x1b" not in found.out
+        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, False]
+
+    def test_a_file_that_cannot_be_read_is_said_beside_the_list(self, da_score: DaScore, log: Path) -> None:
+        write(log, label("ann", edit(3)), schema_version="3.0")
+        found = da_score("label", "list")
+        assert (found.status, "schema version 3.0" in found.err) == (0, True)
+
+    @pytest.mark.usefixtures("project")
+    def test_next_is_the_one_that_stands_out(self, da_score: DaScore) -> None:
+        found = da_score("label", "next", "--json").json
+        assert (found["iteration"], found["waiting"], found["total"]) == (2, 9, 9)
+        da_score("label", 2, *ANN, "--correctness", "1")
+        assert da_score("label", "next", "--json").json["iteration"] != 2
+        assert da_score("label", "next", "--json", "--as", "bob").json["iteration"] == 2
+        assert "Iteration 2 (choose-alphabet)" in da_score("label", "next", "--as", "bob").out
+
+    def test_next_is_nothing_when_all_are_labelled(self, da_score: DaScore, project: Path) -> None:
+        log = project / ".agents/active/iteration-log"
+        add_labels(log, [NewLabel(n, "ann", Judgement(1)) for n in range(1, 10)])
+        assert da_score("label", "next", "--json").json["iteration"] is None
+        assert "Nothing is left" in da_score("label", "next").out
+
+    def test_agreement(self, da_score: DaScore, project: Path) -> None:
+        log = project / ".agents/active/iteration-log"
+        both = [(n, name, n % 4 if name == "ann" else 3 - n % 4) for n in range(1, 10) for name in ("ann", "bob")]
+        add_labels(log, [NewLabel(n, name, Judgement(value, "partial")) for n, name, value in both])
+        found = da_score("label", "agreement", "--json").json
+        assert (found["iterations"], found["actors"], found["draws"]) == (9, ["ann", "bob"], 2000)
+        assert found["alpha"]["correctness"]["value"] < 0
+        assert found["alpha"]["scope"] == {"level": "ordinal", "n": 9, "value": None, "interval": None}
+        assert found["kappa"][0]["actors"] == ["ann", "bob"]
+        assert found["kappa"][0]["correctness"]["n"] == 9
+        low, high = found["kappa"][0]["correctness"]["interval"]
+        assert -1 <= low <= found["kappa"][0]["correctness"]["value"] <= high <= 1
+        assert found["score"]["n"] == 9
+        text = da_score("label", "agreement").out
+        assert "ann and bob: correctness" in text
+
+    def test_the_score_is_compared_without_what_labels_add(self, da_score: DaScore, project: Path) -> None:
+        log = project / ".agents/active/iteration-log"
+        add_labels(log, [NewLabel(n, "ann", Judgement(n % 4)) for n in range(1, 10)])
+        with_votes = da_score("label", "agreement", "--json", "--rubric", "3.0.0").json["score"]
+        for path in log.glob("*.labels.yaml"):
+            path.write_text(path.read_text().replace("correctness: 1", "correctness: 0"))
+        found = da_score("label", "next", "--json", "--as", "bob", "--rubric", "3.0.0").json
+        assert with_votes["n"] == 9
+        assert found["value"] == pytest.approx(0.5)
+
+    @pytest.mark.usefixtures("project")
+    def test_agreement_without_labels(self, da_score: DaScore) -> None:
+        assert "No labels" in da_score("label", "agreement").out
+        assert da_score("label", "agreement", "--json").json["alpha"]["correctness"]["value"] is None
+
+
+class TestOnATerminal:
+    def talk(self, *answers: str, number: str = "5", **variables: str) -> tuple[int, str]:
+        """Label an iteration on a terminal, typing each answer when a question has come."""
+        parent, child = pty.openpty()
+        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TERM": "xterm"} | variables
+        command = [*COMMAND, "label", number, *ANN]
+        with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=environment) as done:
+            os.close(child)
+            shown, waiting, until = b"", list(answers), time.monotonic() + 40
+            while time.monotonic() < until:
+                if not select.select([parent], [], [], 1)[0]:
+                    continue
+                try:
+                    data = os.read(parent, 65536)
+                except OSError:  # how Linux says that the other end was closed
+                    break
+                shown += data
+                if waiting and shown.endswith(b": "):
+                    if (answer := waiting.pop(0)) == CONTROL_C:  # the terminal is not that of a shell, which does this
+                        done.send_signal(signal.SIGINT)
+                    else:
+                        os.write(parent, answer.encode() + b"\n")
+                    shown += b"\n"
+            done.kill() if time.monotonic() >= until else None
+            status = done.wait(timeout=60)
+        os.close(parent)
+        return status, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
+
+    def test_shows_the_change_and_the_breakdown_and_asks(self, project: Path) -> None:
+        status, shown = self.talk("2", "par", "", "fine so far")
+        (found,) = labels_in(project / ".agents/active/iteration-log")
+        assert status == 0
+        assert found["history"][0]["structured"] == {"correctness": 2, "scope_judgement": "partial"}
+        assert found["history"][0]["free_text"] == "fine so far"
+        assert re.search(r"^diff --git ", shown, re.M)
+        assert "correction_pressure" in shown
+        assert shown.index("diff --git") < shown.index("correction_pressure") < shown.index("Correctness, 0 to 3")
+
+    def test_asks_again_when_an_answer_is_none(self, project: Path) -> None:
+        status, shown = self.talk("7", "3", "", "", "")
+        assert (status, "One of 0, 1, 2, 3" in shown) == (0, True)
+        assert labels_in(project / ".agents/active/iteration-log")[0]["history"][0]["structured"] == {"correctness": 3}
+
+    def test_writes_nothing_when_nothing_is_said(self, project: Path) -> None:
+        status, shown = self.talk("", "", "", "")
+        assert (status, "nothing is written" in shown) == (0, True)
+        assert nothing_written(project / ".agents/active/iteration-log")
+
+    def test_writes_nothing_when_it_is_interrupted(self, project: Path) -> None:
+        status, _ = self.talk("2", CONTROL_C)
+        assert (status, nothing_written(project / ".agents/active/iteration-log")) == (130, True)
+
+    def test_on_a_pipe_asks_nobody(self, project: Path) -> None:
+        found = process("label", "5", *ANN, cwd=project, given=b"2\n")
+        assert (found.status, "Nothing to say" in one_line(found)) == (2, True)
+
+
+class TestHelp:
+    @pytest.mark.parametrize("arguments", [("label", "--help"), ("label", "5", "--help"), ("label", "--as", "x", "-h")])
+    def test_is_one_for_the_number_and_the_commands(self, da_score: DaScore, arguments: tuple[str, ...]) -> None:
+        found = da_score(*arguments)
+        assert (found.status, found) == (0, Outcome(0, da_score("label").out, ""))
+        assert found.out.startswith("Usage: da-score label N [OPTIONS] | COMMAND [ARGS]...\n")
+        assert "--correctness" in found.out
+        assert all(f"\n  {name} " in found.out for name in ("agreement", "import", "list", "next"))
+
+    def test_a_fault_of_the_number_names_it(self, da_score: DaScore) -> None:
+        assert "'da-score label --help'" in one_line(da_score("label", "5", "--nope"))

@@ -1,0 +1,216 @@
+"""Files of labels: what is read of them, and that nothing in them stops anything."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.labels import content, edit, label, write
+
+from scoring.evidence.labels import Judgement, LabelFacts, label_facts, labels_in
+
+PATH = Path("iter-5.labels.yaml")
+
+
+def read(*labels: Any, **more: Any) -> LabelFacts:
+    return labels_in(content(*labels, **more), PATH, 5)
+
+
+def only(*labels: Any, **more: Any) -> Judgement:
+    """Return the latest judgement of the one label in a file."""
+    (found,) = read(*labels, **more).labels or ()
+    assert found.latest
+    return found.latest.judgement
+
+
+def test_a_label_is_read_whole() -> None:
+    (found,) = read(label("ann", edit(1), edit(3, "partial", "none", free_text="why"), role="admin")).labels or ()
+    assert (found.id, found.actor, found.role, found.overrides, len(found.history)) == (
+        "label-ann",
+        "ann",
+        "admin",
+        False,
+        2,
+    )
+    assert found.latest
+    assert (found.latest.judgement, found.latest.note) == (Judgement(3, "partial", "none"), "why")
+
+
+def test_where_there_is_no_file_there_is_no_problem(tmp_path: Path) -> None:
+    assert label_facts(tmp_path, 5) == LabelFacts(tmp_path / PATH, None)
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.7.2", "1", 1, 1.0], ids=str)
+def test_any_version_of_the_major_is_read(version: object) -> None:
+    assert read(label("ann", edit(3)), schema_version=version).labels
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("2.0.0", "schema version 2.0.0"),
+        ("0.9", "schema version 0.9"),
+        ("10.0", "schema version 10.0"),
+        ("one", "schema version one"),
+        (None, "no schema_version"),
+        ("", "no schema_version"),
+    ],
+    ids=str,
+)
+def test_another_major_is_not_read_and_says_so(version: object, said: str) -> None:
+    found = read(label("ann", edit(3)), schema_version=version)
+    assert (found.labels, said in found.problem) == (None, True)
+
+
+def test_a_label_of_another_major_is_left_out_and_the_others_are_read() -> None:
+    found = read(label("ann", edit(3), schema_version="2.0.0"), label("bob", edit(1)))
+    assert [one.actor for one in found.labels or ()] == ["bob"]
+    assert "schema version 2.0.0" in found.notes[0]
+
+
+def test_a_file_of_another_iteration_is_not_read() -> None:
+    assert read(label("ann", edit(3)), iteration=6).problem == "iter-5.labels.yaml: is of iteration 6"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param("text", id="no mapping"),
+        pytest.param(label("", edit(3)), id="nobody's"),
+        pytest.param(label("bob", edit(3), iteration=6), id="of another iteration"),
+        pytest.param(label("bob", history={"not": "a list"}), id="its history is no list"),
+        pytest.param(label("bob", edit(3), role=["admin"]), id="its role is a list"),
+        pytest.param(label("bob", "no edit"), id="an edit is no mapping"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_broken_label_costs_itself_alone(broken: object) -> None:
+    found = read(label("ann", edit(3)), broken, None, label("cid", edit(2)))
+    assert [(one.actor, one.position) for one in found.labels or ()] == [("ann", 0), ("cid", 2)]
+    assert len(found.notes) == 1
+    assert found.notes[0].endswith("this label is left out")
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("given", "meant"), [(0, 0), (3, 3), ("2", 2), (2.0, 2), (None, None)], ids=lambda v: repr(v)
+    )
+    def test_correctness(self, given: Any, meant: int | None) -> None:
+        found = edit() | {"structured": {"correctness": given, "hallucination": "none"}}
+        assert only(label("ann", found)) == Judgement(meant, None, "none")
+
+    @pytest.mark.parametrize("given", [4, -1, 2.5, "good", True, "9" * 400], ids=lambda v: repr(v)[:12])
+    def test_a_correctness_that_is_none_counts_as_not_given_and_is_noted(self, given: object) -> None:
+        facts = read(label("ann", edit(given, "partial")))
+        assert facts.labels
+        assert facts.labels[0].latest
+        assert facts.labels[0].latest.judgement == Judgement(None, "partial", None)
+        assert "it counts as not given" in facts.notes[0]
+
+    def test_the_scope_may_be_spelled_with_an_underscore(self) -> None:
+        assert only(label("ann", edit(scope="on_target"))).scope == "on-target"
+
+    @pytest.mark.parametrize(
+        ("values", "name"), [({"scope": "wide"}, "scope_judgement"), ({"hallucination": "lots"}, "hallucination")]
+    )
+    def test_a_word_that_is_unknown_counts_as_not_given_and_is_noted(self, values: dict[str, str], name: str) -> None:
+        facts = read(label("ann", edit(2, **values)))
+        assert facts.labels
+        assert facts.labels[0].latest
+        assert facts.labels[0].latest.judgement == Judgement(2)
+        assert facts.notes[0].split(": ")[1].startswith(f"{name} ")
+
+    def test_an_override_without_the_role_admin_is_none(self) -> None:
+        facts = read(label("ann", edit(2), admin_override=True))
+        assert facts.labels
+        assert not facts.labels[0].overrides
+        assert "overrides nothing" in facts.notes[0]
+
+    def test_an_edit_by_somebody_who_may_only_read_is_passed_over(self) -> None:
+        assert only(label("ann", edit(2), edit(0, role="readonly"))) == Judgement(2)
+
+
+class TestTimes:
+    @pytest.mark.parametrize(
+        "same",
+        ["2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", "2026-03-01T07:30:00.000-04:30", "2026-03-01 12:00:00Z"],
+    )
+    def test_are_compared_as_times(self, same: str) -> None:
+        one, other = read(label("ann", edit(1)), label("bob", edit(1), updated_at=same)).labels or ()
+        assert one.updated == other.updated is not None
+
+    def test_a_text_that_is_none_is_noted(self) -> None:
+        facts = read(label("ann", edit(1), updated_at="yesterday"))
+        assert facts.labels
+        assert (facts.labels[0].updated, len(facts.notes)) == (None, 1)
+
+
+class TestHostile:
+    def refused(self, folder: Path) -> str:
+        began = time.monotonic()
+        found = label_facts(folder, 5)
+        assert time.monotonic() - began < 10
+        assert found.labels is None
+        assert "\n" not in found.problem
+        return found.problem
+
+    def test_a_fifo(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / PATH)
+        assert "not a plain file" in self.refused(tmp_path)
+
+    def test_a_folder(self, tmp_path: Path) -> None:
+        (tmp_path / PATH).mkdir()
+        assert "directory" in self.refused(tmp_path)
+
+    def test_twenty_megabytes(self, tmp_path: Path) -> None:
+        (tmp_path / PATH).write_bytes(b"# " + b"x" * (20 << 20))
+        assert "larger than 16 MiB" in self.refused(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("data", "said"),
+        [
+            pytest.param(b"[" * 5000, "deep", id="deep"),
+            pytest.param(b"labels: [\n", "line", id="cut off"),
+            pytest.param(b"\xff\xfe\xff", "", id="no text"),
+            pytest.param(b"", "no schema_version", id="empty"),
+            pytest.param(b"- a\n", "mapping", id="a list"),
+            pytest.param(b"schema_version: 1.0.0\nlabels: word\n", "a list belongs", id="labels are a word"),
+        ],
+    )
+    def test_text_that_is_no_file_of_labels(self, tmp_path: Path, data: bytes, said: str) -> None:
+        (tmp_path / PATH).write_bytes(data)
+        assert said in self.refused(tmp_path)
+
+    def test_aliases_that_multiply_end_soon(self, tmp_path: Path) -> None:
+        lines = ["schema_version: '1.0.0'", "a: &a0 {actor: x, history: []}"]
+        lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+        (tmp_path / PATH).write_text("\n".join([*lines, "labels: *a8"]))
+        began = time.monotonic()
+        assert not label_facts(tmp_path, 5).labels
+        assert time.monotonic() - began < 5
+
+    def test_a_label_that_is_repeated_by_aliases_costs_no_more_than_its_lines(self, tmp_path: Path) -> None:
+        history = ", ".join(["{role: reviewer}"] * 3000)
+        label_ = f"a: &a {{actor: x, history: [{history}]}}"
+        many = ", ".join(["*a"] * 3000)
+        (tmp_path / PATH).write_text(f"schema_version: '1.0.0'\n{label_}\nlabels: [{many}]\n")
+        began = time.monotonic()
+        label_facts(tmp_path, 5)
+        assert time.monotonic() - began < 10
+
+    def test_many_broken_labels_cost_linear_time_and_few_notes(self, tmp_path: Path) -> None:
+        write(tmp_path, *([{"actor": ["x"]}] * 5000))
+        began = time.monotonic()
+        assert len(label_facts(tmp_path, 5).notes) == 20
+        assert time.monotonic() - began < 10
+
+
+def test_a_rubric_without_labels_does_not_load_their_reader() -> None:
+    code = (
+        "import sys, scoring.score, scoring.cli.run; "
+        "print([n for n in ('scoring.evidence.labels', 'ruamel.yaml') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,144 @@
+"""Commands of git: which make commits, which take work back, and the commits that git reports."""
+
+import time
+
+import pytest
+
+from scoring.evidence.transcripts.gitcommands import CommitLine, Reset, commit_lines, makes_commits, resets
+from scoring.evidence.transcripts.shell import commands_of
+
+HARD, REVERT, AMEND = Reset("hard"), Reset("revert"), Reset("amend")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git commit -m x",
+        "git -C dir commit",
+        "git -c user.name=me --no-pager commit",
+        "git --git-dir .git --work-tree=. merge x",
+        "git add -A && git commit -qm x",
+        "git cherry-pick abc",
+        "git revert abc",
+        "git rebase main",
+        "/usr/bin/git commit",
+        "A=1 timeout 5 git commit",
+        "bash -lc 'cd x && git commit'",
+        "(git commit)",
+    ],
+)
+def test_commands_that_make_commits(text: str) -> None:
+    assert makes_commits(commands_of(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("git log commit", id="another command"),
+        pytest.param("git -C commit status", id="a folder of that name"),
+        pytest.param("git -c commit log", id="a setting of that name"),
+        pytest.param("git", id="alone"),
+        pytest.param("git -C", id="an option without its value"),
+        pytest.param("echo git commit", id="only named"),
+        pytest.param("echo 'x && git commit'", id="quoted"),
+        pytest.param("grep -r 'git commit' .", id="looked for"),
+        pytest.param("cat <<EOF\ngit commit\nEOF", id="in a document"),
+        pytest.param("gitk commit", id="another program"),
+        pytest.param("git commit-tree x", id="plumbing"),
+    ],
+)
+def test_commands_that_make_none(text: str) -> None:
+    assert not makes_commits(commands_of(text))
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("[main 1a2b3c4] Subject", CommitLine("main", "1a2b3c4", "Subject")),
+        ("[main (root-commit) 1a2b3c4d] A b c", CommitLine("main (root-commit)", "1a2b3c4d", "A b c")),
+        ("[detached HEAD 1a2b3c4] x]", CommitLine("detached HEAD", "1a2b3c4", "x]")),
+        ("[feature/x-1 " + "a" * 40 + "] [tag] y", CommitLine("feature/x-1", "a" * 40, "[tag] y")),
+        ("[main 1a2b3c4] \u00fc\r", CommitLine("main", "1a2b3c4", "\u00fc")),
+    ],
+)
+def test_a_commit_is_read(line: str, found: CommitLine) -> None:
+    for output in (line, f"before\n{line}\n 1 file changed", f"[x]\n{line}"):
+        assert commit_lines(output) == [found]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("[main 1a2b3c] x", id="six digits"),
+        pytest.param("[main " + "a" * 41 + "] x", id="41 digits"),
+        pytest.param("[main 1A2B3C4] x", id="capital letters"),
+        pytest.param("[1a2b3c4] x", id="no branch"),
+        pytest.param(" [main 1a2b3c4] x", id="not at the beginning of the line"),
+        pytest.param("[main\n1a2b3c4] x", id="two lines"),
+        pytest.param("[INFO] Tests run: 1", id="another program"),
+        pytest.param("[main 1a2b3c4]x", id="no blank"),
+    ],
+)
+def test_no_commit_is_read(output: str) -> None:
+    assert commit_lines(output) == []
+
+
+def test_several_commits_are_read_in_order() -> None:
+    output = "[a 1111111] one\n 1 file changed\n[a 2222222] two\n"
+    assert [line.subject for line in commit_lines(output)] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("git reset --hard", [HARD]),
+        ("git -C x reset --hard HEAD~1 && git clean -fd", [HARD]),
+        ("git checkout -- a.py 'b c.py'", [Reset("paths", ("a.py", "b c.py"))]),
+        ("git checkout HEAD -- a.py", [Reset("paths", ("a.py",))]),
+        ("git restore a.py", [Reset("paths", ("a.py",))]),
+        ("git restore --source HEAD~1 -- a.py", [Reset("paths", ("a.py",))]),
+        ("git restore -SW a.py --staged --worktree", [Reset("paths", ("a.py",))]),
+        ("git restore .", [Reset("paths", (".",))]),
+        ("git revert --no-edit HEAD", [REVERT]),
+        ("git commit --amend --no-edit", [AMEND]),
+        ("git reset --hard; git revert x", [HARD, REVERT]),
+    ],
+)
+def test_work_is_taken_back(text: str, found: list[Reset]) -> None:
+    assert resets(commands_of(text)) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("git reset", id="only the index"),
+        pytest.param("git reset --soft HEAD~1", id="only the branch"),
+        pytest.param("git checkout main", id="another branch"),
+        pytest.param("git checkout -b x", id="a new branch"),
+        pytest.param("git checkout --", id="no path"),
+        pytest.param("git restore --staged a.py", id="only the index, restored"),
+        pytest.param("git restore -S a.py", id="only the index, in short"),
+        pytest.param("git restore", id="no path to restore"),
+        pytest.param("git revert --abort", id="a revert that is given up"),
+        pytest.param("git revert --continue", id="a revert that goes on"),
+        pytest.param("git commit -m 'git commit --amend'", id="a message"),
+        pytest.param("echo git reset --hard", id="only named"),
+        pytest.param("git log --amend", id="another command"),
+    ],
+)
+def test_no_work_is_taken_back(text: str) -> None:
+    assert resets(commands_of(text)) == []
+
+
+@pytest.mark.parametrize("piece", ["[", "\n[", "[a ", "\n[main 1a2b3c4", "\n[" + "a " * 40, "[main 1a2b3c4] x\n"])
+def test_the_time_is_linear(piece: str) -> None:
+    def took(length: int) -> float:
+        text, best = (piece * length)[:length], 9.0
+        for _ in range(3):
+            started = time.process_time()
+            commit_lines(text)
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert took(400_000) < 3.2 * took(200_000) + 0.01
