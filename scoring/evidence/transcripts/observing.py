@@ -49,9 +49,6 @@ TEXT_LIMIT = 1024
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
-_ANY_TOOL = TestCommand("test-commands", "", False)
-"""What a result may be of whose call is not known: commands of the setting may run any of the tools."""
-
 _RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
 
 _Row = tuple[int, ...]
@@ -227,7 +224,7 @@ class Observations:
 
     def _result_alone(self, key: int, text: str) -> None:
         """Look through a result whose call is in another file, which may tell what it is the result of."""
-        verdict = self._tools.verdict(_ANY_TOOL, text, None)
+        verdict = self._tools.verdict(None, text, None)
         if verdict.passed is not None:
             self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
         self._made(key, RESULT_ONLY, text)
