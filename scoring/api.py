@@ -1,8 +1,10 @@
 """The public names of the library, ``from scoring import …``, and where each one is defined."""
 
+from rubric import BAND_INSUFFICIENT as BAND_INSUFFICIENT
 from rubric import BAND_UNSCORED as BAND_UNSCORED
 from rubric import COMBINE_WEIGHTED_MEAN_RENORMALIZED as COMBINE_WEIGHTED_MEAN_RENORMALIZED
 from rubric import RUBRIC_VERSION as RUBRIC_VERSION
+from rubric import Bounds as Bounds
 from rubric import CombinationMethod as CombinationMethod
 from rubric import Coverage as Coverage
 from rubric import Rubric as Rubric

@@ -11,7 +11,7 @@ from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
 from scoring.signals.values import Deliberation
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
 
@@ -52,6 +52,7 @@ def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScor
         score = read_iteration_score(log_dir, iteration)
     except NotFoundError:
         return None
+    check_numbers(score, str(iteration_score_path(log_dir, iteration)))
     if wanted is not None:
         from rubric import find_rubric
 

@@ -11,8 +11,14 @@ from scoring.cli.output import full_text, on_terminal, show, write_json
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
-from scoring.sidecars.scores import PersistedScore, read_iteration_score, read_session_score, session_score_path
-from scoring.views.score_pages import session_page, session_payload
+from scoring.sidecars.scores import (
+    PersistedScore,
+    check_numbers,
+    read_iteration_score,
+    read_session_score,
+    session_score_path,
+)
+from scoring.views.session_pages import session_page, session_payload
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
@@ -39,5 +45,7 @@ def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
     found = {}
     for iteration in session.iterations:
         with contextlib.suppress(DaScoreError):
-            found[iteration] = read_iteration_score(log_dir, iteration)
+            score = read_iteration_score(log_dir, iteration)
+            check_numbers(score, str(iteration))
+            found[iteration] = score
     return found

@@ -238,7 +238,8 @@ def check_numbers(score: PersistedScore, name: str) -> None:
     """Make sure that a score which was read can be compared and added up.
 
     Raises:
-        InputError: its value is outside [0, 1], or a number of its breakdown is not finite; ``name`` says whose.
+        InputError: its value or a weight of its breakdown is outside [0, 1], or another number is not finite; ``name``
+            says whose.
     """
     if not 0 <= score.value <= 1 + _TOLERANCE:
         raise InputError(f"{name}: its value {score.value:g} is not from 0 to 1")
@@ -246,6 +247,8 @@ def check_numbers(score: PersistedScore, name: str) -> None:
         numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
         if not all(map(math.isfinite, numbers)):
             raise InputError(f"{name}: signal {row.signal} has a number that is not finite")
+        if not 0 <= row.nominal_weight <= 1 + _TOLERANCE:
+            raise InputError(f"{name}: signal {row.signal} has the weight {row.nominal_weight:g}, not one from 0 to 1")
 
 
 def is_iteration_score_name(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rubric import BAND_LABELS, Rubric, Score, SignalContribution
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.score_pages import BAND, ITER, TASK, band_cell, score_cell
+from scoring.views.score_cells import BAND, ITER, TASK, band_cell, score_cell
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 NOT_IN = "not in this rubric"

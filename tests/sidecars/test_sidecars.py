@@ -21,6 +21,7 @@ from scoring.sidecars.scores import (
     PersistedContribution,
     PersistedScore,
     build_persisted_score,
+    check_numbers,
     derive_linked_traces_to_outcomes,
     is_plain_session_id,
     iteration_score_path,
@@ -260,6 +261,25 @@ class TestScoreFileWithBounds:
     def test_with_a_source_that_nobody_knows_has_none(self, tmp_path: Path) -> None:
         (tmp_path / "iter-1.score.yaml").write_bytes(SURE_BYTES.replace(b"source: claimed", b"source: dreamt"))
         assert read_iteration_score(tmp_path, 1).breakdown[2].source is None
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("row", "problem"),
+        [
+            pytest.param({"nominal_weight": float("nan")}, "signal landed has a number that is not finite", id="nan"),
+            pytest.param({"nominal_weight": 1e308}, "the weight 1e+308, not one from 0 to 1", id="too large a weight"),
+            pytest.param({"nominal_weight": -0.1}, "the weight -0.1, not one from 0 to 1", id="a weight below 0"),
+            pytest.param({"contribution": float("inf")}, "a number that is not finite", id="infinite"),
+        ],
+    )
+    def test_that_cannot_be_added_up_are_refused(self, row: dict[str, float], problem: str) -> None:
+        score = build_persisted_score(replace(SCORE, breakdown=(replace(LANDED, **row), TESTS)))  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=re.escape(problem)):
+            check_numbers(score, "here")
+
+    def test_of_a_score_are_taken(self) -> None:
+        check_numbers(build_persisted_score(SURE), "here")
 
 
 class TestSessionFile:
