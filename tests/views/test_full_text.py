@@ -8,6 +8,7 @@ import pytest
 from helpers.commands import DaScore, OnTerminal, lines_of
 from helpers.projects import CODEX_SESSION, LOG, Project
 
+from rubric import RubricError, newest_version, released_rubric, rubric_versions
 from scoring.views.table import Column, Table, TableRow
 
 FULL, CUT = ("--rubric", "3.0.0"), ("--rubric", "2.1.0")
@@ -141,3 +142,45 @@ class TestGates:
     def test_a_band_is_reached_with_it(self, da_score: DaScore, project: Path) -> None:
         assert project
         assert da_score("check", "--min-band", "poor").status == 0
+
+    def test_means_of_a_baseline_leave_out_what_does_not_suffice(
+        self, da_score: DaScore, project: Path, tmp_path: Path
+    ) -> None:
+        assert project
+        now = da_score("run", "--no-write", "--json", "--rubric", "3.1.0").json
+        for one in now["iterations"]:
+            if one["band"] == "insufficient":
+                one["value"] = 0.999  # would lift the mean of the baseline far above
+        (tmp_path / "before.json").write_text(json.dumps(now))
+        found = da_score(
+            "check", "--rubric", "3.1.0", "--max-drop", "0.01", "--baseline", tmp_path / "before.json", "--json"
+        )
+        assert json.loads(found.out)["failures"] == []
+
+
+class TestRubrics:
+    def test_are_shown_with_what_their_data_asks_for(self, da_score: DaScore) -> None:
+        shown = da_score("rubric", "show", "3.1.0").out
+        for line in (
+            "CLAIMS VOTE  no",
+            "LOADING  lenient",
+            "TEXT  full",
+            "SIDECAR  bounds",
+            "MINIMUM COVERAGE  40.0 %",
+        ):
+            assert f"\n{line}" in shown
+        found = da_score("rubric", "show", "3.1.0", "--json").json
+        assert (found["claims_vote"], found["minimum_coverage"], found["loading"]) == (False, 0.4, "lenient")
+
+    def test_of_the_reference_s_data_say_nothing_of_it(self, da_score: DaScore) -> None:
+        assert not re.search("CLAIMS VOTE|LOADING|TEXT|SIDECAR|MINIMUM", da_score("rubric", "show", "2.1.0").out)
+
+    def test_the_newest_is_found_by_its_evidence(self) -> None:
+        versions = rubric_versions()
+        for evidence in ("reference", "corrected", "attributed"):
+            newest = newest_version(evidence)
+            later = versions[versions.index(newest) + 1 :]
+            assert released_rubric(newest).evidence == evidence
+            assert all(released_rubric(version).evidence != evidence for version in later)
+        with pytest.raises(RubricError, match="'magic'"):
+            newest_version("magic")
