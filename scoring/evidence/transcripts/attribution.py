@@ -8,6 +8,7 @@ counts for one iteration: the first that has it in this order, and then by numbe
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -190,36 +191,41 @@ class Attribution:
         by_session: dict[SessionKey, list[File]] = {}
         for file in self.files:
             if file.checkpoint:
-                by_session.setdefault((file.harness.name, file.sessions[0][0]), []).append(file)
+                by_session.setdefault((file.harness.name, file.owner), []).append(file)
         parts: dict[str, dict[SessionKey, list[tuple[int, int]]]] = {}
         for key, files in by_session.items():
             seen: set[int] = set()
-            ends: list[tuple[int, str]] = []
+            spans: list[tuple[int, int, str]] = []
             for file in sorted(files, key=lambda file: file.order):
                 start = file.start if file.start and not seen and file.rows.opens else 0
                 numbered = zip(file.numbers, file.times, file.ids, strict=True)
                 lines = [(time, line) for n, time, line in numbered if n >= start and line not in seen]
                 seen.update(file.ids)
                 parts.setdefault(file.checkpoint, {}).setdefault(key, []).extend(lines)
-                ends.append((file.order[0], file.checkpoint))
-            session = self.sessions[key]
-            if any(not file.checkpoint for file in session.files):
-                self._add_beside(session, seen, ends, parts)
+                if lines:
+                    spans.append((max(lines)[0], min(lines)[0], file.checkpoint))
+            self._add_beside(key, seen, spans, parts)
         return parts
 
     def _add_beside(
         self,
-        session: Session,
+        key: SessionKey,
         seen: Collection[int],
-        ends: Sequence[tuple[int, str]],
+        spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
-        """Add a session's lines that no checkpoint holds, as those of its sub-agents, to the part of their time."""
-        bounds = [end for end, _ in ends]
-        for time, line in zip(session.times, session.lines, strict=True):
-            at = bisect_left(bounds, time)
-            if at < len(ends) and line not in seen:
-                parts[ends[at][1]][session.key].append((time, line))
+        """Add the lines of a session's files that no checkpoint repeats, those of sub-agents, to the part of their time.
+
+        A session's own file may go beyond its checkpoints, or know what was said for one that is not here.
+        """
+        spans = sorted(spans)
+        beside = [file for file in self.sessions[key].files if not file.checkpoint and seen.isdisjoint(file.ids)]
+        ends = [end for end, _, _ in spans]
+        for file in beside:
+            for time, line, here in zip(file.times, file.ids, file.here, strict=True):
+                at = bisect_left(ends, time)
+                if here and at < len(ends) and time >= spans[at][1]:
+                    parts[spans[at][2]][key].append((time, line))
 
     def _by_checkpoint(self, waiting: Iterable[int]) -> list[int]:
         naming: dict[str, list[int]] = {}
@@ -359,9 +365,9 @@ class Attribution:
             first = 0 if window.start is None else bisect_right(times, window.start)
             inside = [one for one in free[first : bisect_right(times, window.end)] if self.owners[one[1]] == NOBODY]
             keys = {key for _, _, key in inside}
-            if len(keys) == 1:
+            if one := self._one_session(inside):
                 self._take(place, (line for _, line, _ in inside))
-                share.method, share.sessions = "time", tuple(keys)
+                share.method, share.sessions = "time", (one,)
                 self._end(share, place, inside[-1][0])
             else:
                 share.problem = f"{len(keys)} sessions overlap" if keys else self._nothing_of(place)
@@ -369,6 +375,13 @@ class Attribution:
     def _nothing_of(self, place: int) -> str:
         """Return why an iteration has no lines, where there are none in its window."""
         return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
+
+    def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
+        """Return the session that has all of some lines: of several, as where one goes on from another, the shortest."""
+        lines = {line for _, line, _ in inside}
+        having = Counter(key for _, _, key in inside)
+        whole = [key for key, count in having.items() if count == len(lines)]
+        return min(whole, key=lambda key: (len(self.sessions[key].lines), key), default=None)
 
     def _end(self, share: Share, place: int, part_end: int | None) -> None:
         """Say when an iteration ended, and which line made its commit."""

@@ -89,12 +89,17 @@ class File:
     def sessions(self) -> list[tuple[str, Sequence[int]]]:
         """The sessions in it, each with where its lines are in ``ids``.
 
-        The first one is whose file it is: it is named last, and has all the lines. What is under other names comes from
+        The first one is its owner, which is named last and has all the lines. What is under other names comes from
         sessions that it goes on from.
         """
         everything = range(len(self.numbers))
         *others, own = self._by_name or {os.fspath(self.transcript.path): everything}
         return [(own, everything), *((name, sorted(self._by_name[name])) for name in others)]
+
+    @property
+    def owner(self) -> str:
+        """The session whose file it is."""
+        return self.sessions[0][0]
 
     @cached_property
     def _by_name(self) -> dict[str, Collection[int]]:
@@ -159,10 +164,11 @@ class Neighbourhood:
         """Say of each line of some sessions whether it is work in the repository."""
         for session in sessions:
             known = self._is_known(session)
+            recorded = any(file.checkpoint for file in session.files)
             for file in session.files:
                 if not file.here:
                     file.here = [False] * len(file.numbers)
-                self._mark(file, session.key[1], known)
+                self._mark(file, session.key[1], known, recorded)
 
     def _is_known(self, session: Session) -> bool:
         """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
@@ -174,16 +180,17 @@ class Neighbourhood:
             return True
         return any(self.is_its_commit(made.sha) for made in session.made)
 
-    def _mark(self, file: File, session: str, known: bool) -> None:
-        if file.checkpoint or file.transcript.whole:
-            file.here = [True] * len(file.numbers)
+    def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
+        if recorded or file.transcript.whole:
+            for place in next(places for name, places in file.sessions if name == session):
+                file.here[place] = True
             return
         folders = file.harness.folders(file.rows.spans)
         counts = [self._counts(folder, known) for folder in folders]
         said = [here for here, folder in zip(counts, folders, strict=True) if folder]
         for span, here, folder, numbers in zip(file.rows.spans, counts, folders, file.rows.covers, strict=True):
             # A line without a folder goes with the others of its file.
-            if (here if folder else any(said)) and len(numbers) and session in (span.session, file.sessions[0][0]):
+            if (here if folder else any(said)) and len(numbers) and session in (span.session, file.owner):
                 for number in numbers:
                     file.here[file.place[number]] = True
 
@@ -261,7 +268,8 @@ def _know_copies(sessions: Iterable[Session]) -> None:
     held: dict[int, frozenset[int]] = {}
     for line, found in holders.items():
         if len(found) > 1:
-            files = [(s, held.setdefault(id(f), frozenset(f.ids))) for s in found for f in s.files]
+            own = [(session, file) for session in found for file in session.files if file.owner == session.key[1]]
+            files = [(session, held.setdefault(id(file), frozenset(file.ids))) for session, file in own]
             files = [(session, ids) for session, ids in files if line in ids]
             for session, ids in files:
                 if any(other is not session and theirs < ids for other, theirs in files):
@@ -294,7 +302,7 @@ def _made(session: Session) -> list[Made]:
         _, numbers, keys, states, shas, digits, subjects = file.rows.table(MADE, 7)
         for number, key, state, sha, count, subject in zip(numbers, keys, states, shas, digits, subjects, strict=True):
             n = file.place[number]
-            if not (named := file.names(name, n)) and name != file.sessions[0][0]:
+            if not (named := file.names(name, n)) and name != file.owner:
                 continue
             if state == CALL_ONLY:
                 calls.add(key)
@@ -321,7 +329,7 @@ def continued(files: Iterable[File]) -> list[File]:
     counted: list[File] = []
     last: dict[SessionKey, File] = {}
     for file in files:
-        key = (file.harness.name, file.sessions[0][0])
+        key = (file.harness.name, file.owner)
         before = last.get(key)
         if file.checkpoint and before and file.harness.runs_on and not file.rows.opens and all(file.fresh):
             file = _behind(before, file)
