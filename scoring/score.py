@@ -5,7 +5,7 @@ sidecars.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -16,6 +16,7 @@ from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
+from scoring.log.selection import Selection
 from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.loss import loss_on_disk, loss_warning
 from scoring.sidecars.provenance import Provenance, provenance_of, write_score, write_scores
@@ -61,6 +62,15 @@ class ScoredLog:
     iterations: tuple[ScoredIteration, ...]
     sessions: tuple[SessionScore, ...]
     broken: tuple[str, ...] = ()
+
+    def of(self, selection: Selection) -> "ScoredLog":
+        """Return the same log with the iterations of a choice only, and with the sessions that have any of them."""
+        if selection.takes_all:
+            return self
+        numbers = selection.numbers([one.record for one in self.iterations])
+        iterations = tuple(one for one in self.iterations if one.record.iteration in numbers)
+        sessions = tuple(session for session in self.sessions if numbers.intersection(session.iterations))
+        return replace(self, iterations=iterations, sessions=sessions)
 
     def presence(self) -> dict[str, float]:
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""

@@ -162,6 +162,26 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
     return decorate
 
 
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose among the entries of a log; the command gets their ``selection``."""
+
+    @functools.wraps(command)
+    def with_selection(last: int | None, since: str | None, task: str | None, **arguments: Any) -> Any:
+        from scoring.log.selection import Selection  # --help and completion choose nothing
+
+        return command(selection=Selection.of(last, since, task), **arguments)
+
+    for name, options in reversed(_SELECTION.items()):
+        with_selection = click.option(f"--{name}", **options)(with_selection)
+    return with_selection
+
+
+_SELECTION: dict[str, dict[str, Any]] = {
+    "last": {"type": click.IntRange(1), "metavar": "K", "help": "The K newest iterations only."},
+    "since": {"metavar": "DATE", "help": "Only iterations of this day (YYYY-MM-DD) or later."},
+    "task": {"metavar": "ID", "help": "Only iterations of this task; * and ? stand for any characters."},
+}
+
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
 EVIDENCE_OPTIONS = (
     *(*LOG_OPTIONS, "transcript-dir", "transcripts", "trunk", "worktrees", "test-commands"),

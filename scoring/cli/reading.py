@@ -19,6 +19,7 @@ from scoring.log.settings import Settings, resolve_settings
 
 if TYPE_CHECKING:
     from scoring.log.find import FoundLog
+    from scoring.log.selection import Selection
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
 
@@ -114,20 +115,26 @@ def broken_entries(*texts: str | LogError) -> None:
             complain(text)
 
 
-def log_view(settings: Settings, recompute: bool = False, last: int | None = None) -> "LogView":
+def log_view(settings: Settings, recompute: bool = False, selection: "Selection | None" = None) -> "LogView":
     """Return the one log that some settings name.
 
     Raises:
         RubricError: its rubric cannot be used.
     """
+    from scoring.log.selection import Selection
     from scoring.views.examined import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    rubric, how = find_rubric(settings.rubric), options(settings)
-    return LogView(*log, rubric, recompute, last, options=how, broken=broken_entries)
+    rubric, how, chosen = find_rubric(settings.rubric), options(settings), selection or Selection()
+    return LogView(*log, rubric, recompute, selection=chosen, options=how, broken=broken_entries)
 
 
-def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool = False) -> "list[LogView]":
+def log_views(
+    roots: Sequence[Path],
+    options: Mapping[str, Any],
+    recompute: bool = False,
+    selection: "Selection | None" = None,
+) -> "list[LogView]":
     """Return the logs below some roots, or without roots the one that the options name.
 
     Raises:
@@ -135,11 +142,12 @@ def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool
         NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
     """
     if not roots:
-        return [log_view(resolve_settings(options), recompute)]
+        return [log_view(resolve_settings(options), recompute, selection)]
     from scoring.log.find import find_logs
 
     found = find_logs(roots)
-    return [replace(log_view(settings_of(log, options), recompute), iter_log_dir=log.iter_log_dir) for log in found]
+    views = ((log, log_view(settings_of(log, options), recompute, selection)) for log in found)
+    return [replace(view, iter_log_dir=log.iter_log_dir) for log, view in views]
 
 
 def rows_of(views: "Iterable[LogView]") -> "Iterator[tuple[str, DataRow]]":
