@@ -179,7 +179,8 @@ class Oracle:
             return None
         end = self.commits[sha]["authored"]
         ends = [
-            self._end(k) for k in self.entries
+            self._end(k)
+            for k in self.entries
             if k != n and (session == self.entries[k]["session"] or (k in told and session in told[k].sessions))
         ]
         start = max((e for e in ends if e is not None and e < end), default=float("-inf"))
@@ -189,9 +190,12 @@ class Oracle:
         if end is None:
             return Told(problem="commit time unresolvable; cannot window the transcript")
         free = [
-            line for line in self.lines.values()
+            line
+            for line in self.lines.values()
             if line.key not in taken and (start is None or start < line.time) and line.time <= end
         ]
+        if not free and self._checkpoints_of(n):
+            return Told(problem="the checkpoint that its commit names has no transcript here")
         if not free:
             return Told(problem="no transcript covers the iteration window")
         whole = set.intersection(*(line.sessions for line in free))
@@ -206,7 +210,9 @@ class Oracle:
     def _checkpoints_of(self, n: int) -> list[str]:
         entry = self.entries[n]
         for sha in (entry["sha"], self._landing(n)):
-            if sha and (names := re.findall(r"^\s*Entire-Checkpoint: ([0-9a-f]{12})\s*$", self.commits[sha]["text"], re.M)):
+            if sha and (
+                names := re.findall(r"^\s*Entire-Checkpoint: ([0-9a-f]{12})\s*$", self.commits[sha]["text"], re.M)
+            ):
                 return list(dict.fromkeys(names))
         return []
 
@@ -232,7 +238,8 @@ class Oracle:
             return None
         authored = self.commits[sha]["authored"]
         alike = [
-            line for line in self.lines.values()
+            line
+            for line in self.lines.values()
             if any(subject in self._subjects(n) for _, subject in line.made) and abs(line.time - authored) <= DAY
         ]
         if not alike or not set.intersection(*map(self._makers, alike)):
@@ -279,7 +286,9 @@ class Oracle:
     def _commits(self) -> Iterator[tuple[str, dict[str, Any]]]:
         asked = self._git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
         shas = [line.split()[0] for line in asked.splitlines() if line.endswith(" commit")]
-        told = self._git("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%at%x00%ct%x00%B%x01", given="\n".join(shas))
+        told = self._git(
+            "log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%at%x00%ct%x00%B%x01", given="\n".join(shas)
+        )
         for block in told.split("\x01")[:-1]:
             sha, authored, committed, text = block.strip("\n").split("\0")
             times = {"authored": float(authored), "committed": float(committed)}
@@ -388,7 +397,8 @@ class Oracle:
             line.places.append((place, number))
             line.output = delta
             line.made = [
-                (sha, subject) for sha, subject in made
+                (sha, subject)
+                for sha, subject in made
                 if subject in known or any(c.startswith(sha) for c in [*self.commits, *entered])
             ]
             for call, said in _results(row):

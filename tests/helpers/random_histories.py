@@ -36,7 +36,20 @@ SITUATIONS = (
     "temporary",
     "worktrees-setting",
 )
-WORDS = ("parser", "walker", "cache", "index", "reader", "table", "window", "trunk", "ledger", "report", "label", "view")
+WORDS = (
+    "parser",
+    "walker",
+    "cache",
+    "index",
+    "reader",
+    "table",
+    "window",
+    "trunk",
+    "ledger",
+    "report",
+    "label",
+    "view",
+)
 
 
 def random_history(seed: int, root: Path) -> tuple[History, set[str]]:
@@ -168,7 +181,11 @@ class _Maker:
             self.now += 20
             old = mark
             mark = history.commit(
-                self.now, subject, *trailers, branch=branch, parent=history.git.of(old).parents[0],
+                self.now,
+                subject,
+                *trailers,
+                branch=branch,
+                parent=history.git.of(old).parents[0],
                 files=dict(history.git.of(old).files) | {f"src/more-{old}.py": "more"},
             )
             said = self.now + 0.3

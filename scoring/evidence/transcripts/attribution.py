@@ -8,7 +8,6 @@ counts for one iteration: the first that has it in this order, and then by numbe
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,6 +24,7 @@ NOBODY = -1
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 EMPTY = "session found, no turns in its part"
+NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 NO_LINES = "session found, no lines of it are left for this iteration"
 """Why an iteration has no lines."""
 
@@ -35,15 +35,16 @@ class Asked(NamedTuple):
     """What is known of an iteration when its lines are looked for.
 
     ``commits`` are the names of its commit, in small hex digits: as the entry has it, and in full; ``landed`` those of
-    the trunk commit that landed it, where that is another one. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author time
-    in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none; ``checkpoints``
-    the ids of those that the commit names; ``window`` its window of time, None where its commit does not resolve.
+    its commits on the trunk. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author
+    time in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none;
+    ``checkpoints`` the ids of those that the commit names; ``window`` its window of time, None where its commit does
+    not resolve.
     """
 
     iteration: int
     commits: tuple[str, ...] = ()
     landed: tuple[str, ...] = ()
-    subjects: frozenset[int] = frozenset()
+    subjects: tuple[int, ...] = ()
     authored: int | None = None
     session: str = ""
     checkpoints: tuple[str, ...] = ()
@@ -123,6 +124,7 @@ class Attribution:
     def run(self) -> list[Share]:
         """Give each line to its iteration, and return what each iteration has."""
         self._commits = self._known_commits()
+        self._makers = self._by_place()
         self._parts = self._checkpoint_parts()
         self.shares = [Share(n) for n in range(len(self.asked))]
         waiting = self._by_checkpoint(range(len(self.asked)))
@@ -156,6 +158,17 @@ class Attribution:
         for commit in unknown:
             places = map(self._named, landed.get(commit.made.sha, ()))
             commit.whose = min((place for place in places if place != NOBODY), default=NOBODY)
+        self._makers = self._by_place()
+
+    def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
+        """Return, for each iteration, the sessions that made its commit, each with its last line that did."""
+        makers: dict[int, dict[SessionKey, Made]] = {}
+        others: dict[int, dict[SessionKey, Made]] = {}
+        for key in sorted(self._commits):
+            for commit in self._commits[key]:
+                if commit.whose != NOBODY and not commit.copied:
+                    (makers if commit.named else others).setdefault(commit.whose, {})[key] = commit.made
+        return others | makers
 
     def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
         """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
@@ -179,12 +192,6 @@ class Attribution:
             if makers and set.intersection(*makers.values()):
                 one[place] = alike[min(near)[1]][1]
         return one
-
-    def _made_by(self, place: int) -> list[tuple[SessionKey, Made]]:
-        """Return the sessions that made an iteration's commit, each with its last line that did."""
-        own = [(k, c) for k, commits in self._commits.items() for c in commits if c.whose == place and not c.copied]
-        named = any(commit.named for _, commit in own)
-        return sorted({key: commit.made for key, commit in own if commit.named or not named}.items())
 
     def _take(self, place: int, lines: Iterable[int]) -> int:
         """Give lines that nobody has to an iteration, and return how many they are."""
@@ -296,7 +303,7 @@ class Attribution:
     def _by_commit(self, waiting: Iterable[int]) -> list[int]:
         left: list[int] = []
         for place in waiting:
-            makers = [(key, made) for key, made in self._made_by(place) if self.sessions[key].lines]
+            makers = [(key, made) for key, made in self._makers.get(place, {}).items() if self.sessions[key].lines]
             if not makers:
                 left.append(place)
                 continue
@@ -316,6 +323,9 @@ class Attribution:
         for key, session in self.sessions.items():
             if session.lines:
                 by_name.setdefault(key[1], []).append(key)
+        ends: dict[str, list[tuple[int, int]]] = {}
+        for place, share in enumerate(self.shares):
+            self._note_end(place, share, ends)
         left: list[int] = []
         for place in waiting:
             asked = self.asked[place]
@@ -326,20 +336,19 @@ class Attribution:
             share = self.shares[place]
             count = 0
             for key in keys:
-                start = self._end_before(place, key, asked.authored)
+                before = [end for n, end in ends.get(key[1], ()) if n < place and end < asked.authored]
+                start = max(before, default=None)
                 count += self._take(place, self.sessions[key].between(start, asked.authored))
             share.method, share.sessions, share.end = "session", tuple(sorted(keys)), asked.authored
             share.problem = "" if count else EMPTY
+            self._note_end(place, share, ends)
         return left
 
-    def _end_before(self, place: int, key: SessionKey, time: int) -> int | None:
-        """Return when the previous iteration in a session ended; None when there is none."""
-        ends = [
-            share.end
-            for share, asked in zip(self.shares[:place], self.asked, strict=False)
-            if share.end is not None and share.end < time and (key in share.sessions or asked.session == key[1])
-        ]
-        return max(ends, default=None)
+    def _note_end(self, place: int, share: Share, ends: dict[str, list[tuple[int, int]]]) -> None:
+        """Note when an iteration ended, under the names of its sessions and of the one that its entry names."""
+        if share.end is not None:
+            for name in {self.asked[place].session, *(name for _, name in share.sessions)}:
+                ends.setdefault(name, []).append((place, share.end))
 
     def _by_totals(self, waiting: Iterable[int]) -> list[int]:
         """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
@@ -379,7 +388,11 @@ class Attribution:
                 share.method, share.sessions = "time", (one,)
                 self._end(share, place, inside[-1][0])
             else:
-                share.problem = f"{len(keys)} sessions overlap" if keys else NOT_COVERED
+                share.problem = f"{len(keys)} sessions overlap" if keys else self._nothing_of(place)
+
+    def _nothing_of(self, place: int) -> str:
+        """Return why an iteration has no lines, where there are none in its window."""
+        return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
 
     def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
         """Return the session that has all of some lines: of several, as where one goes on from another, the shortest."""
@@ -390,7 +403,7 @@ class Attribution:
 
     def _end(self, share: Share, place: int, part_end: int | None) -> None:
         """Say when an iteration ended, and which line made its commit."""
-        made = max((made for _, made in self._made_by(place)), default=None)
+        made = max(self._makers.get(place, {}).values(), default=None)
         share.made = made
         share.end = made.time if made else self.asked[place].authored
         if share.end is None:

@@ -9,7 +9,7 @@ import os
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -111,7 +111,7 @@ class File:
         for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
             if len(numbers):
                 found.setdefault(span.session or named[-1], set()).update(map(self.place.__getitem__, numbers))
-        return dict(sorted(found.items(), key=lambda one: max(one[1])))  # type: ignore[arg-type]
+        return dict(sorted(found.items(), key=lambda one: max(one[1])))
 
     def names(self, session: str, place: int) -> bool:
         """Whether a line names a session as its own; a line that names none is of the session whose file it is."""
@@ -144,13 +144,17 @@ class Neighbourhood:
 
     ``in_repository`` says so of a folder, ``worktrees`` are globs of folders where its work trees may have been,
     ``remotes`` the URLs of its remotes in one form, ``is_its_commit`` says of the name of a commit whether it is one of
-    the repository's or of an entry.
+    the repository's or of an entry; ``commits`` has what the names of those that sessions made stand for, "" for
+    nothing. ``folders`` are those that were asked about: whether they are in the repository, and whether they are
+    there.
     """
 
     in_repository: InRepository
     worktrees: Sequence[str]
     remotes: frozenset[str]
     is_its_commit: Callable[[str], bool]
+    commits: Mapping[str, str] = field(default_factory=dict)
+    folders: dict[str, tuple[bool, bool]] = field(default_factory=dict)
 
     @cached_property
     def _is_worktree(self) -> Callable[[str], object]:
@@ -193,10 +197,15 @@ class Neighbourhood:
     def _counts(self, folder: str, known: bool) -> bool:
         if not folder:
             return False
-        if self.in_repository(folder):
-            return True
-        gone = os.path.isabs(folder) and "\0" not in folder and not os.path.isdir(folder)
-        return gone and (known or self._is_worktree(folder) is not None)
+        inside, there = self.look(folder)
+        return inside or (not there and (known or self._is_worktree(folder) is not None))
+
+    def look(self, folder: str) -> tuple[bool, bool]:
+        """Return whether a folder is in the repository, and whether it is there; one that no path names is."""
+        if folder not in self.folders:
+            there = not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
+            self.folders[folder] = self.in_repository(folder), there
+        return self.folders[folder]
 
 
 def same_remote(url: str) -> str:
