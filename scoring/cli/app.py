@@ -103,10 +103,16 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "The branch on which work lands, from rubric 2.3.0 on.  "
         "[default: the remote's default branch, or main]",
     },
-    "test-commands": {
-        "metavar": "COMMAND",
+    "worktrees": {
         "multiple": True,
-        "help": "How a command begins that runs tests, beside the known test tools; may be given several times.",
+        "metavar": "GLOB",
+        "help": "Folders where work trees of the repository may have been, where rubrics attribute; may be given "
+        "several times.",
+    },
+    "test-commands": {
+        "multiple": True,
+        "metavar": "COMMAND",
+        "help": "How a command begins that runs tests here, beside the known tools; may be given several times.",
     },
     "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
     "cache-dir": _FOLDER
@@ -158,14 +164,8 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
 EVIDENCE_OPTIONS = (
-    *LOG_OPTIONS,
-    "transcript-dir",
-    "transcripts",
-    "trunk",
-    "test-commands",
-    "cache-dir",
-    "no-cache",
-    "processes",
+    *(*LOG_OPTIONS, "transcript-dir", "transcripts", "trunk", "worktrees", "test-commands"),
+    *("cache-dir", "no-cache", "processes"),
 )
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
 

@@ -113,7 +113,8 @@ def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob],
         for text in without_effect(settings, rules_of(rubric)):
             warn(f"{log.iter_log_dir}: {text}")
         where = log.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-        jobs.append(LogJob(*where, rubric, settings.transcripts, settings.trunk))
+        own = settings.worktrees, settings.test_commands
+        jobs.append(LogJob(*where, rubric, settings.transcripts, settings.trunk, *own))
     return jobs, broken
 
 

@@ -22,12 +22,14 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     """
     from scoring.cli.reading import log_view
     from scoring.log.load import entry_places, no_such_entry
+    from scoring.sidecars.provenance import read_provenance
     from scoring.views.explain import explain, explanation_text
 
     view = replace(log_view(settings, recompute), only=iteration)
     log_dir = view.iter_log_dir
     for one in view.examine():
-        explanation = explain(one, entry_places(log_dir, iteration))
+        kept = read_provenance(log_dir, iteration)
+        explanation = explain(one, entry_places(log_dir, iteration), kept.own if kept else None)
         if settings.json:
             write_json(explanation.as_dict())
         else:

@@ -11,8 +11,10 @@ from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.errors import NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
+from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
 from scoring.signals.values import Deliberation
+from scoring.views.chain import kept_payload
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
 
 if TYPE_CHECKING:  # most calls show a sidecar and score nothing
@@ -38,7 +40,8 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
         payload = scored_now_payload(now)
     else:
         score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
-        payload = score_payload(kept, deliberation)
+        provenance = read_provenance(log_dir, iteration) if settings.json else None
+        payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None))
     if settings.json:
         write_json(payload)
         return

@@ -57,6 +57,8 @@ def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn =
         warn(text)
     cache, processes, trunk = cache_dir(settings), settings.processes, settings.trunk
     found: Options = {"warn": warn, "cache_dir": cache, "processes": processes, "trunk": trunk}
+    if rules.attributes:  # other rules neither attribute nor observe
+        found["worktrees"], found["test_commands"] = settings.worktrees, settings.test_commands
     if settings.transcripts is not None:
         found["transcripts"] = "none" if settings.transcripts == "none" else "auto"
     return found
@@ -64,10 +66,14 @@ def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn =
 
 def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
     """Return a warning for every setting that some evidence rules do not know."""
-    if rules.discovers_transcripts:
-        return []
-    where = f"rubric {settings.rubric} has the evidence rules of the reference"
     texts = []
+    if not rules.attributes:
+        where = f"rubric {settings.rubric} gives iterations no lines of their own"
+        named = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
+        texts += [f"{where}: the setting {name} has no effect" for name, value in named.items() if value]
+    if rules.discovers_transcripts:
+        return texts
+    where = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:
         texts.append(f"{where}, whose trunk is the local branch master: trunk {settings.trunk!r} has no effect")
     if settings.transcripts == "auto":

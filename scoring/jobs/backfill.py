@@ -61,6 +61,8 @@ class LogJob:
     rubric: Rubric | None = None
     transcripts: str | None = None
     trunk: str | None = None
+    worktrees: tuple[str, ...] = ()
+    test_commands: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -135,7 +137,10 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
     options |= {"keep": not plan.dry_run, "trunk": job.trunk}
     if job.transcripts is not None:
         options["transcripts"] = "none" if job.transcripts == "none" else "auto"
-    sources = Sources.under(rules_of(rubric), job.repo_dir, job.transcript_dirs, options)
+    rules = rules_of(rubric)
+    if rules.attributes:
+        options["worktrees"], options["test_commands"] = job.worktrees, job.test_commands
+    sources = Sources.under(rules, job.repo_dir, job.transcript_dirs, options)
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []

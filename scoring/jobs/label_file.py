@@ -33,12 +33,15 @@ from scoring.evidence.labels import (
     labels_in,
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import SIZE_LIMIT, read_file
+from scoring.files import read_file
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
 NOTE_LIMIT = 4000
 """The longest note, in bytes of UTF-8."""
+
+FILE_LIMIT = 1 << 20
+"""The largest file of labels, in bytes, that is added to: to keep a larger one as it is would take minutes."""
 
 ACTOR_LIMIT = 200
 """The longest name of a person, in bytes of UTF-8."""
@@ -89,7 +92,7 @@ class LabelFile:
     def __init__(self, log_dir: Path, iteration: int) -> None:
         self.path, self.iteration = log_dir / label_file_name(iteration), iteration
         try:
-            self.before: bytes | None = read_file(self.path)
+            self.before: bytes | None = read_file(self.path, FILE_LIMIT)
         except FileNotFoundError:
             self.before = None
         self._yaml = _round_trip(self.before or b"")
@@ -141,8 +144,8 @@ class LabelFile:
         out = io.BytesIO()
         self._yaml.dump(self._tree, out)
         data = out.getvalue()
-        if len(data) > SIZE_LIMIT:
-            raise InputError(f"{self.path}: would be larger than {SIZE_LIMIT >> 20} MiB; nothing is added to it")
+        if len(data) > FILE_LIMIT:
+            raise InputError(f"{self.path}: would be larger than {FILE_LIMIT >> 20} MiB; nothing is added to it")
         if labels_in(data, self.path, self.iteration).labels != tuple(self._said):
             raise InputError(f"{self.path}: its labels share parts by aliases; nothing is added to it, edit it by hand")
         return data

@@ -6,6 +6,7 @@ options. Paths in a file are relative to the repository, and so is the default l
 relative to the current directory.
 """
 
+import glob
 import math
 import os
 from collections.abc import Mapping
@@ -34,7 +35,8 @@ class Settings:
 
     ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,
     and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
-    found. ``test_commands`` are beginnings of commands that run tests, besides those of the tools that are known.
+    found. ``worktrees`` are globs of folders, absolute or beginning with a wildcard, where work trees of the repository
+    may have been; ``test_commands`` the beginnings of commands that run tests here.
     """
 
     iter_log_dir: Path = DEFAULT_LOG_DIR
@@ -42,6 +44,7 @@ class Settings:
     transcript_dirs: tuple[Path, ...] = ()
     transcripts: str | None = None
     trunk: str | None = None
+    worktrees: tuple[str, ...] = ()
     test_commands: tuple[str, ...] = ()
     rubric: str = RUBRIC_VERSION
     json: bool = False
@@ -56,8 +59,11 @@ TRANSCRIPTS = ("auto", "none")
 _PATH = Kind("a path", is_text)
 _PATHS = ListOf("a list of paths", _PATH)
 _WAY = Kind("auto or none", lambda value: value in TRANSCRIPTS)
-_COMMANDS = ListOf("a list of commands", Kind("a command", lambda value: is_text(value) and value.strip() != ""))
 _NAME = Kind("the name of a branch", lambda value: is_text(value) and value.strip() != "")
+_GLOBS = ListOf(
+    "a list of globs of folders", Kind("a glob of folders", lambda value: is_text(value) and value.strip() != "")
+)
+_COMMANDS = ListOf("a list of commands", Kind("a command", lambda value: is_text(value) and value.strip() != ""))
 _COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
 _KINDS: dict[str, Kind | ListOf] = {
     "iter-log-dir": _PATH,
@@ -65,6 +71,7 @@ _KINDS: dict[str, Kind | ListOf] = {
     "transcript-dir": _PATHS,
     "transcripts": _WAY,
     "trunk": _NAME,
+    "worktrees": _GLOBS,
     "test-commands": _COMMANDS,
     "rubric": TEXT,
     "json": FLAG,
@@ -72,8 +79,8 @@ _KINDS: dict[str, Kind | ListOf] = {
     "no-cache": FLAG,
     "processes": _COUNT,
 }
-_BETWEEN_COMMANDS = ";"
-"""What is between the commands of a variable; a command may have blanks and colons in it."""
+_SEPARATORS = {"test-commands": ";"}
+"""What is between the items of a list in a variable, where it is not what is between paths."""
 
 _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 """How a variable says true and false."""
@@ -131,10 +138,12 @@ def _typed(key: str, value: Any) -> Any:
     kind = _KINDS[key]
     if kind in (FLAG, _COUNT):
         return value
-    if kind == _COMMANDS:
-        return tuple(map(str, value))
     if kind == _PATHS:
         return tuple(map(Path, value))
+    if kind == _GLOBS:
+        return tuple(_glob(Path(), one, f"--{key}") for one in value)
+    if kind == _COMMANDS:
+        return tuple(value)
     return Path(value) if kind == _PATH else str(value)
 
 
@@ -147,8 +156,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         value: Any = text
         if isinstance(kind, ListOf):
-            separator = os.pathsep if kind == _PATHS else _BETWEEN_COMMANDS
-            value = tuple(item for item in text.split(separator) if item.strip())
+            value = tuple(item for item in text.split(_SEPARATORS.get(key, os.pathsep)) if item.strip())
         elif kind == FLAG:
             value = _FLAGS.get(text.lower())
         elif kind == _COUNT and text.isascii() and text.isdigit() and len(text) < 10:
@@ -218,6 +226,16 @@ def _place(repository: Path, path: str, where: str) -> Path:
         raise SettingsError(f"{where}: {path!r}: {e}") from e
 
 
+def _glob(base: Path, text: str, where: str) -> str:
+    """Return a glob of folders as it is compared: below a folder, where it is relative and begins with no wildcard."""
+    if text[:1] in ("*", "?", "["):
+        return text
+    if text.startswith("~"):
+        head, slash, rest = text.partition("/")
+        return glob.escape(str(_place(base, head, where))) + slash + rest
+    return text if os.path.isabs(text) else os.path.normpath(os.path.join(glob.escape(os.path.abspath(base)), text))
+
+
 def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
     for key in _PERSONAL & table.keys() if isinstance(table, dict) else ():
         raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
@@ -225,6 +243,8 @@ def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
     for key, value in found.items():
         if _KINDS[key] == _PATHS:
             found[key] = tuple(_place(repository, path, where) for path in value)
+        elif _KINDS[key] == _GLOBS:
+            found[key] = tuple(_glob(repository, text, where) for text in value)
         elif _KINDS[key] == _PATH or (key == "rubric" and is_rubric_file(value)):
             found[key] = _place(repository, value, where)
     return found

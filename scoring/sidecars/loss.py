@@ -5,7 +5,7 @@ the old score was kept, what is missing is known to the turn; otherwise only its
 that was present and is absent now, or a vote that was lower by something that cannot be seen now.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rubric import SignalContribution
@@ -16,6 +16,7 @@ from scoring.sidecars.emitter import emit
 from scoring.sidecars.provenance import Loss, Provenance, is_kept, lost_between, read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
+from scoring.signals.human_label import HUMAN_LABEL
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 
 _ROUNDING = 1e-9
@@ -69,7 +70,14 @@ def lost_evidence(
     return [
         *(Loss(signal) for signal in lost_signals(old, new, facts)),
         *(loss for loss in missing if not (reported and loss.signal == TOKEN_EFFICIENCY)),
+        *_lost_labels(_by_signal(old).get(HUMAN_LABEL), _by_signal(new).get(HUMAN_LABEL)),
     ]
+
+
+def _lost_labels(was: SignalContribution | None, now: SignalContribution | None) -> Iterator[Loss]:
+    """Yield the vote of the labels where it was there, and no label is left that counts."""
+    if was and now and was.present and not now.present:
+        yield Loss(HUMAN_LABEL, "the labels that voted are gone")
 
 
 def in_words(lost: Sequence[Loss]) -> list[str]:

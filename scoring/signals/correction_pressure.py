@@ -11,7 +11,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
 from scoring.numbers import wrap64
-from scoring.signals.signal import Signal, attribution, counted, named_fields, unattributed, window_source
+from scoring.signals.signal import Signal, attribution, counted, named_fields, seen_source, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
@@ -56,13 +56,14 @@ class CorrectionPressure(Signal):
         return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the retries in the entry, the review artifact, and the window of the tool calls."""
+        """Yield the retries in the entry, the review artifact, the lines of the tool calls, and corrections."""
         retries = [f"verifiers.{n}.retries" for n in range(len(facts.record.verifiers))]
         yield from named_fields(entry, "retries", "impl.retries", *retries)
         if facts.record.review.decision_artifact:
             yield f"artifact {facts.record.review.decision_artifact}"
         if error_rate_of(facts) is not None:
-            yield from window_source(facts)
+            yield from work_source(facts)
+        yield from seen_source(facts, "correction")
 
 
 def error_rate_of(facts: IterationFacts) -> float | None:

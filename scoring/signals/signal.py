@@ -89,10 +89,27 @@ def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:
             yield f"{name} at {place}"
 
 
-def window_source(facts: IterationFacts) -> Iterator[str]:
-    """Yield the window as a place that a value was read from; nothing where there is none."""
-    if facts.window:
+MOST_SOURCES = 3
+"""How many transcripts are named as the places of an iteration's lines."""
+
+
+def work_source(facts: IterationFacts) -> Iterator[str]:
+    """Yield where the lines are that a value was read from: an iteration's own, or else those in its window."""
+    if facts.observed is not None:
+        lines = facts.observed.lines
+        for path, first, last, _ in lines[:MOST_SOURCES]:
+            yield f"{path}:{first}" + (f" to {last}" if last > first else "")
+        if more := lines[MOST_SOURCES:]:
+            yield f"{sum(found.total for found in more)} lines in {counted(len(more), 'more transcript')}"
+    elif facts.window:
         yield f"transcripts {window_text(facts.window)}"
+
+
+def seen_source(facts: IterationFacts, kind: str) -> Iterator[str]:
+    """Yield the lines where something of one kind was seen."""
+    for seen in facts.observed.seen if facts.observed else ():
+        if seen.kind == kind:
+            yield f"{seen.what} at {seen.path}:{seen.line}"
 
 
 def window_text(window: IterationWindow) -> str:

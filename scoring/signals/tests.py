@@ -11,7 +11,7 @@ from scoring.evidence.filekinds import is_document
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.signal import Signal, attribution, counted, named_fields, unattributed
+from scoring.signals.signal import Signal, attribution, counted, named_fields, seen_source, unattributed
 from scoring.signals.values import (
     ROLE_IMPL,
     ROLE_VERIFIER,
@@ -75,7 +75,10 @@ class Tests(Signal):
         return "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the flags that the entry has."""
+        """Yield the last test run that was seen, or else the flags that the entry has."""
+        if facts.observed is not None and facts.observed.tests.runs:
+            yield from seen_source(facts, "tests")
+            return
         flags = [f"verifiers.{n}.tests_total_pass" for n in range(len(facts.record.verifiers))]
         yield from named_fields(entry, "impl.focused_tests_pass", "tests_total_pass", *flags)
 

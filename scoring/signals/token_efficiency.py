@@ -11,7 +11,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
-from scoring.signals.signal import Signal, attribution, named_fields, unattributed, window_source
+from scoring.signals.signal import Signal, attribution, named_fields, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, claim_signal, present_signal
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
@@ -42,11 +42,11 @@ class TokenEfficiency(Signal):
         return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the field of the entry, or else the window."""
-        if facts.record.session_tokens is not None:
+        """Yield the lines of the iteration; else the field of the entry, or the window."""
+        if facts.record.session_tokens is not None and not (facts.observed and facts.observed.lines):
             yield from named_fields(entry, "session_tokens.cache_hit_rate")
         else:
-            yield from window_source(facts)
+            yield from work_source(facts)
 
 
 def efficiency_value(

@@ -6,12 +6,14 @@ from typing import Any
 
 from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.log.load import EntryPlaces
+from scoring.sidecars.ownlines import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
+from scoring.views.chain import chain_lines, chain_payload, kept_payload
 from scoring.views.examined import Examined
-from scoring.views.score_pages import band_text, value_text
+from scoring.views.score_cells import band_text, value_text
 
 _WORTH_SAYING = 0.0005
 _LONGEST_NAME = 200
@@ -42,11 +44,15 @@ class ExplainedSignal:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """An iteration's score, signal by signal, with the claims that were made about it."""
+    """An iteration's score, signal by signal, with the claims that were made about it.
+
+    ``kept`` is what its evidence file says of its lines, where it was scored under rules that attribute them.
+    """
 
     one: Examined
     signals: tuple[ExplainedSignal, ...]
     entry: str | None
+    kept: OwnLines | None = None
 
     @property
     def raises(self) -> list[ExplainedSignal]:
@@ -71,17 +77,21 @@ class Explanation:
             "entry": self.entry,
             "commit": one.facts.landing.sha,
             "window": window_text(one.facts.window) if one.facts.window else None,
+            "attribution": chain_payload(one.facts) or kept_payload(self.kept),
             "signals": [asdict(signal) for signal in self.signals],
             "would_have_raised": [{"signal": s.signal, "by": s.could_add, "advice": s.advice} for s in self.raises],
             "integrity": [observation.as_dict() for observation in one.signals.integrity],
         }
 
 
-def explain(one: Examined, entry: EntryPlaces | None) -> Explanation:
-    """Explain the score of an iteration that a pass over its log found; ``entry`` is where its fields are, if known."""
+def explain(one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None) -> Explanation:
+    """Explain the score of an iteration that a pass over its log found.
+
+    ``entry`` is where its fields are, and ``kept`` what its evidence file says of its lines, where they are known.
+    """
     votes = sum(row.nominal_weight for row in one.score.breakdown if row.present)
     signals = tuple(_explained(row, votes, one, entry) for row in one.score.breakdown)
-    return Explanation(one, signals, str(entry.path) if entry else None)
+    return Explanation(one, signals, str(entry.path) if entry else None, kept)
 
 
 def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
@@ -120,6 +130,9 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         yield f"Entry: {explanation.entry}"
     if one.facts.window:
         yield f"Time: {window_text(one.facts.window)}"
+    if chain := list(chain_lines(one.facts, explanation.kept)):
+        yield from ("", "Whose work it is")
+        yield from (f"  {line}" for line in chain)
     if voted := [s for s in explanation.signals if s.present]:
         yield from ("", "What voted")
         for signal in sorted(voted, key=lambda s: -s.effective_weight):

@@ -213,6 +213,14 @@ class TestRefused:
         assert "aliases" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
         assert path.read_bytes() == before
 
+    @pytest.mark.parametrize("size", [(1 << 20) - 500, 1 << 20], ids=["that grows too large", "that is too large"])
+    def test_a_file(self, da_score: DaScore, log: Path, size: int) -> None:
+        path = write(log, label("bob", edit(1)))
+        path.write_bytes(path.read_bytes() + b"# " + b"x" * size)
+        before = path.read_bytes()
+        assert "larger than 1 MiB" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
+        assert path.read_bytes() == before
+
     def test_two_documents_in_one_file(self, da_score: DaScore, log: Path) -> None:
         path = write(log, label("bob", edit(1)))
         path.write_bytes(path.read_bytes() + b"---\nanother: 1\n")
@@ -363,7 +371,7 @@ for n in range(6):
         assert (log / "iter-5.labels.yaml").read_bytes() == before
 
     @staticmethod
-    def nothing_at_6(path: Path) -> bytes:
+    def nothing_at_6(path: Path, _: int) -> bytes:
         if path.name.startswith("iter-5"):
             return path.read_bytes()
         raise FileNotFoundError
@@ -454,6 +462,17 @@ class TestImport:
     @pytest.mark.usefixtures("here")
     def test_of_no_file(self, da_score: DaScore, tmp_path: Path) -> None:
         assert "no such file" in one_line(da_score("label", "import", tmp_path / "nope.csv", *ANN))
+
+
+class TestLost:
+    def test_labels_that_go_away_are_said_to_be_lost(self, da_score: DaScore, project: Path) -> None:
+        path = project / ".agents/active/iteration-log/iter-5.labels.yaml"
+        add_labels(path.parent, [NewLabel(5, "ann", Judgement(0))])
+        assert da_score("run", "--rubric", "3.0.0").err == ""
+        path.unlink()
+        said = da_score("run", "--rubric", "3.0.0").err
+        assert "iteration 5: " in said
+        assert "human_label (the labels that voted are gone) lost evidence" in said
 
 
 class TestShown:

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ DEFAULTS = Settings(
     transcript_dirs=(),
     transcripts=None,
     trunk=None,
+    worktrees=(),
     test_commands=(),
     rubric="2.1.0",
     json=False,
@@ -63,10 +65,11 @@ KEYS = [
     Key("transcript-dir", "transcript_dirs", (("/a:/b", (Path("/a"), Path("/b"))), ("/c", (Path("/c"),)))),
     Key("transcripts", "transcripts", (("auto", "auto"), ("none", "none"))),
     Key("trunk", "trunk", (("main", "main"), ("upstream/trunk", "upstream/trunk"))),
+    Key("worktrees", "worktrees", (("/a/*:*/b-?", ("/a/*", "*/b-?")), ("/c", ("/c",)))),
     Key(
         "test-commands",
         "test_commands",
-        (("./check;make it:so", ("./check", "make it:so")), ("scripts/verify --all", ("scripts/verify --all",))),
+        (("npm run e2e:all;./check", ("npm run e2e:all", "./check")), ("./c", ("./c",))),
     ),
     Key("rubric", "rubric", (("2.0.2", "2.0.2"), ("/a/rubric.yaml", "/a/rubric.yaml"))),
     Key("json", "json", (("1", True), ("0", False))),
@@ -147,6 +150,35 @@ class TestPrecedence:
         monkeypatch.setenv("DA_SCORE_RUBRIC", "2.0.2")
         assert resolve_settings({}).rubric == "2.0.2"
         assert resolve_settings({}, {}).rubric == "2.1.0"
+
+
+class TestWorktrees:
+    """Globs are compared with whole folders, so one that is relative is below the repository or the current one."""
+
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            pytest.param("../wt/*", "{above}/wt/*", id="relative: beside the repository"),
+            pytest.param("./wt-[0-9]", "{here}/wt-[0-9]", id="relative, with a wildcard behind"),
+            pytest.param("/tmp/wt/*", "/tmp/wt/*", id="absolute: as it is"),
+            pytest.param("*/wt/*", "*/wt/*", id="begins with a wildcard: anywhere"),
+            pytest.param("~/wt/*", "{home}/wt/*", id="below the home"),
+        ],
+    )
+    @pytest.mark.parametrize("source", ["command line", "variable", "da-score.toml"])
+    def test_are_whole_folders(self, text: str, found: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", "/home/me")
+        key = next(key for key in KEYS if key.name == "worktrees")
+        here = Path.cwd()
+        expected = found.format(here=here, above=here.parent, home="/home/me")
+        assert resolve(key, {source: (text, (text,))}) == (expected,)
+
+    def test_of_an_odd_repository_keep_its_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        Path("a[b]").mkdir()
+        monkeypatch.chdir("a[b]")
+        (found,) = resolve_settings({"worktrees": ("wt/*",)}, {}).worktrees
+        assert fnmatchcase(str(Path.cwd() / "wt" / "one"), found)
+        assert not fnmatchcase(str(Path.cwd().with_name("ab") / "wt" / "one"), found)
 
 
 class TestTranscripts:
@@ -335,7 +367,8 @@ WRONG_KINDS = {
     "transcript-dir": ("a list of paths", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
     "transcripts": ("auto or none", ['"all"', '""', '"AUTO"', "true", '["auto"]']),
     "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
-    "test-commands": ("a list of commands", ["1", "true", '["./check", 1]', '[""]', "{a = 1}"]),
+    "worktrees": ("a list of globs of folders", ["1", "true", "{a = 1}", '["/a", 1]', '[" "]']),
+    "test-commands": ("a list of commands", ["1", "true", "{a = 1}", '["./check", ""]']),
     "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
     "json": ("true or false", ['"true"', "1", "0", "[]"]),
     "no-cache": ("true or false", ['"1"', "1"]),
@@ -361,10 +394,8 @@ class TestFiles:
         where = self.write(file, f"{key} = {written}\n")
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        item = {
-            "transcript-dir": r"|transcript-dir\[[01]\] is .*, not a path",
-            "test-commands": r"|test-commands\[[01]\] is .*, not a command",
-        }.get(key, "")
+        one = {"transcript-dir": "a path", "worktrees": "a glob of folders", "test-commands": "a command"}.get(key)
+        item = rf"|{key}\[[01]\] is .*, not {one}" if one else ""
         wrong = f"{re.escape(where)}: ({key} is .*, not {WRONG_KINDS[key][0]}{item})"
         assert re.fullmatch(wrong, str(raised.value))
 

@@ -151,11 +151,24 @@ class CorrectionsSeen:
 
 
 class Seen(NamedTuple):
-    """Where something was seen: ``what`` in a few words, the transcript, and the number of its line, from 1."""
+    """Where something was seen: ``what`` in a few words, the transcript, the number of its line, from 1, its kind."""
 
     what: str
     path: Path
     line: int
+    kind: Literal["commit", "tests", "correction"] = "commit"
+
+
+class LinesFound(NamedTuple):
+    """The lines of one transcript that belong to one iteration: the first and the last, from 1, and how many.
+
+    A line that several transcripts hold is in the first of them alone.
+    """
+
+    path: Path
+    first: int
+    last: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +188,8 @@ class Observed:
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
+        checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
+        lines: where its lines are, by transcript; those of the one that it shares with, where it shares.
     """
 
     method: Method | None = None
@@ -188,6 +203,8 @@ class Observed:
     ran: tuple[bool, ...] = ()
     seen: tuple[Seen, ...] = ()
     checkpoint_tokens: bool = False
+    checkpoints: tuple[str, ...] = ()
+    lines: tuple[LinesFound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,17 +238,39 @@ class FileFound:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionFound:
+    """A session of work in the repository: whose it is, its first transcript, and how many lines it has."""
+
+    harness: str
+    session: str
+    path: Path
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointsFound:
+    """The checkpoints in git: how many, how many transcripts they name, and which of these are not in this clone."""
+
+    count: int = 0
+    transcripts: int = 0
+    missing: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TranscriptSurvey:
     """What the reading of transcripts met with, for ``da-score doctor``; known when the facts are.
 
     ``lines_skipped`` counts lines by the reason for which they were skipped; ``harnesses`` are the totals of all that
-    counts, in or outside of any window.
+    counts, in or outside of any window. Where lines are attributed, ``unclaimed`` are the sessions of work in the
+    repository of which no iteration has a line, by path, and ``checkpoints`` what was found of these.
     """
 
     roots: tuple[RootFound, ...] = ()
     files: tuple[FileFound, ...] = ()
     lines_skipped: dict[str, int] = field(default_factory=dict)
     harnesses: tuple[HarnessFacts, ...] = ()
+    unclaimed: tuple[SessionFound, ...] = ()
+    checkpoints: CheckpointsFound = CheckpointsFound()
 
 
 NS = 1_000_000_000

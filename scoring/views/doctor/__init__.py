@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
@@ -16,11 +17,11 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.facts import TranscriptSurvey
+from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_of, signal_set
 from scoring.text import trim
 
 
@@ -54,12 +55,16 @@ class RepositoryFound:
 
 @dataclass(frozen=True, slots=True)
 class SignalFound:
-    """In how many iterations a signal is present, and why it is absent in the others, most frequent reason first."""
+    """In how many iterations a signal is present, and why it is absent in the others, most frequent reason first.
+
+    ``advice`` is what would make it vote in the first of these, "" where it is nowhere absent.
+    """
 
     signal: str
     present: int
     total: int
     absent: dict[str, int] = field(default_factory=dict)
+    advice: str = ""
 
     @property
     def share(self) -> float:
@@ -68,8 +73,21 @@ class SignalFound:
 
 
 @dataclass(frozen=True, slots=True)
+class AttributionFound:
+    """How the lines of the iterations were found.
+
+    ``iterations`` are those of each method, and ``sessions`` how many sessions these have; a method that found nothing
+    is there too. ``without`` are the iterations that have no session, by the reason, most frequent first.
+    """
+
+    iterations: dict[Method, tuple[int, ...]]
+    sessions: dict[Method, int]
+    without: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Examination:
-    """Everything that was looked at, under one rubric."""
+    """Everything that was looked at, under one rubric; ``attribution`` is None where its rules do not attribute."""
 
     rubric: Rubric
     sources: Sources
@@ -79,6 +97,7 @@ class Examination:
     signals: tuple[SignalFound, ...]
     uncovered: tuple[int, ...]
     warnings: tuple[str, ...]
+    attribution: AttributionFound | None = None
 
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
@@ -100,19 +119,21 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     log = LogFound(iter_log_dir, numbers, dict(sorted(schemas.items())), tuple(map(str, broken)), problem)
     signals: tuple[SignalFound, ...] = ()
     uncovered: tuple[int, ...] = ()
+    attribution = attribution_found(()) if sources.rules.attributes else None
     with noted.transcripts().start() as scan:
         repository, evidence = _repository(records, iter_log_dir, noted, scan, rubric)
         try:
             if evidence is not None and records:
                 found = [evidence.of(record) for record in records]
                 signals, uncovered = _signals(rubric, found), tuple(_uncovered(found))
+                attribution = attribution and attribution_found(found)
             else:
                 scan.facts([])  # transcripts are surveyed without windows too
         except DaScoreError as e:
             repository = replace(repository, problem=repository.problem or str(e))
         survey = scan.survey()
     once = tuple(dict.fromkeys(warnings))
-    return Examination(rubric, sources, log, repository, survey, signals, uncovered, once)
+    return Examination(rubric, sources, log, repository, survey, signals, uncovered, once, attribution)
 
 
 def _repository(
@@ -149,8 +170,32 @@ def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFou
     for spec in rubric.signals:
         values = [signals.value(spec.id) for signals in sets]
         reasons = Counter(value.reason for value in values if not value.present)
-        counted.append(SignalFound(spec.id, sum(v.present for v in values), len(values), dict(reasons.most_common())))
+        signal = signal_of(spec.id)
+        lacking = next((facts for facts, value in zip(found, values, strict=True) if not value.present), None)
+        advice = signal.advice(False, lacking) if signal and lacking else ""
+        present = sum(value.present for value in values)
+        counted.append(SignalFound(spec.id, present, len(values), dict(reasons.most_common()), advice))
     return tuple(counted)
+
+
+def attribution_found(found: Sequence[IterationFacts]) -> AttributionFound:
+    """Count how the lines of some iterations were found."""
+    iterations: dict[Method, list[int]] = {method: [] for method in get_args(Method)}
+    sessions: dict[Method, set[str]] = {method: set() for method in get_args(Method)}
+    without: dict[str, list[int]] = {}
+    for facts in found:
+        number, observed = facts.record.iteration, facts.observed
+        if observed is None or observed.method is None:
+            reason = observed.problem if observed else ""
+            without.setdefault(reason or "no session found for this iteration", []).append(number)
+            continue
+        iterations[observed.method].append(number)
+        sessions[observed.method].update(observed.sessions)
+    return AttributionFound(
+        {method: tuple(numbers) for method, numbers in iterations.items()},
+        {method: len(names) for method, names in sessions.items()},
+        {why: tuple(without[why]) for why in sorted(without, key=lambda why: -len(without[why]))},
+    )
 
 
 def _uncovered(found: Sequence[IterationFacts]) -> Iterator[int]:

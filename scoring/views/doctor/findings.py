@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rubric.model import STRICT
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.table import signal_of
 from scoring.text import spans
@@ -111,8 +112,10 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
         how = "work with an agent here first, or name the folders of its transcripts with --transcript-dir"
         if places.auto and found.files:
             how = f"those that were found are of other folders; if this repository moved, {how.partition(', or ')[2]}"
+            if seen.attribution is not None:
+                how += ", or where its work trees were with the setting worktrees"
         yield Finding("transcripts", "problem", "no transcript of work in this repository was found", how)
-    if seen.uncovered:
+    if seen.uncovered and seen.attribution is None:
         what = f"no transcript covers these iterations: {spans(seen.uncovered)}"
         advice = (
             "harnesses delete transcripts after some weeks: score in time with da-score hook install, which also keeps "
@@ -120,6 +123,33 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
         )
         yield Finding("transcripts", "note", what, advice)
 
+
+def _attribution(seen: Examination) -> Iterator[Finding]:
+    if seen.attribution is None:
+        return
+    survey = seen.transcripts
+    if missing := survey.checkpoints.missing:
+        what = f"{len(missing)} transcripts of checkpoints are not in this clone, as {missing[0]}"
+        advice = "fetch them: git fetch --refetch --no-filter brings what a partial clone left out"
+        yield Finding("attribution", "problem", what, advice)
+    for why, numbers in seen.attribution.without.items():
+        what = f"no session was found for these iterations: {spans(sorted(numbers))} ({why})"
+        yield Finding("attribution", "note", what, _FOUND_AGAIN.get(why, _OVERLAP))
+    if unclaimed := survey.unclaimed:
+        what = f"{len(unclaimed)} sessions worked here and belong to no iteration, as {unclaimed[0].session}"
+        advice = "nothing, if they committed nothing; else name their commits in entries, or the session in agent"
+        yield Finding("attribution", "note", f"{what} in {unclaimed[0].path}", advice)
+
+
+_OVERLAP = "name the session in the entry (agent.session_id), or the commit that it made: time alone cannot tell"
+_FOUND_AGAIN = {
+    NO_TRANSCRIPT: "fetch the branch of the checkpoints, if another clone has more of it; some are kept without one",
+    NO_WINDOW: "fetch the branches that held their commits (git fetch --all)",
+    NOT_COVERED: (
+        "harnesses delete transcripts after some weeks: score in time with da-score hook install; where work trees are "
+        "gone, name their folders with the setting worktrees"
+    ),
+}
 
 _LINES = {
     "half-written last line": "nothing: it is being written, and read the next time",
@@ -141,7 +171,7 @@ def _signals(seen: Examination) -> Iterator[Finding]:
             what = f"{signal.signal} is absent in {absent}: {reasons}"
             known = signal_of(signal.signal)
             level: Level = "note" if signal.present or (known and known.optional) else "problem"
-            yield Finding("signals", level, what, known.supply if known else "see the rubric's document")
+            yield Finding("signals", level, what, signal.advice or "see the rubric's document")
 
 
 def _rules(seen: Examination) -> Iterator[Finding]:
@@ -161,5 +191,16 @@ def _warnings(seen: Examination) -> Iterator[Finding]:
             yield Finding("reading", "note", text, "see what it names")
 
 
-RULES: Sequence[Rule] = (_log, _repository, _trunk, _entries, _transcripts, _lines, _signals, _rules, _warnings)
+RULES: Sequence[Rule] = (
+    _log,
+    _repository,
+    _trunk,
+    _entries,
+    _transcripts,
+    _attribution,
+    _lines,
+    _signals,
+    _rules,
+    _warnings,
+)
 """What is looked for, in the order in which it is reported."""

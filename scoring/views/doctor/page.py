@@ -7,11 +7,13 @@ from typing import Any
 
 from scoring.evidence.transcripts.facts import FileFound
 from scoring.text import short, spans
-from scoring.views.doctor import Examination
+from scoring.views.doctor import AttributionFound, Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 _EXAMPLES = 2
+_MOST_SESSIONS = 5
+_MOST_ITERATIONS = 10
 _LEVEL_STYLES = {"problem": "bold red", "note": "yellow"}
 
 
@@ -22,6 +24,7 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
     yield pairs(list(_heads(seen)), 12)
     survey = seen.transcripts
     listed = survey.files if list_files else ()
+    unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
     tables: list[tuple[Sequence[str], Sequence[Sequence[AnyCell]]]] = [
         (
             ("PLACE", "NAMED BY", "FILES", "STATE"),
@@ -33,6 +36,12 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
                 (h.name, h.sessions, h.files, h.turns, h.tool_calls, h.tool_errors, h.duplicates_dropped)
                 for h in survey.harnesses
             ],
+        ),
+        (("LINES FOUND BY", "ITERATIONS", "SESSIONS"), list(_methods(seen.attribution))),
+        (("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), list(_without(seen.attribution, list_files))),
+        (
+            ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"),
+            [(one.session, one.harness, one.lines, str(one.path)) for one in unclaimed],
         ),
         (("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), list(_left_out(survey.files))),
         (("LINES", "SKIPPED BECAUSE"), [(count, why) for why, count in survey.lines_skipped.items()]),
@@ -77,6 +86,28 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
     left_out = sum(bool(file.left_out) for file in files)
     sessions = len({session for file in files if not file.left_out for session in file.sessions})
     yield "TRANSCRIPTS", f"{len(files) - left_out} files count, with {sessions} sessions; {left_out} are left out"
+    if seen.attribution is not None:
+        held = seen.transcripts.checkpoints
+        missing = f"; {len(held.missing)} of these are not in this clone" if held.missing else ""
+        yield "CHECKPOINTS", f"{held.count} in git, with {held.transcripts} transcripts{missing}"
+        without = len(seen.transcripts.unclaimed)
+        none = "every one that worked in this repository belongs to an iteration"
+        yield "SESSIONS", f"{without} that worked in this repository belong to no iteration" if without else none
+
+
+def _methods(found: AttributionFound | None) -> Iterator[Sequence[AnyCell]]:
+    """Yield how many iterations and sessions each method found, and how many none."""
+    if found is not None:
+        for method, iterations in found.iterations.items():
+            yield method, len(iterations), found.sessions[method]
+        yield "none", sum(map(len, found.without.values())), 0
+
+
+def _without(found: AttributionFound | None, all_of_them: bool) -> Iterator[Sequence[AnyCell]]:
+    """Yield why iterations have no session, and the first of them."""
+    for why, numbers in found.without.items() if found else ():
+        shown = numbers if all_of_them else numbers[:_MOST_ITERATIONS]
+        yield len(numbers), why, spans(sorted(shown)) + (", …" if len(numbers) > len(shown) else "")
 
 
 def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
@@ -134,10 +165,33 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             "harnesses": [{key: n for key, n in asdict(h).items() if key != "flags"} for h in survey.harnesses],
             "uncovered_iterations": list(seen.uncovered),
         },
+        "attribution": _attribution_payload(seen),
         "signals": [
             {"signal": s.signal, "present": s.present, "iterations": s.total, "share": s.share, "absent": s.absent}
             for s in seen.signals
         ],
         "warnings": list(seen.warnings),
         "findings": [asdict(finding) for finding in found],
+    }
+
+
+def _attribution_payload(seen: Examination) -> dict[str, Any] | None:
+    """Return how lines were found as data; None where they are not attributed."""
+    found, survey = seen.attribution, seen.transcripts
+    if found is None:
+        return None
+    counts = {m: {"iterations": len(numbers), "sessions": found.sessions[m]} for m, numbers in found.iterations.items()}
+    none = [{"reason": why, "iterations": list(numbers)} for why, numbers in found.without.items()]
+    return {
+        "methods": {**counts, "none": {"iterations": sum(len(one["iterations"]) for one in none), "sessions": 0}},
+        "iterations_without_session": none,
+        "sessions_without_iteration": [
+            {"session": one.session, "harness": one.harness, "path": str(one.path), "lines": one.lines}
+            for one in survey.unclaimed
+        ],
+        "checkpoints": {
+            "found": survey.checkpoints.count,
+            "transcripts": survey.checkpoints.transcripts,
+            "missing": list(map(str, survey.checkpoints.missing)),
+        },
     }

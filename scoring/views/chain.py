@@ -1,0 +1,110 @@
+"""Whose work it is: the chain from the commit of an iteration to the lines of transcripts that count for it.
+
+``docs/EVIDENCE.md``, "Attribution", says how lines are found.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import LinesFound, Method, Observed
+from scoring.sidecars.ownlines import OwnLines
+from scoring.text import cut, short
+
+_METHODS: dict[Method, str] = {
+    "checkpoint": "by checkpoint: its commit names the checkpoints that hold them",
+    "shared": "by checkpoint: its commit names one that an earlier iteration names too, and that cannot be cut",
+    "commit": "by commit: a session made the commit",
+    "session": "by session: the entry names it",
+    "time": "by time: one session alone has lines that are left in the window",
+}
+_MOST_LISTED = 5
+_LONGEST_NAME = 200
+
+
+def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
+    """Yield the chain in words; nothing where lines are not attributed, and no sidecar says that they were.
+
+    ``kept`` is what was known when the sidecar was written, for lines that are not found any more.
+    """
+    observed = facts.observed
+    if observed is None:
+        if kept and kept.method:
+            yield from _as_it_was(kept)
+        return
+    if commit := facts.landing.sha:
+        yield f"commit {short(commit)}{_landed(facts)}{_checkpoints(observed)}"
+    elif facts.landing.field:
+        yield f"commit {cut(facts.landing.field, _LONGEST_NAME)}, which is not here"
+    if facts.counted_for is not None:
+        yield f"the commit counts for iteration {facts.counted_for}, which names it too"
+    if observed.method is None:
+        yield f"no line of a transcript: {observed.problem or 'no session found for this iteration'}"
+        if kept and kept.method:
+            yield from _as_it_was(kept)
+        return
+    yield f"lines found {_METHODS[observed.method]}"
+    if observed.problem:
+        yield f"but: {observed.problem}"
+    if observed.shared_with is not None:
+        yield f"shared with iteration {observed.shared_with}, for which every line of them counts"
+    yield _sessions(observed.sessions)
+    yield from (_span(found) for found in observed.lines[:_MOST_LISTED])
+    if more := observed.lines[_MOST_LISTED:]:
+        yield f"and {sum(found.total for found in more)} lines in {len(more)} more transcripts"
+    yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
+
+
+def _landed(facts: IterationFacts) -> str:
+    landing = facts.landing
+    if landing.reverted_by:
+        return f", taken back by {short(landing.reverted_by)}"
+    other = landing.commit if landing.commit != landing.sha else None
+    return f", on the trunk as {short(other)}" if landing.landed and other else ""
+
+
+def _checkpoints(observed: Observed) -> str:
+    names = observed.checkpoints
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    listed = ", ".join(names[:_MOST_LISTED])
+    return f", names checkpoint{'' if len(names) == 1 else 's'} {listed}{more}" if names else ""
+
+
+def _sessions(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    listed = ", ".join(cut(name, _LONGEST_NAME) for name in names[:_MOST_LISTED])
+    return f"session{'' if len(names) == 1 else 's'} {listed or 'unknown'}{more}"
+
+
+def _span(found: LinesFound) -> str:
+    if found.total == 1:
+        return f"1 line, {found.path}:{found.first}"
+    return f"{found.total} lines, {found.path}:{found.first} to {found.last}"
+
+
+def _as_it_was(kept: OwnLines) -> Iterator[str]:
+    yield f"when the sidecar was written, {_sessions(kept.sessions)}, found by {kept.method}"
+
+
+def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
+    """Return the chain as data; None where lines are not attributed."""
+    observed = facts.observed
+    if observed is None:
+        return None
+    return {
+        "method": observed.method,
+        "sessions": list(observed.sessions),
+        "problem": observed.problem or None,
+        "commit": facts.landing.sha,
+        "landed_as": facts.landing.commit,
+        "counted_for": facts.counted_for,
+        "shared_with": observed.shared_with,
+        "checkpoints": list(observed.checkpoints),
+        "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
+        "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
+    }
+
+
+def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:
+    """Return what a sidecar's evidence file says of the chain; None where it says nothing."""
+    return {"method": kept.method, "sessions": list(kept.sessions)} if kept else None
