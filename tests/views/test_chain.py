@@ -133,7 +133,7 @@ class TestWorktrees:
     def test_that_are_gone_count_by_the_setting(
         self, run: Run, made: History, how: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        option = ()
+        option: tuple[str, ...] = ()
         if how == "option":
             option = ("--worktrees", self.GLOB)
         elif how == "variable":
@@ -186,7 +186,7 @@ class TestExplanation:
         found = run("explain", "1", "--json")["attribution"]
         path = next(made.home.rglob("mine.jsonl"))
         assert (found["method"], found["sessions"], found["problem"]) == ("commit", ["mine"], None)
-        assert found["commit"] == made.shas[made.entries[0].commit]
+        assert found["commit"] == made.commit_of(made.entries[0])
         assert found["lines"] == [{"path": str(path), "first": 1, "last": 7, "total": 7}]
         lines = path.read_text().splitlines()
         seen = {one["kind"]: one for one in found["seen"]}
