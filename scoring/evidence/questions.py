@@ -50,7 +50,7 @@ def ask_transcripts(
         asked = Asked(
             number,
             tuple(dict.fromkeys((*_as_written(record), *names[number]))),
-            frozenset(key_of(subject) for subject in subjects if subject),
+            tuple(sorted(key_of(subject) for subject in subjects if subject)),
             clamp_ns(times[0] * NS) if times else None,
             record.agent.session_id,
             named,
@@ -71,9 +71,11 @@ def ask_transcripts(
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or any(name.startswith(sha) or sha.startswith(name) for name in entries)
 
-        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
+        commits = {name: resolved.get(name, "") for name in made}
+        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit, commits)
 
-    answers = scan.answers(questions, neighbourhood, git.landed_as)
+    state = (sources.worktrees, sorted(remotes), git.state())
+    answers = scan.answers(questions, neighbourhood, git.landed_as, state)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
 
 
@@ -85,5 +87,4 @@ def _as_written(record: IterationRecord) -> list[str]:
 
 def _commits(landing: Landing) -> list[str]:
     """Return the commit of an iteration and the trunk commit that landed it, where they are known."""
-    found = (landing.sha, landing.commit, landing.merged_in if landing.commit != landing.sha else None)
-    return list(dict.fromkeys(filter(None, found)))
+    return list(dict.fromkeys(filter(None, (landing.sha, landing.commit))))

@@ -85,8 +85,10 @@ class Oracle:
         self.parts: dict[str, list[tuple[str, list[Line]]]] = {}
         self.in_checkpoints: set[str] = set()
         self.files: list[tuple[str, set[str]]] = []
+        self.recorded: list[tuple[str, set[str]]] = []
         self._read_checkpoints()
         self._read_home()
+        self._add_sub_agents()
         self.ends = {n: self._result_line(n) for n in self.entries}
 
     def answers(self) -> dict[int, Told]:
@@ -173,7 +175,8 @@ class Oracle:
             return None
         end = self.commits[sha]["authored"]
         ends = [
-            self._end(k) for k in self.entries
+            self._end(k)
+            for k in self.entries
             if k != n and (session == self.entries[k]["session"] or (k in told and session in told[k].sessions))
         ]
         start = max((e for e in ends if e is not None and e < end), default=float("-inf"))
@@ -183,7 +186,8 @@ class Oracle:
         if end is None:
             return Told(problem="commit time unresolvable; cannot window the transcript")
         free = [
-            line for line in self.lines.values()
+            line
+            for line in self.lines.values()
             if line.key not in taken and (start is None or start < line.time) and line.time <= end
         ]
         if not free:
@@ -192,14 +196,17 @@ class Oracle:
         if not whole:
             sessions = set.union(*(line.sessions for line in free))
             return Told(problem=f"{len(sessions)} sessions overlap")
-        return Told("time", whole, free, end=end)
+        first = min(whole, key=lambda name: (sum(name in line.sessions for line in self.lines.values()), name))
+        return Told("time", {first}, free, end=end)
 
     # What the ways ask.
 
     def _checkpoints_of(self, n: int) -> list[str]:
         entry = self.entries[n]
         for sha in (entry["sha"], self._landing(n)):
-            if sha and (names := re.findall(r"^\s*Entire-Checkpoint: ([0-9a-f]{12})\s*$", self.commits[sha]["text"], re.M)):
+            if sha and (
+                names := re.findall(r"^\s*Entire-Checkpoint: ([0-9a-f]{12})\s*$", self.commits[sha]["text"], re.M)
+            ):
                 return list(dict.fromkeys(names))
         return []
 
@@ -225,7 +232,8 @@ class Oracle:
             return None
         authored = self.commits[sha]["authored"]
         alike = [
-            line for line in self.lines.values()
+            line
+            for line in self.lines.values()
             if any(subject in self._subjects(n) for _, subject in line.made) and abs(line.time - authored) <= DAY
         ]
         if not alike or not set.intersection(*map(self._makers, alike)):
@@ -259,7 +267,9 @@ class Oracle:
     def _commits(self) -> Iterator[tuple[str, dict[str, Any]]]:
         asked = self._git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
         shas = [line.split()[0] for line in asked.splitlines() if line.endswith(" commit")]
-        told = self._git("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%at%x00%ct%x00%B%x01", given="\n".join(shas))
+        told = self._git(
+            "log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%at%x00%ct%x00%B%x01", given="\n".join(shas)
+        )
         for block in told.split("\x01")[:-1]:
             sha, authored, committed, text = block.strip("\n").split("\0")
             times = {"authored": float(authored), "committed": float(committed)}
@@ -291,6 +301,7 @@ class Oracle:
             last = max((line.time for line in lines if line), default=0.0)
             found.append((last, len(content), "".join(path.split("/")[:2]), about["session_id"], rows, lines, start))
             self.in_checkpoints.add(about["session_id"])
+            self.recorded.append(self.files[-1])
         for last, size, name, session, rows, lines, start in found:
             earlier = [f for f in found if f[3] == session and f[:2] < (last, size)]
             before = {line.key for f in earlier for line in f[5] if line}
@@ -298,6 +309,17 @@ class Oracle:
             skipped = start if opens and not earlier else 0
             part = [line for k, line in enumerate(lines) if line and k >= skipped and line.key not in before]
             self.parts.setdefault(name, []).append((session, part))
+
+    def _add_sub_agents(self) -> None:
+        """Put the lines of sub-agents into the part during which they were written."""
+        for session, keys in self.files:
+            recorded = [(s, part) for parts in self.parts.values() for s, part in parts if s == session and part]
+            known = {key for name, lines in self.recorded for key in lines if name == session}
+            if not keys & known:
+                for line in (self.lines[key] for key in keys):
+                    inside = [p for _, p in recorded if min(e.time for e in p) <= line.time <= max(e.time for e in p)]
+                    if inside:
+                        min(inside, key=lambda part: max(e.time for e in part)).append(line)
 
     def _read_home(self) -> None:
         read = {path: list(_objects(path.read_text())) for path in sorted(self.history.home.rglob("*.jsonl"))}
@@ -319,23 +341,24 @@ class Oracle:
     def _qualified(self, rows: list[dict[str, Any]], ours: set[str]) -> Iterator[str]:
         """Name the sessions of a file that are this repository's for what they say, and not for their folder."""
         entered = [entry["commit"] for entry in self.entries.values()]
+        own = _named_last(rows)
         for row, session, cwd, made in _with_commits(rows):
             if Path(cwd).exists() and cwd not in ours:
                 continue
-            if any(c.startswith(sha) for sha, _ in made for c in [*self.commits, *entered]):
-                yield session
-            if any(fnmatch.fnmatch(cwd, glob) for glob in self.history.globs):
-                yield session
             url = row.get("payload", {}).get("git", {}).get("repository_url", "")
-            if url and self.history.remote and _plain(url) == _plain(self.history.remote):
-                yield session
+            if (
+                any(c.startswith(sha) for sha, _ in made for c in [*self.commits, *entered])
+                or any(fnmatch.fnmatch(cwd, glob) for glob in self.history.globs)
+                or (url and self.history.remote and _plain(url) == _plain(self.history.remote))
+            ):
+                yield from (session, own)
 
     def _take(self, place: str, rows: list[dict[str, Any]], session: str, counts: Any = None) -> list[Line | None]:
         """Enter lines; of those that have a time and count, return the entry, and None for the others."""
         taken: list[Line | None] = []
         totals = 0
         commands: dict[str, str] = {}
-        main = "" if session else next((row["sessionId"] for row in reversed(rows) if "sessionId" in row), "")
+        main = "" if session else _named_last(rows)
         known = {subject for n in self.entries for subject in self._subjects(n)}
         entered = [entry["commit"] for entry in self.entries.values()]
         for number, (row, own, cwd, made) in enumerate(_with_commits(rows), 1):
@@ -344,7 +367,7 @@ class Oracle:
                 delta, totals = delta - totals, delta
             for call, command in _uses(row):
                 commands[call] = command
-            if "timestamp" not in row or (counts and not counts(own, cwd)):
+            if "timestamp" not in row or (counts and not (counts(own, cwd) or counts(main, cwd))):
                 taken.append(None)
                 continue
             key = row.get("uuid") or f"{own} {json.dumps(row, sort_keys=True)}"
@@ -355,7 +378,8 @@ class Oracle:
             line.places.append((place, number))
             line.output = delta
             line.made = [
-                (sha, subject) for sha, subject in made
+                (sha, subject)
+                for sha, subject in made
                 if subject in known or any(c.startswith(sha) for c in [*self.commits, *entered])
             ]
             for call, said in _results(row):
@@ -364,8 +388,7 @@ class Oracle:
             line.edits = any(i.get("name") == "Edit" for i in _items(row) if i.get("type") == "tool_use")
             line.interrupts = _interrupts(row)
             taken.append(line)
-        name = session or main or next((r["payload"]["id"] for r in rows if r["type"] == "session_meta"), "")
-        self.files.append((name, {line.key for line in taken if line}))
+        self.files.append((session or main, {line.key for line in taken if line}))
         return taken
 
 
@@ -391,6 +414,12 @@ def _with_commits(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
             if MAKES_COMMITS.search(commands.get(call, "")):
                 made += [(sha, subject) for _, sha, subject in COMMIT_LINE.findall(said)]
         yield row, session, cwd, made
+
+
+def _named_last(rows: list[dict[str, Any]]) -> str:
+    """Name the session whose file it is."""
+    opened = [row["payload"]["id"] for row in rows if row["type"] == "session_meta"]
+    return [*opened[:1], *(row["sessionId"] for row in rows if "sessionId" in row)][-1]
 
 
 def _items(row: dict[str, Any]) -> list[dict[str, Any]]:

@@ -86,7 +86,9 @@ class Session:
     def interrupt(self, second: float) -> None:
         """The user stops the agent."""
         if self.harness == "codex":
-            self.lines.append(_codex(second + self.shift, "event_msg", {"type": "turn_aborted", "reason": "interrupted"}))
+            self.lines.append(
+                _codex(second + self.shift, "event_msg", {"type": "turn_aborted", "reason": "interrupted"})
+            )
             return
         said = [{"type": "text", "text": "[Request interrupted by user]"}]
         self._claude(second, False, type="user", message={"role": "user", "content": said})
@@ -282,5 +284,3 @@ class History:
     def _render(self, lines: Iterable[Line]) -> bytes:
         text = "".join(json.dumps(line) + "\n" for line in lines)
         return _SHA.sub(lambda m: self.shas[int(m[1])][:9], text).encode()
-
-

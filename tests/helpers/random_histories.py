@@ -1,5 +1,6 @@
 """Histories by the number: two to five agents at once, in situations that a seed puts together."""
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,20 @@ SITUATIONS = (
     "temporary",
     "worktrees-setting",
 )
-WORDS = ("parser", "walker", "cache", "index", "reader", "table", "window", "trunk", "ledger", "report", "label", "view")
+WORDS = (
+    "parser",
+    "walker",
+    "cache",
+    "index",
+    "reader",
+    "table",
+    "window",
+    "trunk",
+    "ledger",
+    "report",
+    "label",
+    "view",
+)
 
 
 def random_history(seed: int, root: Path) -> tuple[History, set[str]]:
@@ -167,10 +181,15 @@ class _Maker:
             self.now += 20
             old = mark
             mark = history.commit(
-                self.now, subject, *trailers, branch=branch, parent=history.git.of(old).parents[0],
+                self.now,
+                subject,
+                *trailers,
+                branch=branch,
+                parent=history.git.of(old).parents[0],
                 files=dict(history.git.of(old).files) | {f"src/more-{old}.py": "more"},
             )
-            agent.commits(self.now + 0.3, self.output(), mark, subject, "git commit --amend --no-edit")
+            said = self.now + 0.3
+            agent.commits(said, self.output(), mark, subject, "git commit --amend --no-edit")
             self.subjects[mark] = subject
         self._entry(mark, subject, agent.id)
         for trailer in trailers:
@@ -180,7 +199,7 @@ class _Maker:
             if self.rng.random() < 0.3:
                 self._land(branch)
         if again and self.has("second-apart", 0.5):
-            self.now += 1
+            self.now = math.ceil(said + 0.5)
             self._commit(agent, again=False)
 
     def _trailers(self) -> tuple[str, ...]:

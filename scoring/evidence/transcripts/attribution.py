@@ -8,6 +8,7 @@ counts for one iteration: the first that has it in this order, and then by numbe
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -41,7 +42,7 @@ class Asked(NamedTuple):
 
     iteration: int
     commits: tuple[str, ...] = ()
-    subjects: frozenset[int] = frozenset()
+    subjects: tuple[int, ...] = ()
     authored: int | None = None
     session: str = ""
     checkpoints: tuple[str, ...] = ()
@@ -100,6 +101,7 @@ class Attribution:
     def run(self) -> list[Share]:
         """Give each line to its iteration, and return what each iteration has."""
         self._commits = self._known_commits()
+        self._makers = self._by_place()
         self._parts = self._checkpoint_parts()
         self.shares = [Share(n) for n in range(len(self.asked))]
         waiting = self._by_checkpoint(range(len(self.asked)))
@@ -123,7 +125,11 @@ class Attribution:
             return min((p for name, p in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
 
         self._named = named
-        found = {key: [_Commit(m, named(m.sha), m.line in s.copies) for m in s.made] for key, s in self.sessions.items() if s.made}
+        found = {
+            key: [_Commit(m, named(m.sha), m.line in s.copies) for m in s.made]
+            for key, s in self.sessions.items()
+            if s.made
+        }
         for place, commit in sorted(self._same_subject(found).items(), reverse=True):
             commit.whose = place
         return found
@@ -135,6 +141,16 @@ class Attribution:
         for commit in unknown:
             places = map(self._named, landed.get(commit.made.sha, ()))
             commit.whose = min((place for place in places if place != NOBODY), default=NOBODY)
+        self._makers = self._by_place()
+
+    def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
+        """Return, for each iteration, the sessions that made its commit, each with its last line that did."""
+        makers: dict[int, dict[SessionKey, Made]] = {}
+        for key in sorted(self._commits):
+            for commit in self._commits[key]:
+                if commit.whose != NOBODY and not commit.copied:
+                    makers.setdefault(commit.whose, {})[key] = commit.made
+        return makers
 
     def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
         """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
@@ -159,11 +175,6 @@ class Attribution:
                 one[place] = alike[min(near)[1]][1]
         return one
 
-    def _made_by(self, place: int) -> list[tuple[SessionKey, Made]]:
-        """Return the sessions that made an iteration's commit, each with its last line that did."""
-        last = {key: c.made for key, commits in self._commits.items() for c in commits if c.whose == place and not c.copied}
-        return sorted(last.items())
-
     def _take(self, place: int, lines: Iterable[int]) -> int:
         """Give lines that nobody has to an iteration, and return how many they are."""
         owners, count = self.owners, 0
@@ -180,36 +191,41 @@ class Attribution:
         by_session: dict[SessionKey, list[File]] = {}
         for file in self.files:
             if file.checkpoint:
-                by_session.setdefault((file.harness.name, file.sessions[0][0]), []).append(file)
+                by_session.setdefault((file.harness.name, file.owner), []).append(file)
         parts: dict[str, dict[SessionKey, list[tuple[int, int]]]] = {}
         for key, files in by_session.items():
             seen: set[int] = set()
-            ends: list[tuple[int, str]] = []
+            spans: list[tuple[int, int, str]] = []
             for file in sorted(files, key=lambda file: file.order):
                 start = file.start if file.start and not seen and file.rows.opens else 0
                 numbered = zip(file.numbers, file.times, file.ids, strict=True)
                 lines = [(time, line) for n, time, line in numbered if n >= start and line not in seen]
                 seen.update(file.ids)
                 parts.setdefault(file.checkpoint, {}).setdefault(key, []).extend(lines)
-                ends.append((file.order[0], file.checkpoint))
-            session = self.sessions[key]
-            if any(not file.checkpoint for file in session.files):
-                self._add_beside(session, seen, ends, parts)
+                if lines:
+                    spans.append((max(lines)[0], min(lines)[0], file.checkpoint))
+            self._add_beside(key, seen, spans, parts)
         return parts
 
     def _add_beside(
         self,
-        session: Session,
+        key: SessionKey,
         seen: Collection[int],
-        ends: Sequence[tuple[int, str]],
+        spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
-        """Add a session's lines that no checkpoint holds, as those of its sub-agents, to the part of their time."""
-        bounds = [end for end, _ in ends]
-        for time, line in zip(session.times, session.lines, strict=True):
-            at = bisect_left(bounds, time)
-            if at < len(ends) and line not in seen:
-                parts[ends[at][1]][session.key].append((time, line))
+        """Add the lines of a session's files that no checkpoint repeats, those of sub-agents, to the part of their time.
+
+        A session's own file may go beyond its checkpoints, or know what was said for one that is not here.
+        """
+        spans = sorted(spans)
+        beside = [file for file in self.sessions[key].files if not file.checkpoint and seen.isdisjoint(file.ids)]
+        ends = [end for end, _, _ in spans]
+        for file in beside:
+            for time, line, here in zip(file.times, file.ids, file.here, strict=True):
+                at = bisect_left(ends, time)
+                if here and at < len(ends) and time >= spans[at][1]:
+                    parts[spans[at][2]][key].append((time, line))
 
     def _by_checkpoint(self, waiting: Iterable[int]) -> list[int]:
         naming: dict[str, list[int]] = {}
@@ -269,7 +285,7 @@ class Attribution:
     def _by_commit(self, waiting: Iterable[int]) -> list[int]:
         left: list[int] = []
         for place in waiting:
-            makers = [(key, made) for key, made in self._made_by(place) if self.sessions[key].lines]
+            makers = [(key, made) for key, made in self._makers.get(place, {}).items() if self.sessions[key].lines]
             if not makers:
                 left.append(place)
                 continue
@@ -289,6 +305,9 @@ class Attribution:
         for key, session in self.sessions.items():
             if session.lines:
                 by_name.setdefault(key[1], []).append(key)
+        ends: dict[str, list[tuple[int, int]]] = {}
+        for place, share in enumerate(self.shares):
+            self._note_end(place, share, ends)
         left: list[int] = []
         for place in waiting:
             asked = self.asked[place]
@@ -299,20 +318,19 @@ class Attribution:
             share = self.shares[place]
             count = 0
             for key in keys:
-                start = self._end_before(place, key, asked.authored)
+                before = [end for n, end in ends.get(key[1], ()) if n < place and end < asked.authored]
+                start = max(before, default=None)
                 count += self._take(place, self.sessions[key].between(start, asked.authored))
             share.method, share.sessions, share.end = "session", tuple(sorted(keys)), asked.authored
             share.problem = "" if count else EMPTY
+            self._note_end(place, share, ends)
         return left
 
-    def _end_before(self, place: int, key: SessionKey, time: int) -> int | None:
-        """Return when the previous iteration in a session ended; None when there is none."""
-        ends = [
-            share.end
-            for share, asked in zip(self.shares[:place], self.asked, strict=False)
-            if share.end is not None and share.end < time and (key in share.sessions or asked.session == key[1])
-        ]
-        return max(ends, default=None)
+    def _note_end(self, place: int, share: Share, ends: dict[str, list[tuple[int, int]]]) -> None:
+        """Note when an iteration ended, under the names of its sessions and of the one that its entry names."""
+        if share.end is not None:
+            for name in {self.asked[place].session, *(name for _, name in share.sessions)}:
+                ends.setdefault(name, []).append((place, share.end))
 
     def _by_totals(self, waiting: Iterable[int]) -> list[int]:
         """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
@@ -347,9 +365,9 @@ class Attribution:
             first = 0 if window.start is None else bisect_right(times, window.start)
             inside = [one for one in free[first : bisect_right(times, window.end)] if self.owners[one[1]] == NOBODY]
             keys = {key for _, _, key in inside}
-            if len(keys) == 1:
+            if one := self._one_session(inside):
                 self._take(place, (line for _, line, _ in inside))
-                share.method, share.sessions = "time", tuple(keys)
+                share.method, share.sessions = "time", (one,)
                 self._end(share, place, inside[-1][0])
             else:
                 share.problem = f"{len(keys)} sessions overlap" if keys else self._nothing_of(place)
@@ -358,9 +376,16 @@ class Attribution:
         """Return why an iteration has no lines, where there are none in its window."""
         return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
 
+    def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
+        """Return the session that has all of some lines: of several, as where one goes on from another, the shortest."""
+        lines = {line for _, line, _ in inside}
+        having = Counter(key for _, _, key in inside)
+        whole = [key for key, count in having.items() if count == len(lines)]
+        return min(whole, key=lambda key: (len(self.sessions[key].lines), key), default=None)
+
     def _end(self, share: Share, place: int, part_end: int | None) -> None:
         """Say when an iteration ended, and which line made its commit."""
-        made = max((made for _, made in self._made_by(place)), default=None)
+        made = max(self._makers.get(place, {}).values(), default=None)
         share.made = made
         share.end = made.time if made else self.asked[place].authored
         if share.end is None:

@@ -49,9 +49,6 @@ TEXT_LIMIT = 1024
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
-_ANY_TOOL = TestCommand("test-commands", "", False)
-"""What a result may be of whose call is not known: commands of the setting may run any of the tools."""
-
 _RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
 
 _Row = tuple[int, ...]
@@ -64,7 +61,7 @@ class _Call:
     span: int
     number: int
     key: int
-    response: int = 0
+    response: str | None = None
     question: bool = False
     alone: bool = False
     run: TestCommand | None = None
@@ -81,8 +78,8 @@ class Observations:
     def __init__(self, tools: TestTools) -> None:
         """Take what knows the test tools."""
         self._tools = tools
-        self._span = self._response = 0
-        self._number = -1
+        self._span, self._number = 0, -1
+        self._response: str | None = None
         self._lines: list[_Row] = []
         self._texts: dict[str, int] = {}
         self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD)}
@@ -105,7 +102,7 @@ class Observations:
 
     def responds(self, response: str | None) -> None:
         """Note that the line is one of the agent, and of which response: what it calls is called by that."""
-        self._response = key_of(response) if response else 0
+        self._response = response
         self._answered = False
 
     def call(self, call: str | None, question: bool = False) -> int:
@@ -162,7 +159,7 @@ class Observations:
         if begun is not None and begun.question:
             self._answered = True
         else:
-            self._row(BREAK, REJECTION, begun.response if begun else 0)
+            self._row(BREAK, REJECTION, key_of(begun.response) if begun and begun.response else 0)
 
     def interrupted(self) -> None:
         """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
@@ -227,7 +224,7 @@ class Observations:
 
     def _result_alone(self, key: int, text: str) -> None:
         """Look through a result whose call is in another file, which may tell what it is the result of."""
-        verdict = self._tools.verdict(_ANY_TOOL, text, None)
+        verdict = self._tools.verdict(None, text, None)
         if verdict.passed is not None:
             self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
         self._made(key, RESULT_ONLY, text)

@@ -282,7 +282,7 @@ def _called(blobs: Sequence[str]) -> bytes:
 
 
 def _closed(indexed: Indexed, path: bytes, fd: int | None) -> bytes:
-    first, last = _guards(fd, indexed.offset)
+    first, last = guards(fd, indexed.offset)
     stamp = indexed.stamp
     head = _STAMP.pack(stamp.size, stamp.mtime, stamp.inode, indexed.offset, first, last, len(path))
     rest = b"".join([head, path, pack(indexed.rows)])
@@ -302,12 +302,12 @@ def _opened(data: bytes, path: bytes, fd: int | None) -> tuple[Stamp, int, memor
         raise ValueError("the index is not whole")
     size, mtime, inode, offset, first, last, path_length = _STAMP.unpack_from(rest)
     at = _STAMP.size + path_length
-    if rest[_STAMP.size : at] != path or (first, last) != _guards(fd, offset):
+    if rest[_STAMP.size : at] != path or (first, last) != guards(fd, offset):
         raise ValueError("the index is of another transcript")
     return Stamp(size, mtime, inode), offset, rest[at:]
 
 
-def _guards(fd: int | None, offset: int) -> tuple[int, int]:
+def guards(fd: int | None, offset: int) -> tuple[int, int]:
     """Return checksums over the first bytes of a transcript and over the last ones before an offset; 0 without one."""
     if fd is None:
         return 0, 0

@@ -6,13 +6,14 @@ The readers note it line by line; here it is put together over the files of a se
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.filekinds import is_code
+from scoring.evidence.transcripts.attribution import Share
 from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, Seen, TestsSeen
 from scoring.evidence.transcripts.rows import (
     AMEND,
@@ -238,32 +239,43 @@ def _look(
             found[owner].found.append(Sighting(time, session, file, numbers[row], "call", keys[row]))
 
 
-def written_paths(files: Iterable[File]) -> set[str]:
-    """Return the paths that an edit tool or a redirection of any session wrote, as the transcripts name them."""
-    found: set[str] = set()
+def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
+    """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
+    found: dict[str, set[str]] = {}
     for file in files:
         if EDIT in file.rows.tables:
-            found.update(file.rows.texts[n] for n in set(file.rows.tables[EDIT][2]))
-    return {posixpath.normpath(path) for path in found if path}
+            for text in {file.rows.texts[n] for n in set(file.rows.tables[EDIT][2])}:
+                path = posixpath.normpath(text)
+                found.setdefault(posixpath.basename(path), set()).add(path)
+    return found
 
 
-def was_written(path: str, written: Iterable[str]) -> bool:
+def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
     """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
     name = posixpath.normpath(path)
-    return any(other == name or other.endswith(f"/{name}") for other in written)
+    return any(f"/{other}".endswith(f"/{name}") for other in written.get(posixpath.basename(name), ()))
+
+
+def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:
+    """Return where the lines are that made commits: the file and the number in it."""
+    wanted = {share.made.line for share in shares if share.made}
+    found: dict[int, tuple[File, int]] = {}
+    for file in files:
+        if wanted and not wanted.isdisjoint(file.ids):
+            for number, line in zip(file.numbers, file.ids, strict=True):
+                if line in wanted:
+                    found.setdefault(line, (file, number))
+    return found
 
 
 def places_seen(
-    made: Made | None, files: Iterable[File], run: Sighting | None, others: Sequence[Sighting]
+    made: Made | None, where: tuple[File, int] | None, run: Sighting | None, others: Sequence[Sighting]
 ) -> tuple[Seen, ...]:
     """Say where the commit, the last test run and the corrections of an iteration were seen."""
     found: list[Seen] = []
-    if made:
-        for file in files:
-            if made.line in file.ids:
-                number = file.numbers[file.ids.index(made.line)]
-                found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
-                break
+    if made and where:
+        file, number = where
+        found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
     if run:
         verdict = "passed" if run.passed else "failed"
         found.append(Seen(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
