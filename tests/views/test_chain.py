@@ -271,6 +271,11 @@ class TestWords:
         lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))
         assert "the commit counts for iteration 4, which names it too" in lines
 
+    def test_of_totals_do_not_speak_of_lines(self) -> None:
+        lines = list(chain_lines(facts(Observed("checkpoint", ("s",), checkpoint_tokens=True)), None))
+        assert "no transcript is here; the tokens are totals that its checkpoint states" in lines
+        assert not any("lines found" in line for line in lines)
+
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")
         lines = list(chain_lines(facts_of(IterationRecord(2, 1), landing=landing, observed=Observed()), None))
