@@ -10,7 +10,7 @@ from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.attributed import Answer, AttributedScan, Question, Verification
+from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.attribution import Asked
 from scoring.evidence.transcripts.discovery import WorkTrees
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
@@ -29,7 +29,7 @@ def ask_transcripts(
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],
     sources: Sources,
-) -> dict[int, Answer]:
+) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration, by its number.
 
     All iterations are asked about, whoever wants to know: each bounds the lines of the others.

@@ -84,7 +84,7 @@ class Question:
     verifiers: tuple[Verification, ...] = ()
 
 
-class Answer(NamedTuple):
+class AttributedFacts(NamedTuple):
     """What transcripts say of one iteration."""
 
     transcripts: TranscriptFacts
@@ -136,7 +136,7 @@ class AttributedScan(Scan):
         neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
         landed_as: LandedAs,
         state: object = None,
-    ) -> list[Answer]:
+    ) -> list[AttributedFacts]:
         """Return what each iteration shows, when everything has been read; may be called once.
 
         Args:
@@ -157,7 +157,7 @@ class AttributedScan(Scan):
             folders = {folder: there.look(folder) for folder in kept.folders}
             if (kept.asked, kept.commits, kept.folders) == (asked, there.commits, folders):
                 self._anew = anew
-                return [Answer(*answer) for answer in kept.answers]
+                return [AttributedFacts(*answer) for answer in kept.answers]
             super()._begin()
         return anew()
 
@@ -167,7 +167,7 @@ class AttributedScan(Scan):
         neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
         landed_as: LandedAs,
         asked_digest: bytes,
-    ) -> list[Answer]:
+    ) -> list[AttributedFacts]:
         """Read everything and answer, and keep the answers for the next run."""
         files = self._files_read()
         lines = number_lines(files)
@@ -271,16 +271,18 @@ class AttributedScan(Scan):
         made: Mapping[int, tuple[File, int]],
         written: Mapping[str, Collection[str]],
         lines: tuple[LinesFound, ...],
-    ) -> Answer:
+    ) -> AttributedFacts:
         """Put together what is known of one iteration."""
         names, checkpoints = tuple(sorted({name for _, name in share.sessions})), question.asked.checkpoints
         if share.method is None:
-            return Answer(TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints))
+            return AttributedFacts(
+                TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints)
+            )
         problem = share.problem or ("" if counted.turns else EMPTY)
         tests, last = seen.tests(share.end)
         corrections, breaks = seen.corrections()
         verifiers = question.verifiers
-        return Answer(
+        return AttributedFacts(
             counted,
             Observed(
                 share.method,
@@ -312,7 +314,9 @@ def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> d
     return {name: tokens for name, tokens in found.items() if tokens}
 
 
-def from_totals(question: Question, share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]) -> Answer | None:
+def from_totals(
+    question: Question, share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]
+) -> AttributedFacts | None:
     """Return what the totals of checkpoints say of an iteration of which nothing else is known; None of any other."""
     tokens = [(name, found) for checkpoint in share.stated for name, found in totals[checkpoint].items()]
     if not tokens:
@@ -320,7 +324,7 @@ def from_totals(question: Question, share: Share, totals: Mapping[str, Mapping[s
     given, output, reads, creations, responses = map(sum, zip(*(found for _, found in tokens), strict=True))
     names = tuple(sorted({name for name, _ in tokens if name}))
     counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)
-    return Answer(
+    return AttributedFacts(
         counted, Observed(share.method, names, checkpoint_tokens=True, checkpoints=question.asked.checkpoints)
     )
 

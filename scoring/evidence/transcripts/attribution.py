@@ -8,7 +8,6 @@ counts for one iteration: the first that has it in this order, and then by numbe
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
