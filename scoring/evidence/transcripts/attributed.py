@@ -3,6 +3,8 @@
 Reading is that of all transcripts (:mod:`scoring.evidence.transcripts.scan`); to the files on disk come those of the
 checkpoints in git. When everything is read, lines get their sessions, sessions their place in the repository, and
 lines their iterations; then responses and calls are counted by iteration as they else are by window of time.
+
+The module is long because it is where all of that meets.
 """
 
 import contextlib
