@@ -8,7 +8,7 @@ counts for one iteration: the first that has it in this order, and then by numbe
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -228,11 +228,11 @@ class Attribution:
     def _add_beside(
         self,
         key: SessionKey,
-        seen: Collection[int],
+        seen: Set[int],
         spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
-        """Add the lines of a session's files that no checkpoint repeats, those of sub-agents, to the part of their time.
+        """Add the lines of files that no checkpoint repeats, which are those of sub-agents, to the part of their time.
 
         A session's own file may go beyond its checkpoints, or know what was said for one that is not here.
         """
@@ -395,7 +395,7 @@ class Attribution:
         return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
 
     def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
-        """Return the session that has all of some lines: of several, as where one goes on from another, the shortest."""
+        """Return the session that has all of some lines; of several, of which one goes on from another, the shortest."""
         lines = {line for _, line, _ in inside}
         having = Counter(key for _, _, key in inside)
         whole = [key for key, count in having.items() if count == len(lines)]

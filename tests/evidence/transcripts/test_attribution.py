@@ -93,7 +93,7 @@ def commits(history: History, session: Session, second: float, output: int, subj
     return mark
 
 
-NOTHING = (None, set(), 0)
+NOTHING: tuple[str | None, set[str], int] = (None, set(), 0)
 
 
 class TestWhichSessionsBelong:
@@ -267,7 +267,9 @@ class TestByCommit:
             made.session("s2", branch="third").commits(21.2, 4, again, "work")
         by_hand = made.commit(30, "by hand")
         files = {"rebased.py": "with more in it"}  # so that nothing says as what the old one landed
-        new = made.commit(20 + late, "work", parent=by_hand, files=files, committed=made.git.of(old).committed + 2 * DAY)
+        new = made.commit(
+            20 + late, "work", parent=by_hand, files=files, committed=made.git.of(old).committed + 2 * DAY
+        )
         made.entry(new, "work", "s1")
         assert brief(read(made)[1]) == (method, {"s1"}, 3)
 
@@ -276,7 +278,9 @@ class TestByCommit:
         session.turn(10, 1)
         old = made.commit(20, "one", branch="side")
         session.commits(20.2, 2, old, "one")
-        made.git.branches["main"] = made.git.again(old, made.commit(22, "by hand"), made.git.of(old).committed + 5, "ONE")
+        made.git.branches["main"] = made.git.again(
+            old, made.commit(22, "by hand"), made.git.of(old).committed + 5, "ONE"
+        )
         made.entry(made.main, "something else")
         commits(made, session, 40, 4, "two")
         assert brief(read(made)[2]) == ("commit", {"s1"}, 4)
