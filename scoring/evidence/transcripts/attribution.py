@@ -310,9 +310,10 @@ class Attribution:
             share = self.shares[place]
             count = 0
             for key, made in makers:
-                before = [c.made.time for c in self._commits[key] if c.whose not in (place, NOBODY)]
-                before = [time for time in before if time < made.time]
-                count += self._take(place, self.sessions[key].between(max(before, default=None), made.time))
+                commits = self._commits[key]
+                behind = bisect_left(commits, made.time, key=lambda commit: commit.made.time)
+                before = (c.made.time for c in reversed(commits[:behind]) if c.whose not in (place, NOBODY))
+                count += self._take(place, self.sessions[key].between(next(before, None), made.time))
             share.method, share.sessions = "commit", tuple(key for key, _ in makers)
             share.problem = "" if count else EMPTY
             self._end(share, place, None)
