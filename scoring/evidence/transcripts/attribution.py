@@ -228,7 +228,7 @@ class Attribution:
     def _add_beside(
         self,
         key: SessionKey,
-        seen: Collection[int],
+        seen: set[int],
         spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
