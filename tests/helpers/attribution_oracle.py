@@ -61,11 +61,11 @@ class Told:
     def tests(self) -> tuple[int, int, bool | None, bool]:
         """Runs, failed runs, how the last one went, and whether code was edited after it."""
         seen = sorted((line for line in self.lines if line.tested or line.edits), key=lambda line: line.time)
-        runs = [line for line in seen if line.tested and (self.end is None or line.time <= self.end)]
-        if not runs:
-            return 0, 0, None, False
-        edits = [n for n in seen if n.edits and n.time > runs[-1].time and (self.end is None or n.time <= self.end)]
-        return len(runs), sum(run.tested == "failed" for run in runs), runs[-1].tested == "passed", bool(edits)
+        runs = [line for line in seen if line.tested]
+        before = [line for line in seen if self.end is None or line.time <= self.end]
+        last = next((line for line in reversed(before) if line.tested), None)
+        edited = bool(last) and any(line.edits for line in before[before.index(last) :])
+        return len(runs), sum(run.tested == "failed" for run in runs), last.tested == "passed" if last else None, edited
 
     @property
     def interrupts(self) -> int:
@@ -97,11 +97,13 @@ class Oracle:
         taken: set[str] = set()
         ways = (self._by_checkpoint, self._by_commit, self._by_session)
         for way in ways:
+            if way == self._by_commit:
+                self._know_landed(told)
             for n in sorted(self.entries):
                 if n not in told and (found := way(n, told)):
                     told[n] = found
                     if found.shared_with is None:
-                        found.lines = [line for line in found.lines if line.key not in taken]
+                        found.lines = list({line.key: line for line in found.lines if line.key not in taken}.values())
                         taken |= {line.key for line in found.lines}
                     if not found.turns:
                         found.problem = "session found, no turns in its part"
@@ -110,8 +112,10 @@ class Oracle:
             sha = self.entries[n]["sha"]
             committed = self.commits[sha]["committed"] if sha else None
             if n not in told:
-                told[n] = self._by_time(before, committed, taken)
+                told[n] = self._by_time(n, before, committed, taken)
                 taken |= {line.key for line in told[n].lines}
+                if told[n].lines and not told[n].turns:
+                    told[n].problem = "session found, no turns in its part"
             before = committed if committed is not None else before
         return told
 
@@ -182,7 +186,7 @@ class Oracle:
         start = max((e for e in ends if e is not None and e < end), default=float("-inf"))
         return Told("session", {session}, [line for line in mine if start < line.time <= end], end=end)
 
-    def _by_time(self, start: float | None, end: float | None, taken: set[str]) -> Told:
+    def _by_time(self, n: int, start: float | None, end: float | None, taken: set[str]) -> Told:
         if end is None:
             return Told(problem="commit time unresolvable; cannot window the transcript")
         free = [
@@ -190,6 +194,8 @@ class Oracle:
             for line in self.lines.values()
             if line.key not in taken and (start is None or start < line.time) and line.time <= end
         ]
+        if not free and self._checkpoints_of(n):
+            return Told(problem="the checkpoint that its commit names has no transcript here")
         if not free:
             return Told(problem="no transcript covers the iteration window")
         whole = set.intersection(*(line.sessions for line in free))
@@ -197,7 +203,7 @@ class Oracle:
             sessions = set.union(*(line.sessions for line in free))
             return Told(problem=f"{len(sessions)} sessions overlap")
         first = min(whole, key=lambda name: (sum(name in line.sessions for line in self.lines.values()), name))
-        return Told("time", {first}, free, end=end)
+        return Told("time", {first}, free, end=self._end(n))
 
     # What the ways ask.
 
@@ -239,6 +245,19 @@ class Oracle:
         if not alike or not set.intersection(*map(self._makers, alike)):
             return None
         return max(alike, key=lambda line: line.time)
+
+    def _know_landed(self, told: dict[int, Told]) -> None:
+        """A commit that landed as an iteration's, squashed or rebased under another subject, was made for it too."""
+        owned = {id(line) for line in self.ends.values() if line}
+        for n in self.entries.keys() - told.keys():
+            names = {self.entries[n]["sha"] or self._landing(n)} - {None}
+            if self.ends[n] and any(self.entries[n]["commit"].startswith(sha) for sha, _ in self.ends[n].made):
+                continue
+            for line in self.lines.values():
+                fulls = [next((s for s in self.commits if s.startswith(sha)), "") for sha, _ in line.made]
+                later = self.ends[n] is None or line.time > self.ends[n].time
+                if later and id(line) not in owned and any(self.landed.get(full) in names for full in fulls):
+                    self.ends[n] = line
 
     def _makers(self, line: Line) -> set[str]:
         """Return the sessions that a line was written in first: a copy is in a file that has all of another one."""

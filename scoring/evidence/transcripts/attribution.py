@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Method
 from scoring.evidence.transcripts.streams import SHA_DIGITS, File, Made, Session, SessionKey
@@ -33,14 +34,16 @@ _MIN_SHA = 7
 class Asked(NamedTuple):
     """What is known of an iteration when its lines are looked for.
 
-    ``commits`` are the names of its commit, in small hex digits: as the entry has it, in full, and that of the trunk
-    commit that landed it. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author time
-    in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none; ``checkpoints``
-    the ids of those that the commit names; ``window`` its window of time, None where its commit does not resolve.
+    ``commits`` are the names of its commit, in small hex digits: as the entry has it, and in full; ``landed`` those of
+    its commits on the trunk. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author
+    time in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none;
+    ``checkpoints`` the ids of those that the commit names; ``window`` its window of time, None where its commit does
+    not resolve.
     """
 
     iteration: int
     commits: tuple[str, ...] = ()
+    landed: tuple[str, ...] = ()
     subjects: tuple[int, ...] = ()
     authored: int | None = None
     session: str = ""
@@ -72,12 +75,33 @@ class Share:
 class _Commit:
     """A commit in a session, and whose it is: the place of the iteration among those asked, -1 for nobody's.
 
-    ``copied`` is whether another session made it, and this one goes on from that.
+    ``named`` is whether the iteration names this very commit. ``copied`` is whether another session made it, and this
+    one goes on from that.
     """
 
     made: Made
     whose: int
+    named: bool = False
     copied: bool = False
+
+
+_Names: TypeAlias = dict[str, list[tuple[str, int]]]
+"""Names of commits with the places of their iterations, by the digits that all have."""
+
+
+def _by_prefix(names: Iterable[Sequence[str]]) -> _Names:
+    found: _Names = {}
+    for place, those in enumerate(names):
+        for name in those:
+            if len(name) >= _MIN_SHA:
+                found.setdefault(name[:_MIN_SHA], []).append((name[:SHA_DIGITS], place))
+    return found
+
+
+def _place_of(names: _Names, sha: str) -> int:
+    """Return the place of the first iteration that has a commit of this name, of which only a part may be known."""
+    alike = names.get(sha[:_MIN_SHA], ())
+    return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
 
 
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
@@ -113,22 +137,16 @@ class Attribution:
 
     def _known_commits(self) -> dict[SessionKey, list[_Commit]]:
         """Say of each commit of each session whose it is."""
-        by_prefix: dict[str, list[tuple[str, int]]] = {}
-        for place, asked in enumerate(self.asked):
-            for name in asked.commits:
-                if len(name) >= _MIN_SHA:
-                    by_prefix.setdefault(name[:_MIN_SHA], []).append((name[:SHA_DIGITS], place))
-
-        def named(sha: str) -> int:
-            alike = by_prefix.get(sha[:_MIN_SHA], ())
-            return min((p for name, p in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
-
-        self._named = named
-        found = {
-            key: [_Commit(m, named(m.sha), m.line in s.copies) for m in s.made]
-            for key, s in self.sessions.items()
-            if s.made
-        }
+        names = _by_prefix(asked.commits for asked in self.asked)
+        landed = _by_prefix(asked.landed for asked in self.asked)
+        self._named = partial(_place_of, names)
+        found: dict[SessionKey, list[_Commit]] = {}
+        for key, session in self.sessions.items():
+            for made in session.made:
+                whose = self._named(made.sha)
+                named = whose != NOBODY
+                whose = whose if named else _place_of(landed, made.sha)
+                found.setdefault(key, []).append(_Commit(made, whose, named, made.line in session.copies))
         for place, commit in sorted(self._same_subject(found).items(), reverse=True):
             commit.whose = place
         return found
@@ -145,11 +163,12 @@ class Attribution:
     def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
         """Return, for each iteration, the sessions that made its commit, each with its last line that did."""
         makers: dict[int, dict[SessionKey, Made]] = {}
+        others: dict[int, dict[SessionKey, Made]] = {}
         for key in sorted(self._commits):
             for commit in self._commits[key]:
                 if commit.whose != NOBODY and not commit.copied:
-                    makers.setdefault(commit.whose, {})[key] = commit.made
-        return makers
+                    (makers if commit.named else others).setdefault(commit.whose, {})[key] = commit.made
+        return others | makers
 
     def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
         """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
@@ -209,7 +228,7 @@ class Attribution:
     def _add_beside(
         self,
         key: SessionKey,
-        seen: Collection[int],
+        seen: set[int],
         spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
@@ -291,9 +310,10 @@ class Attribution:
             share = self.shares[place]
             count = 0
             for key, made in makers:
-                before = [c.made.time for c in self._commits[key] if c.whose not in (place, NOBODY)]
-                before = [time for time in before if time < made.time]
-                count += self._take(place, self.sessions[key].between(max(before, default=None), made.time))
+                commits = self._commits[key]
+                behind = bisect_left(commits, made.time, key=lambda commit: commit.made.time)
+                before = (c.made.time for c in reversed(commits[:behind]) if c.whose not in (place, NOBODY))
+                count += self._take(place, self.sessions[key].between(next(before, None), made.time))
             share.method, share.sessions = "commit", tuple(key for key, _ in makers)
             share.problem = "" if count else EMPTY
             self._end(share, place, None)

@@ -66,7 +66,7 @@ class Sightings:
 
     found: list[Sighting] = field(default_factory=list)
     words: set[int] = field(default_factory=set)
-    calls: set[tuple[str, int]] = field(default_factory=set)
+    calls: set[tuple[SessionKey, int]] = field(default_factory=set)
     calls_without_key: int = 0
 
     @property
@@ -157,14 +157,14 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
     ``owners`` has, for each line, the place of its iteration, or a number below 0.
     """
     found = [Sightings() for _ in range(count)]
-    open_runs: dict[tuple[str, int], Sighting] = {}
+    open_runs: dict[tuple[SessionKey, int], Sighting] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
         for session, table in ((file.sessions[0][0], file.rows.tables),) if file.rows.tables else ():
             _look(file, (file.harness.name, session), table, owners, found, open_runs, ended)
     # A run whose call is in one file of a session and whose result is in the next one.
     for owner, result in ended:
-        if call := open_runs.pop((result.session[0], result.key), None):
+        if call := open_runs.pop((result.session, result.key), None):
             found[owner].found.append(result._replace(text=call.text))
     for sightings in found:
         sightings.found.sort(key=attrgetter("time"))
@@ -177,7 +177,7 @@ def _look(
     tables: "dict[int, Columns]",
     owners: Sequence[int],
     found: list[Sightings],
-    open_runs: dict[tuple[str, int], Sighting],
+    open_runs: dict[tuple[SessionKey, int], Sighting],
     ended: list[tuple[int, Sighting]],
 ) -> None:
     """Look at one file."""
@@ -209,7 +209,7 @@ def _look(
                 ended.append((owner, run))
                 continue
             if states[row] == CALL_ONLY:
-                open_runs[session[0], keys[row]] = run
+                open_runs[session, keys[row]] = run
             found[owner].found.append(run)
     if EDIT in tables:
         _, numbers, paths, _ = tables[EDIT]
@@ -233,7 +233,7 @@ def _look(
         numbers, keys = calls[1], calls[-2]
         for row, owner, time in owned(numbers):
             if keys[row]:
-                found[owner].calls.add((session[0], keys[row]))
+                found[owner].calls.add((session, keys[row]))
             else:
                 found[owner].calls_without_key += 1
             found[owner].found.append(Sighting(time, session, file, numbers[row], "call", keys[row]))

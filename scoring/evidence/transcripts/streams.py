@@ -263,7 +263,7 @@ def _know_copies(sessions: Iterable[Session]) -> None:
     """Say which sessions have the line of a commit from another one: those with a file that has all of one of its."""
     holders: dict[int, list[Session]] = {}
     for session in sessions:
-        for line in {made.line for made in session.made} - session.copies:
+        for line in {made.line for made in session.made}:
             holders.setdefault(line, []).append(session)
     held: dict[int, frozenset[int]] = {}
     for line, found in holders.items():
@@ -277,7 +277,7 @@ def _know_copies(sessions: Iterable[Session]) -> None:
 
 
 def order_lines(sessions: Iterable[Session]) -> None:
-    """Bring the lines of sessions into the order of time, those that are work in the repository."""
+    """Bring the lines of sessions into the order of time; keep those, and the commits, of work in the repository."""
     for session in sessions:
         stamped: dict[int, int] = {}
         for file in session.files:
@@ -287,6 +287,7 @@ def order_lines(sessions: Iterable[Session]) -> None:
                 if here[n]:
                     stamped.setdefault(ids[n], times[n])
         ordered = sorted(zip(stamped.values(), stamped.keys(), strict=True))
+        session.made = [made for made in session.made if made.line in stamped]
         session.times = [time for time, _ in ordered]
         session.lines = [line for _, line in ordered]
 
