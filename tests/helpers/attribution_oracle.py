@@ -438,7 +438,7 @@ def _with_commits(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 def _named_last(rows: list[dict[str, Any]]) -> str:
     """Name the session whose file it is."""
     opened = [row["payload"]["id"] for row in rows if row["type"] == "session_meta"]
-    return [*opened[:1], *(row["sessionId"] for row in rows if "sessionId" in row)][-1]
+    return ["", *opened[:1], *(row["sessionId"] for row in rows if "sessionId" in row)][-1]
 
 
 def _items(row: dict[str, Any]) -> list[dict[str, Any]]:

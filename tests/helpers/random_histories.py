@@ -269,13 +269,13 @@ class _Maker:
             text = f"All of {branch} {self.numbers}\n\n" + "\n".join(f"* {git.of(m).message}" for m in marks)
             files = dict(f for m in marks for f in git.of(m).files.items())
             git.branches["main"] = git.commit((history.main,), text, at, files)
-            history.landed |= dict.fromkeys(marks, history.main)
+            history.landed[marks[-1]] = history.main  # git says so of the tip alone
         else:
             for mark in marks:
                 git.branches["main"] = git.again(mark, history.main, at)
                 history.landed[mark] = history.main
         self._renamed(marks)
-        git.branches[branch] = history.main if way != "open" else git.branches[branch]
+        git.branches[branch] = history.main
 
     def _renamed(self, marks: list[int]) -> None:
         """Some entries name what their commits became."""

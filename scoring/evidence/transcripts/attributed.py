@@ -55,6 +55,7 @@ from scoring.evidence.transcripts.streams import (
     Session,
     SessionKey,
     continued,
+    count_once,
     number_lines,
     order_lines,
     sessions_of,
@@ -175,6 +176,7 @@ class AttributedScan(Scan):
         made = {commit.sha for session in sessions.values() for commit in session.made}
         there = neighbourhood(WorkTrees(self._places.repo_dir), made)
         there.mark(sessions.values())
+        count_once(files, lines)
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
         totals = stated_totals(self._checkpoints.values(), {file.checkpoint for file in files})
@@ -253,8 +255,8 @@ class AttributedScan(Scan):
         counters = {h.name: h.counter(tallies.of[h.name], lambda _: True, lambda _: []) for h in self._harnesses}
         for number, file in enumerate(continued(files)):
             places = [
-                (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0
-                for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
+                (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh else 0
+                for line, fresh in zip(file.ids, file.fresh, strict=True)
             ]
             rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
             counters[file.harness.name].add(number, rows, True)

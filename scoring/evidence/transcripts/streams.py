@@ -46,8 +46,8 @@ class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
     ``checkpoint`` and ``session`` are those that it is of, "" for a file on disk; ``start`` is how many lines are from
-    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``fresh``
-    whether it is in no earlier file, ``here`` whether it is work in this repository.
+    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``here``
+    whether it is work in this repository, and ``fresh`` whether it is in no earlier file that.
     """
 
     transcript: TranscriptFile
@@ -234,16 +234,26 @@ def number_lines(files: Iterable[File]) -> int:
     count = 0
     for file in files:
         known = numbers.setdefault(file.harness.name, {})
-        ids, fresh = [], []
+        ids = []
         for key in file.keys:
             line = known.get(key)
-            fresh.append(line is None)
             if line is None:
                 line = known[key] = count
                 count += 1
             ids.append(line)
-        file.ids, file.fresh = ids, fresh
+        file.ids = ids
     return count
+
+
+def count_once(files: Iterable[File], lines: int) -> None:
+    """Say of each line that is work in the repository where it counts: in the first file where it is that."""
+    seen = bytearray(lines)
+    for file in files:
+        fresh = []
+        for line, here in zip(file.ids, file.here, strict=True):
+            fresh.append(here and not seen[line])
+            seen[line] |= here
+        file.fresh = fresh
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
