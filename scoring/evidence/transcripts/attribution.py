@@ -8,7 +8,7 @@ counts for one iteration: the first that has it in this order, and then by numbe
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -228,7 +228,7 @@ class Attribution:
     def _add_beside(
         self,
         key: SessionKey,
-        seen: Set[int],
+        seen: set[int],
         spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
@@ -310,9 +310,10 @@ class Attribution:
             share = self.shares[place]
             count = 0
             for key, made in makers:
-                before = [c.made.time for c in self._commits[key] if c.whose not in (place, NOBODY)]
-                before = [time for time in before if time < made.time]
-                count += self._take(place, self.sessions[key].between(max(before, default=None), made.time))
+                commits = self._commits[key]
+                behind = bisect_left(commits, made.time, key=lambda commit: commit.made.time)
+                before = (c.made.time for c in reversed(commits[:behind]) if c.whose not in (place, NOBODY))
+                count += self._take(place, self.sessions[key].between(next(before, None), made.time))
             share.method, share.sessions = "commit", tuple(key for key, _ in makers)
             share.problem = "" if count else EMPTY
             self._end(share, place, None)

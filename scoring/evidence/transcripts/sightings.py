@@ -157,15 +157,20 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
     ``owners`` has, for each line, the place of its iteration, or a number below 0.
     """
     found = [Sightings() for _ in range(count)]
-    open_runs: dict[tuple[SessionKey, int], Sighting] = {}
+    open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
         for session, table in ((file.sessions[0][0], file.rows.tables),) if file.rows.tables else ():
             _look(file, (file.harness.name, session), table, owners, found, open_runs, ended)
     # A run whose call is in one file of a session and whose result is in the next one.
     for owner, result in ended:
-        if call := open_runs.pop((result.session, result.key), None):
-            found[owner].found.append(result._replace(text=call.text))
+        if begun := open_runs.pop((result.session, result.key), None):
+            found[owner].found.append(result._replace(text=begun[1].text))
+    # A run without a result, unless a copy of its call has one: the end of a transcript may be missing.
+    whole = {(run.session[0], run.key, run.text) for one in found for run in one.found if run.kind == "run"}
+    for owner, call in open_runs.values():
+        if (call.session[0], call.key, call.text) not in whole:
+            found[owner].found.append(call)
     for sightings in found:
         sightings.found.sort(key=attrgetter("time"))
     return found
@@ -177,7 +182,7 @@ def _look(
     tables: "dict[int, Columns]",
     owners: Sequence[int],
     found: list[Sightings],
-    open_runs: dict[tuple[SessionKey, int], Sighting],
+    open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]],
     ended: list[tuple[int, Sighting]],
 ) -> None:
     """Look at one file."""
@@ -209,8 +214,9 @@ def _look(
                 ended.append((owner, run))
                 continue
             if states[row] == CALL_ONLY:
-                open_runs[session, keys[row]] = run
-            found[owner].found.append(run)
+                open_runs[session, keys[row]] = owner, run
+            else:
+                found[owner].found.append(run)
     if EDIT in tables:
         _, numbers, paths, _ = tables[EDIT]
         for row, owner, time in owned(numbers):
