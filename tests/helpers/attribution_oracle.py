@@ -1,7 +1,8 @@
 """A second opinion on whose work a transcript is: the rules of docs/EVIDENCE.md, read slowly, with no code of ours.
 
 It reads what is on disk, holds every line in memory, and goes over all of them for every question. It is told one thing
-by the history, as which commits of the trunk others landed: how that is found out has tests of its own.
+by the history, as which commits of the trunk others landed: how that is found out has tests of its own. It is longer
+than other modules, since a reading that is spread over several could not be compared with the rules line by line.
 """
 
 import fnmatch
@@ -448,7 +449,8 @@ def _with_commits(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 def _named_last(rows: list[dict[str, Any]]) -> str:
     """Name the session whose file it is."""
     opened: list[str] = [row["payload"]["id"] for row in rows if row["type"] == "session_meta"]
-    return ["", *opened[:1], *(row["sessionId"] for row in rows if "sessionId" in row)][-1]
+    named: list[str] = [row["sessionId"] for row in rows if "sessionId" in row]
+    return ["", *opened[:1], *named][-1]
 
 
 def _items(row: dict[str, Any]) -> list[dict[str, Any]]:

@@ -396,7 +396,7 @@ class Attribution:
         return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
 
     def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
-        """Return the session that has all of some lines; of several, of which one goes on from another, the shortest."""
+        """Return the session that has all of some lines; of several, as of one and its copy, the shortest."""
         lines = {line for _, line, _ in inside}
         having = Counter(key for _, _, key in inside)
         whole = [key for key, count in having.items() if count == len(lines)]

@@ -2,6 +2,23 @@
 
 The output tokens of responses are powers of two, so that a sum says which responses are in it. At the end stand
 histories by the hundred, compared with a second reading (``helpers/attribution_oracle.py``).
+
+What the rules leave open, and what these tests decide:
+
+- A file is that of the session it names last; lines in it under other names are copies of what it goes on from. A
+  commit was made by the session that wrote its line first: not by one with a file that has all of another's. What was
+  done before a session was resumed and led to a commit after that belongs to that commit.
+- A copy of a line is no second session in a window of time.
+- Sessions that do not belong here are nobody's makers, also where they made a commit of the same subject.
+- Where an iteration names a commit that a session made, that line is its end. Where it names what commits landed as
+  (squashed, rebased), the last of these is. Git says of the last commit of a squashed branch alone as what it landed.
+- What of a checkpoint nothing cuts goes to the first iteration whose commit line is nowhere in it; only the others
+  without such a line share.
+- Sub-agents count for the part of a checkpoint between whose first and last line they wrote. Other lines that no
+  checkpoint holds, as those of a checkpoint whose transcript is not here, are no part of a later one.
+- A session with a checkpoint here belongs, whatever its folder, with its files on disk.
+- A run of tests whose result is missing counts as a run, once, without a verdict; runs after the end count, and do not
+  decide.
 """
 
 from collections.abc import Callable

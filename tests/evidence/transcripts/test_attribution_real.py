@@ -4,7 +4,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def clone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "clone"
 
 
-def scored(clone: Path, entries: list[Mapping[str, Any]]) -> tuple[ScoredIteration, ...]:
+def scored(clone: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[ScoredIteration, ...]:
     """Write a log of some entries, and score it."""
     log = clone.parent / "log"
     log.mkdir()
