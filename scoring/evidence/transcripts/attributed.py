@@ -323,12 +323,23 @@ def from_totals(
     tokens = [(name, found) for checkpoint in share.stated for name, found in totals[checkpoint].items()]
     if not tokens:
         return None
-    given, output, reads, creations, responses = map(sum, zip(*(found for _, found in tokens), strict=True))
+    counts = [_as_claude_counts(found) for _, found in tokens]
+    given, output, reads, creations, responses = map(sum, zip(*counts, strict=True))
     names = tuple(sorted({name for name, _ in tokens if name}))
     counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)
     return AttributedFacts(
         counted, Observed(share.method, names, checkpoint_tokens=True, checkpoints=question.asked.checkpoints)
     )
+
+
+def _as_claude_counts(tokens: TokenTotals) -> TokenTotals:
+    """Return totals with the input that was not read from the cache as what was written to it, where nothing says that.
+
+    Codex counts cached tokens in its input and does not say what it wrote to the cache, as in its transcripts.
+    """
+    if tokens.cache_creation or not 0 < tokens.cache_read <= tokens.input:
+        return tokens
+    return tokens._replace(cache_creation=tokens.input - tokens.cache_read)
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
