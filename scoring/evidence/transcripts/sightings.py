@@ -1,7 +1,8 @@
 """What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
 
 The readers note it line by line; here it is put together over the files of a session and the lines of an iteration.
-``docs/EVIDENCE.md``, "Observations", says what each is.
+``docs/EVIDENCE.md``, "Observations", says what each is. The module is long because one walk over the rows finds all of
+them.
 """
 
 import posixpath
