@@ -11,12 +11,13 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
-from scoring.evidence.transcripts.attribution import Asked
 from scoring.evidence.transcripts.discovery import WorkTrees
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
+from scoring.evidence.transcripts.makers import Asked
+from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.streams import SHA_DIGITS, Neighbourhood, same_remote
+from scoring.evidence.transcripts.streams import SHA_DIGITS
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -47,9 +48,11 @@ def ask_transcripts(
         subjects = {trim(commit.subject) for commit in known} | {trim(record.impl.summary)}
         times = [commit.time for commit in known if commit.time is not None]
         named = next((ids for sha in names[number] if (ids := checkpoints.get(sha))), ())
+        own = landings[number].sha or landings[number].commit
         asked = Asked(
             number,
-            tuple(dict.fromkeys((*_as_written(record), *names[number]))),
+            tuple(dict.fromkeys((*_as_written(record), *filter(None, (own,))))),
+            tuple(names[number]),
             tuple(sorted(key_of(subject) for subject in subjects if subject)),
             clamp_ns(times[0] * NS) if times else None,
             record.agent.session_id,
@@ -61,7 +64,7 @@ def ask_transcripts(
             for v in record.verifiers
         )
         questions.append(Question(asked, tuple(verifiers)))
-    entries = {name[:SHA_DIGITS] for question in questions for name in question.asked.commits}
+    entries = {name[:SHA_DIGITS] for question in questions for name in question.asked.commits + question.asked.landed}
 
     remotes = frozenset(map(same_remote, git.remotes()))
 

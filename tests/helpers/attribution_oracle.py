@@ -1,7 +1,8 @@
 """A second opinion on whose work a transcript is: the rules of docs/EVIDENCE.md, read slowly, with no code of ours.
 
 It reads what is on disk, holds every line in memory, and goes over all of them for every question. It is told one thing
-by the history, as which commits of the trunk others landed: how that is found out has tests of its own.
+by the history, as which commits of the trunk others landed: how that is found out has tests of its own. It is longer
+than other modules, since a reading that is spread over several could not be compared with the rules line by line.
 """
 
 import fnmatch
@@ -61,11 +62,11 @@ class Told:
     def tests(self) -> tuple[int, int, bool | None, bool]:
         """Runs, failed runs, how the last one went, and whether code was edited after it."""
         seen = sorted((line for line in self.lines if line.tested or line.edits), key=lambda line: line.time)
-        runs = [line for line in seen if line.tested and (self.end is None or line.time <= self.end)]
-        if not runs:
-            return 0, 0, None, False
-        edits = [n for n in seen if n.edits and n.time > runs[-1].time and (self.end is None or n.time <= self.end)]
-        return len(runs), sum(run.tested == "failed" for run in runs), runs[-1].tested == "passed", bool(edits)
+        runs = [line for line in seen if line.tested]
+        before = [line for line in seen if self.end is None or line.time <= self.end]
+        last = next((line for line in reversed(before) if line.tested not in ("", "open")), None)
+        edited = last is not None and any(line.edits for line in before[before.index(last) :])
+        return len(runs), sum(run.tested == "failed" for run in runs), last.tested == "passed" if last else None, edited
 
     @property
     def interrupts(self) -> int:
@@ -86,9 +87,14 @@ class Oracle:
         self.in_checkpoints: set[str] = set()
         self.files: list[tuple[str, set[str]]] = []
         self.recorded: list[tuple[str, set[str]]] = []
+        self.test_calls: dict[str, Line] = {}
+        self.answered: set[str] = set()
         self._read_checkpoints()
         self._read_home()
         self._add_sub_agents()
+        for call, line in self.test_calls.items():
+            if call not in self.answered:
+                line.tested = "open"
         self.ends = {n: self._result_line(n) for n in self.entries}
 
     def answers(self) -> dict[int, Told]:
@@ -97,11 +103,13 @@ class Oracle:
         taken: set[str] = set()
         ways = (self._by_checkpoint, self._by_commit, self._by_session)
         for way in ways:
+            if way == self._by_commit:
+                self._know_landed(told)
             for n in sorted(self.entries):
                 if n not in told and (found := way(n, told)):
                     told[n] = found
                     if found.shared_with is None:
-                        found.lines = [line for line in found.lines if line.key not in taken]
+                        found.lines = list({line.key: line for line in found.lines if line.key not in taken}.values())
                         taken |= {line.key for line in found.lines}
                     if not found.turns:
                         found.problem = "session found, no turns in its part"
@@ -110,8 +118,10 @@ class Oracle:
             sha = self.entries[n]["sha"]
             committed = self.commits[sha]["committed"] if sha else None
             if n not in told:
-                told[n] = self._by_time(before, committed, taken)
+                told[n] = self._by_time(n, before, committed, taken)
                 taken |= {line.key for line in told[n].lines}
+                if told[n].lines and not told[n].turns:
+                    told[n].problem = "session found, no turns in its part"
             before = committed if committed is not None else before
         return told
 
@@ -156,7 +166,7 @@ class Oracle:
             own += [line] if owner == n else []
         return own
 
-    def _by_commit(self, n: int, told: dict[int, Told]) -> Told | None:
+    def _by_commit(self, n: int, _told: dict[int, Told]) -> Told | None:
         at = self.ends[n]
         if at is None:
             return None
@@ -182,7 +192,7 @@ class Oracle:
         start = max((e for e in ends if e is not None and e < end), default=float("-inf"))
         return Told("session", {session}, [line for line in mine if start < line.time <= end], end=end)
 
-    def _by_time(self, start: float | None, end: float | None, taken: set[str]) -> Told:
+    def _by_time(self, n: int, start: float | None, end: float | None, taken: set[str]) -> Told:
         if end is None:
             return Told(problem="commit time unresolvable; cannot window the transcript")
         free = [
@@ -190,6 +200,8 @@ class Oracle:
             for line in self.lines.values()
             if line.key not in taken and (start is None or start < line.time) and line.time <= end
         ]
+        if not free and self._checkpoints_of(n):
+            return Told(problem="the checkpoint that its commit names has no transcript here")
         if not free:
             return Told(problem="no transcript covers the iteration window")
         whole = set.intersection(*(line.sessions for line in free))
@@ -197,7 +209,7 @@ class Oracle:
             sessions = set.union(*(line.sessions for line in free))
             return Told(problem=f"{len(sessions)} sessions overlap")
         first = min(whole, key=lambda name: (sum(name in line.sessions for line in self.lines.values()), name))
-        return Told("time", {first}, free, end=end)
+        return Told("time", {first}, free, end=self._end(n))
 
     # What the ways ask.
 
@@ -239,6 +251,21 @@ class Oracle:
         if not alike or not set.intersection(*map(self._makers, alike)):
             return None
         return max(alike, key=lambda line: line.time)
+
+    def _know_landed(self, told: dict[int, Told]) -> None:
+        """A commit that landed as an iteration's, squashed or rebased under another subject, was made for it too."""
+        owned = {id(line) for line in self.ends.values() if line}
+        for n in self.entries.keys() - told.keys():
+            names = {self.entries[n]["sha"] or self._landing(n)} - {None}
+            own = self.ends[n]
+            if own and any(self.entries[n]["commit"].startswith(sha) for sha, _ in own.made):
+                continue
+            for line in self.lines.values():
+                fulls = [next((s for s in self.commits if s.startswith(sha)), "") for sha, _ in line.made]
+                end = self.ends[n]
+                later = end is None or line.time > end.time
+                if later and id(line) not in owned and any(self.landed.get(full) in names for full in fulls):
+                    self.ends[n] = line
 
     def _makers(self, line: Line) -> set[str]:
         """Return the sessions that a line was written in first: a copy is in a file that has all of another one."""
@@ -365,8 +392,7 @@ class Oracle:
             delta = _output(row)
             if delta is not None and "payload" in row:
                 delta, totals = delta - totals, delta
-            for call, command in _uses(row):
-                commands[call] = command
+            commands |= dict(_uses(row))
             if "timestamp" not in row or (counts and not (counts(own, cwd) or counts(main, cwd))):
                 taken.append(None)
                 continue
@@ -382,7 +408,11 @@ class Oracle:
                 for sha, subject in made
                 if subject in known or any(c.startswith(sha) for c in [*self.commits, *entered])
             ]
+            for call, command in _uses(row):
+                if TEST_RUN.match(command):
+                    self.test_calls[call] = line
             for call, said in _results(row):
+                self.answered.add(call)
                 if TEST_RUN.match(commands.get(call, "")):  # without a summary the exit status, here always 0, decides
                     line.tested = "failed" if "1 failed" in said else "passed"
             line.edits = any(i.get("name") == "Edit" for i in _items(row) if i.get("type") == "tool_use")
@@ -418,8 +448,9 @@ def _with_commits(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 
 def _named_last(rows: list[dict[str, Any]]) -> str:
     """Name the session whose file it is."""
-    opened = [row["payload"]["id"] for row in rows if row["type"] == "session_meta"]
-    return [*opened[:1], *(row["sessionId"] for row in rows if "sessionId" in row)][-1]
+    opened: list[str] = [row["payload"]["id"] for row in rows if row["type"] == "session_meta"]
+    named: list[str] = [row["sessionId"] for row in rows if "sessionId" in row]
+    return ["", *opened[:1], *named][-1]
 
 
 def _items(row: dict[str, Any]) -> list[dict[str, Any]]:

@@ -133,7 +133,7 @@ class TestWorktrees:
     def test_that_are_gone_count_by_the_setting(
         self, run: Run, made: History, how: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        option = ()
+        option: tuple[str, ...] = ()
         if how == "option":
             option = ("--worktrees", self.GLOB)
         elif how == "variable":
@@ -186,7 +186,7 @@ class TestExplanation:
         found = run("explain", "1", "--json")["attribution"]
         path = next(made.home.rglob("mine.jsonl"))
         assert (found["method"], found["sessions"], found["problem"]) == ("commit", ["mine"], None)
-        assert found["commit"] == made.shas[made.entries[0].commit]
+        assert found["commit"] == made.commit_of(made.entries[0])
         assert found["lines"] == [{"path": str(path), "first": 1, "last": 7, "total": 7}]
         lines = path.read_text().splitlines()
         seen = {one["kind"]: one for one in found["seen"]}
@@ -270,6 +270,11 @@ class TestWords:
     def test_of_a_commit_that_counts_for_another_one(self) -> None:
         lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))
         assert "the commit counts for iteration 4, which names it too" in lines
+
+    def test_of_totals_do_not_speak_of_lines(self) -> None:
+        lines = list(chain_lines(facts(Observed("checkpoint", ("s",), checkpoint_tokens=True)), None))
+        assert "no transcript is here; the tokens are totals that its checkpoint states" in lines
+        assert not any("lines found" in line for line in lines)
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")

@@ -1,6 +1,8 @@
 """What transcripts show, as numbers: by window and by harness; how they are asked for; and what the reading met with.
 
 Nothing here opens a file, and nothing here holds a word of a conversation. Times are whole nanoseconds since 1970, UTC.
+
+The module is long because it is the list of all that transcripts can say, each with its types and units.
 """
 
 import re
@@ -150,7 +152,7 @@ class CorrectionsSeen:
     resets: int = 0
 
 
-class Seen(NamedTuple):
+class SeenAt(NamedTuple):
     """Where something was seen: ``what`` in a few words, the transcript, the number of its line, from 1, its kind."""
 
     what: str
@@ -201,7 +203,7 @@ class Observed:
     corrections: CorrectionsSeen = CorrectionsSeen()
     written: frozenset[str] = frozenset()
     ran: tuple[bool, ...] = ()
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[SeenAt, ...] = ()
     checkpoint_tokens: bool = False
     checkpoints: tuple[str, ...] = ()
     lines: tuple[LinesFound, ...] = ()

@@ -8,7 +8,7 @@ paths that were written and the first words of test commands.
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 
@@ -127,12 +127,17 @@ class Observations:
         """
         begun, commands = self._begin(call), commands_of(text)
         begun.alone = len(commands) == 1
-        begun.run, begun.commits = self._tools.run_of(commands), makes_commits(commands)
-        begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION) + self._edits(patched, BY_TOOL, folder)
+        begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
         span, number = begun.span, begun.number
-        for reset in resets(commands):
-            paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
-            begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
+        if ">" in text or "tee" in text:
+            begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION)
+        if patched:
+            begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
+        if "git" in text:
+            begun.commits = makes_commits(commands)
+            for reset in resets(commands):
+                paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
+                begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
         words = [word for command in commands for word in command.words[:WORDS_OF_A_COMMAND]]
         begun.words = [(span, number, *_word_keys(word)) for word in words[:WORDS_OF_A_CALL]]
         return begun.key
@@ -277,7 +282,7 @@ def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
 _UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 
 
-@cache
+@lru_cache(1 << 14)
 def _word_keys(word: str) -> tuple[int, int]:
     last = word.rstrip("/").rpartition("/")[2] if "/" in word else ""
     return key_of(word), key_of(last) if last else 0

@@ -7,6 +7,8 @@ The index holds what was read of the complete lines of a transcript up to an off
 is still the one it came from: path, size, modification time, inode, and checksums over its first bytes and the last
 ones before the offset. Where all of that agrees, what is kept is taken as it is, or reading goes on at the offset of a
 file that grew; else the transcript is read anew.
+
+The module is long because the tables and the index that keeps them change together, under one number of a format.
 """
 
 import os
