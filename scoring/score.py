@@ -18,6 +18,8 @@ from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.sessions import SessionScore, aggregate_sessions
+from scoring.sidecars.emitter import emit
+from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
 from scoring.sidecars.provenance import Provenance, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
@@ -244,6 +246,20 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
         return iterations, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
         raise WriteError(str(e), (*iterations, *e.written)) from e
+
+
+def remember(
+    cache_dir: Path | None, iter_log_dir: Path, repo_dir: Path, rubric: Rubric, *scored: ScoredIteration
+) -> None:
+    """Note in the cache what scores that were just written are of, so that an edit shows that moves no number."""
+    if cache_dir is None or not scored:
+        return
+    store, wanted = store_of(cache_dir, iter_log_dir, rubric), optional_signals(rubric)
+    with store.held():
+        for one in scored:
+            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted)
+            store.put(one.record.iteration, fingerprint(inputs, one.facts, emit(one.persisted.as_dict())))
+        store.save()
 
 
 def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:

@@ -71,7 +71,7 @@ def _state(settings: Settings, kept: PersistedScore, follow: bool) -> State:
         one = examine_iteration(log, repository, kept.iteration, *folders, rubric=rubric, **how)
     except DaScoreError as e:
         return State("unverified", f"its evidence cannot be looked at: {e}")
-    return LogView(log, repository, folders, rubric).examined(one).state
+    return LogView(log, repository, folders, rubric, options=how).examined(one).state
 
 
 def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
@@ -87,17 +87,18 @@ def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
 def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     """Score one iteration and write its sidecar and its session's; warns when the old one had more evidence."""
     from rubric import find_rubric
-    from scoring.cli.reading import broken_entries
+    from scoring.cli.reading import broken_entries, cache_dir
     from scoring.cli.reading import options as evidence_options
     from scoring.evidence.rules import rules_of
     from scoring.jobs.close_task import bring_session_up_to_date
-    from scoring.score import examine_iteration, write_scored_iteration
+    from scoring.score import examine_iteration, remember, write_scored_iteration
 
     rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
     how = evidence_options(settings, rules_of(rubric))
     where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
     scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
     write_scored_iteration(log_dir, scored, warn)
+    remember(cache_dir(settings), log_dir, settings.repo_dir, rubric, scored)
     bring_session_up_to_date(log_dir, rubric, scored.record, rules_of(rubric).true_flags, warn)
     return scored
 

@@ -6,7 +6,7 @@ import click
 
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import on_terminal, show, warn, write, write_json
-from scoring.cli.reading import broken_entries, sources
+from scoring.cli.reading import broken_entries, cache_dir, sources
 from scoring.log.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     with evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
-        from scoring.score import score_log_with, write_scored_log
+        from scoring.score import remember, score_log_with, write_scored_log
         from scoring.views.score_pages import run_page, run_payload
 
         (scored,) = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
@@ -38,6 +38,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     written = None
     if not no_write and scored.iterations:
         iterations, sessions = write_scored_log(log_dir, scored, warn)
+        remember(cache_dir(settings), log_dir, settings.repo_dir, scored.rubric, *scored.iterations)
         written = len(iterations), len(sessions)
     scored = scored.of(selection)
     if settings.json:

@@ -11,11 +11,13 @@ from typing import Literal, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
 from scoring.evidence.facts import IterationFacts
-from scoring.sidecars.loss import in_words, lost_signals
+from scoring.sidecars.loss import in_words
 from scoring.sidecars.provenance import Loss, Provenance, lost_between
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
+from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
 from scoring.signals.landed import LANDED
 from scoring.signals.table import SIGNALS
+from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 from scoring.signals.values import SignalSet, SignalValue
 from scoring.text import cut
 
@@ -87,7 +89,9 @@ def state_of(
         edited: whether the entry, or a file that belongs to it, is known to be another one than it was.
     """
     if kept.rubric_version != rubric.version:
-        return State("stale", f"it is of rubric {kept.rubric_version or 'unknown'}; --recompute scores it under {rubric.version}")
+        return State(
+            "stale", f"it is of rubric {kept.rubric_version or 'unknown'}; --recompute scores it under {rubric.version}"
+        )
     computed = build_persisted_score(rubric.score(signals), facts.record)
     if _same(kept, computed):
         return State("stale", "its entry or a file beside it was edited since") if edited else CURRENT
@@ -125,8 +129,21 @@ def _lost(
 ) -> tuple[Loss, ...]:
     """Return what is gone of the evidence; only provenance can name it where the rules keep that."""
     if now is None:
-        return tuple(Loss(signal) for signal in lost_signals(kept, computed, facts))
+        return tuple(Loss(signal) for signal in _lost_without_provenance(kept, computed, facts))
     return tuple(lost_between(was, now)) if was is not None else ()
+
+
+def _lost_without_provenance(kept: PersistedScore, computed: PersistedScore, facts: IterationFacts) -> Iterator[str]:
+    """Yield the signals of a sidecar that only a transcript can have given, where none is here."""
+    was, new = ({row.signal: row for row in score.breakdown} for score in (kept, computed))
+    tokens = was.get(TOKEN_EFFICIENCY)
+    if tokens is None or not tokens.present or error_rate_of(facts) is not None:
+        return
+    if not new[TOKEN_EFFICIENCY].present:
+        yield str(TOKEN_EFFICIENCY)
+    before, after = was.get(CORRECTION_PRESSURE), new.get(CORRECTION_PRESSURE)
+    if before and after and before != after and (not after.present or before.sub_score <= after.sub_score):
+        yield str(CORRECTION_PRESSURE)  # failed calls can only have lowered it
 
 
 def _resting_on(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:

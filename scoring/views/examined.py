@@ -18,6 +18,8 @@ from scoring.log.load import Broken, load_log_for
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.score import ScoredIteration, score_records
+from scoring.sidecars.emitter import emit
+from scoring.sidecars.fingerprint import FingerprintStore, store_of
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
 from scoring.sidecars.states import CURRENT, State, state_of
@@ -96,18 +98,33 @@ class LogView:
             wanted &= {self.only}
         if not wanted:
             return
+        store = self._fingerprints(sources.reading.get("cache_dir"))
         with sources.transcripts().start() as scan:
             log_dir, observe = self.iter_log_dir, self.observe
             for (one,) in score_records(records, log_dir, sources, scan, rubric, only=wanted, observe=observe):
-                yield self.examined(one, sources.warn)
+                yield self.examined(one, sources.warn, store)
 
-    def examined(self, one: ScoredIteration, warn: Warn = silent) -> Examined:
-        """Return an iteration that was scored now beside the score of its sidecar, if that is to be looked at."""
+    def _fingerprints(self, cache_dir: Path | None) -> FingerprintStore | None:
+        if self.recompute:
+            return None
+        store = store_of(cache_dir, self.iter_log_dir, self.rubric)
+        store.load()
+        return store
+
+    def examined(self, one: ScoredIteration, warn: Warn = silent, store: FingerprintStore | None = None) -> Examined:
+        """Return an iteration that was scored now beside the score of its sidecar, if that is to be looked at.
+
+        ``store`` knows from which entry a sidecar was made; without it that is looked up in the cache of the options.
+        """
         on_disk = None if self.recompute else self._sidecar(one.record.iteration, warn)
         if on_disk is None:
             return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed")
         was = read_provenance(self.iter_log_dir, one.record.iteration) if one.provenance else None
-        state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance)
+        store = store or self._fingerprints(self.options.get("cache_dir"))
+        edited = store is not None and store.is_edited(
+            one.facts, emit(on_disk.as_dict()), (self.repo_dir, self.iter_log_dir), self.rubric
+        )
+        state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
         return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:

@@ -127,7 +127,11 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     yield f"Rubric {score.rubric_version}, {provenance}; it rests on {score.coverage}."
     if one.state.name != "current":
         yield f"This score is {one.state}."
-    if one.differs:
+    if one.differs and one.state.lost:
+        now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
+        takes_over = f"'da-score iteration {score.iteration} --recompute' takes that over"
+        yield f"With evidence lost it would be {now}; {takes_over}."
+    elif one.differs:
         now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
         yield f"The evidence gives {now} today; 'da-score iteration {score.iteration} --recompute' takes that over."
     if explanation.entry:
