@@ -56,6 +56,24 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
+def _loudness(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def set_it(_: click.Context, __: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            from scoring.cli.output import WARNINGS
+
+            setattr(WARNINGS, name, True)
+
+    return set_it
+
+
+def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``-q`` and ``-v``, which act by themselves."""
+    how: dict[str, Any] = {"is_flag": True, "expose_value": False}
+    quiet = click.option("-q", "--quiet", callback=_loudness("quiet"), help="Say no warnings, only errors.", **how)
+    verbose = click.option("-v", "--verbose", callback=_loudness("verbose"), help="Say every warning by itself.", **how)
+    return quiet(verbose(command))
+
+
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -65,6 +83,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
 )
+@loudness_options
 @click.pass_context
 def cli(ctx: click.Context, as_json: bool) -> None:
     """Score how good each iteration of a coding agent's work really was.
@@ -143,7 +162,7 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
         for name in ("json", *reversed(names)):
             with_options = click.option(f"--{name}", **_OPTIONS[name])(with_options)
-        return with_options
+        return loudness_options(with_options)
 
     return decorate
 

@@ -54,7 +54,9 @@ def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, 
 def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
     """Return the same as the options of a library function; raises as :func:`sources`."""
     rules = rules or RULES[evidence_of(settings.rubric)]
-    for text in without_effect(settings, rules):
+    if texts := without_effect(settings, rules):
+        find_rubric(settings.rubric)  # one that does not exist is said first, and alone
+    for text in texts:
         warn(text)
     cache, processes, trunk = cache_dir(settings), settings.processes, settings.trunk
     found: Options = {"warn": warn, "cache_dir": cache, "processes": processes, "trunk": trunk}
