@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from scoring.errors import SettingsError
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
 PROGRAM = "da-score"
@@ -69,7 +70,7 @@ def _loudness(name: str) -> Callable[[click.Context, click.Parameter, bool], Non
 def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-q`` and ``-v``, which act by themselves."""
     how: dict[str, Any] = {"is_flag": True, "expose_value": False}
-    quiet = click.option("-q", "--quiet", callback=_loudness("quiet"), help="Say no warnings, only errors.", **how)
+    quiet = click.option("-q", "--quiet", callback=_loudness("quiet"), help="Say no warnings.", **how)
     verbose = click.option("-v", "--verbose", callback=_loudness("verbose"), help="Say every warning by itself.", **how)
     return quiet(verbose(command))
 
@@ -156,6 +157,7 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
         @functools.wraps(command)
         def with_options(**arguments: Any) -> Any:
             given = {key: arguments.pop(key.replace("-", "_")) for key in (*names, "json")}
+            _is_folder(given.get("repo-dir"))
             context = click.get_current_context()
             given["json"] = given["json"] or (context.find_root().obj or {}).get("json") or None
             return command(options=given, **arguments)
@@ -165,6 +167,13 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
         return loudness_options(with_options)
 
     return decorate
+
+
+def _is_folder(repository: Path | None) -> None:
+    """Make sure that a repository which was named is a folder, before something in it is missed."""
+    if repository is not None and not repository.is_dir():
+        wrong = "is no folder" if repository.exists() else "there is no such folder"
+        raise SettingsError(f"--repo-dir {str(repository)!r}: {wrong}; name the repository that the log is about")
 
 
 def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

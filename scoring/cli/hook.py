@@ -8,8 +8,9 @@ import click
 
 from scoring.cli.app import settings_options
 from scoring.cli.output import show as show_page
-from scoring.cli.output import write, write_json
-from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, uninstall_hook
+from scoring.cli.output import warn, write, write_json
+from scoring.errors import InputError
+from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in
 from scoring.log.settings import Settings
 from scoring.text import printable
 from scoring.views.table import Cell, Column, Table
@@ -38,28 +39,45 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @_place_options
 @settings_options("repo-dir")
 def install(harness: str, scope: str, settings: Settings) -> None:
-    """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it."""
-    _report(install_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "installed", "already installed")
+    """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it.
+
+    Writes the absolute path of this da-score, and runs it once before.
+    """
+    from scoring.jobs.hook_command import hook_command, why_it_does_not_run
+
+    command = hook_command()
+    if why := why_it_does_not_run(command):
+        raise InputError(f"the hook would not run, and was not installed: {why}")
+    change = install_hook(hook_settings(harness, scope, settings.repo_dir), command)
+    _report(change, settings, "installed", "already installed")
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
 @_place_options
 @settings_options("repo-dir")
 def uninstall(harness: str, scope: str, settings: Settings) -> None:
-    """Take the hook out of the settings file again."""
-    _report(uninstall_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "removed", "not installed")
+    """Take the hook out of the settings file again, and what installing it left behind."""
+    from scoring.jobs.hook_command import remove_hook
+
+    _report(remove_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "removed", "not installed")
 
 
 @command.command("show", epilog="Example:  da-score hook show --json")
 @settings_options("repo-dir")
 def show(settings: Settings) -> None:
-    """Show where the hook is installed."""
-    rows = []
+    """Show where the hook is installed, and whether it runs."""
+    from scoring.jobs.hook_command import hooks_that_do_not_run
+
+    rows: list[tuple[Cell | str, ...]] = []
     for harness, scope in itertools.product(FILES, ("project", "user")):
         path = hook_settings(harness, scope, settings.repo_dir)
         events = installed_in(path)
-        rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
-    table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
+        problems = list(hooks_that_do_not_run(path)) if events else []
+        for problem in problems:
+            warn(f"{path}: the hook does not run: {problem}; 'da-score hook uninstall' and 'install' mend that")
+        runs = Cell(not problems if events else None, "" if not problems else "does not run")
+        rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path), runs))
+    table = Table([Column("", key) for key in ("harness", "scope", "events", "path", "runs")], rows, heads=False)
     if settings.json:
         write_json(table.as_json())
     else:

@@ -118,10 +118,6 @@ def resolve_settings(
     variables = _from_environment(os.environ if environment is None else environment)
     named = (variables | given).get("repo-dir")
     repository = Path(named) if named is not None else repository_around(Path())
-    if named is not None and not repository.is_dir():
-        wrong = "is no folder" if repository.exists() else "there is no such folder"
-        where = "--repo-dir" if "repo-dir" in given else f"{ENVIRONMENT_PREFIX}REPO_DIR"
-        raise SettingsError(f"{where} {str(named)!r}: {wrong}; name the repository that the log is about")
     layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), ("the command line", given)]
     settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
     for where, layer in layers:
