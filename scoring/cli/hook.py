@@ -68,18 +68,21 @@ def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
     from scoring.jobs.hook_command import hooks_that_do_not_run
 
-    rows: list[tuple[Cell | str, ...]] = []
+    rows, broken = [], {}
     for harness, scope in itertools.product(FILES, ("project", "user")):
         path = hook_settings(harness, scope, settings.repo_dir)
         events = installed_in(path)
-        problems = list(hooks_that_do_not_run(path)) if events else []
-        for problem in problems:
+        found = list(hooks_that_do_not_run(path)) if events else []
+        for problem in found:
             warn(f"{path}: the hook does not run: {problem}; 'da-score hook uninstall' and 'install' mend that")
-        runs = Cell(not problems if events else None, "" if not problems else "does not run")
-        rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path), runs))
-    table = Table([Column("", key) for key in ("harness", "scope", "events", "path", "runs")], rows, heads=False)
+        if found:
+            broken[str(path)] = found
+        rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
+    table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
     if settings.json:
-        write_json(table.as_json())
+        write_json(
+            [row | ({"problems": broken[row["path"]]} if row["path"] in broken else {}) for row in table.as_json()]
+        )
     else:
         show_page([table])
 

@@ -35,7 +35,7 @@ def hook_command() -> str:
 
 
 def why_it_does_not_run(command: str) -> str:
-    """Run the program of a hook once, asking it for nothing but its help; return why that fails, "" when it does not."""
+    """Run the program of a hook once, for nothing but its help; return why that fails, "" when it does not."""
     try:
         words = shlex.split(command)
     except ValueError as e:
