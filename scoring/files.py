@@ -120,17 +120,18 @@ def write_atomically(path: Path, data: bytes, durable: bool = True, mode: int = 
         _write_whole(temporary, data, durable, mode)
 
 
-def write_together(files: Sequence[tuple[Path, bytes]]) -> None:
+def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
     """Write many files of one directory, each as :func:`write_atomically` does, and wait for the disk once for several.
 
     Raises:
         WriteError: naming the first that could not be written. Those before it may be written or not.
     """
     for start in range(0, len(files), _AT_ONCE):
-        _write_some([(path, data) for path, data in files[start : start + _AT_ONCE] if not _holds(path, data, MODE)])
+        some = files[start : start + _AT_ONCE]
+        _write_some([(path, data) for path, data in some if not _holds(path, data, mode)], mode)
 
 
-def _write_some(files: Sequence[tuple[Path, bytes]]) -> None:
+def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
     if not files:
         return
     from concurrent.futures import ThreadPoolExecutor  # one file alone does not pay for it
@@ -141,7 +142,7 @@ def _write_some(files: Sequence[tuple[Path, bytes]]) -> None:
         for path, data in files:
             temporary = _temporary(path)
             waiting.append((temporary, path))
-            _write_whole(temporary, data, False, MODE)
+            _write_whole(temporary, data, False, mode)
         with ThreadPoolExecutor(_FLUSHERS) as pool:
             list(pool.map(_flush, [temporary for temporary, _ in waiting]))
         while waiting:

@@ -18,8 +18,8 @@ COMMANDS = {
     name: f"scoring.cli.{name.replace('-', '_')}"
     for name in (
         *("run", "iteration", "session", "records", "signals", "integrity", "explain", "report", "check", "watch"),
-        *("export", "query", "close-task", "backfill", "doctor", "init", "hook", "label", "rubric", "dr", "meeting"),
-        *("demo", "completion"),
+        *("export", "query", "close-task", "backfill", "doctor", "init", "derive", "entry", "lint"),
+        *("schema", "hook", "label", "rubric", "dr", "meeting", "demo", "completion"),
     )
 }
 """Every command in the order of the help, with its module, which is loaded when it is called and has ``command``."""

@@ -159,6 +159,24 @@ class AttributedScan(Scan):
         checkpoints = CheckpointsFound(len(self._checkpoints), len(held), missing)
         return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
+    @property
+    def checkpoints(self) -> Mapping[str, Checkpoint]:
+        """The checkpoints of the repository, by their ids."""
+        return self._checkpoints
+
+    def sessions(self, neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood]) -> Sequence[Session]:
+        """Return every session that was read, with the commits that it made; may be called once, and then no other.
+
+        ``neighbourhood`` is as for :meth:`answers`; each file says which of its lines are work in the repository.
+        """
+        self.start()
+        files = self._files_read()
+        number_lines(files)
+        found = sessions_of(files)
+        made = {commit.sha for session in found.values() for commit in session.made}
+        neighbourhood(WorkTrees(self._places.repo_dir), made).mark(found.values())
+        return list(found.values())
+
     def _files_read(self) -> list[File]:
         """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
         harnesses = {harness.name: harness for harness in self._harnesses}
