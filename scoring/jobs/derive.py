@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from scoring.errors import InputError, LogError, WriteError
+from scoring.errors import InputError, LogError, WriteError, YamlError
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
@@ -29,8 +29,9 @@ from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.streams import Made, Neighbourhood, Session, same_remote
 from scoring.files import list_names, read_file, remove_stale, write_together
 from scoring.log.load import ARCHIVE_NAME, Broken, is_entry_name, load_archive, load_entry
-from scoring.log.model import IterationRecord
+from scoring.log.model import ImplBlock, IterationRecord
 from scoring.text import trim
+from scoring.yamlread import MappingNode, Node, Reader, Scalar, parse
 
 FoundBy = Literal["checkpoint", "commit", "trailer"]
 """What says that an agent made a commit: its checkpoints, a session that made it, or its co-author lines."""
@@ -210,7 +211,7 @@ def _read_log(log_dir: Path) -> _Log:
         raise LogError(str(e)) from e
     for name in filter(is_entry_name, names):
         try:
-            log.records.append(load_entry(log_dir / name))
+            log.records.append(_brief(log_dir / name))
         except LogError as e:
             log.broken.append(str(e))
             with contextlib.suppress(InputError, FileNotFoundError):
@@ -227,6 +228,35 @@ def _read_log(log_dir: Path) -> _Log:
     numbers = [int(m[1]) for name in names if (m := _NUMBERED.match(name))]
     log.highest = max([*numbers, *(r.iteration for r in log.records if r.iteration < 10**9)], default=0)
     return log
+
+
+def _brief(path: Path) -> IterationRecord:
+    """Return of an entry what is asked here: reading whole ones is most of the time that a long log takes.
+
+    Raises:
+        LogError: it cannot be read.
+    """
+    try:
+        document = parse(read_file(path))
+    except (InputError, FileNotFoundError) as e:
+        raise LogError(f"{path}: {e}") from e
+    given = _plain_keys(document)
+    number, commit, inside = given.get("iteration"), given.get("commit"), _plain_keys(given.get("impl"))
+    summary = inside.get("summary", given.get("summary"))
+    if "<<" in given or not isinstance(number, Scalar) or not (commit is None or isinstance(commit, Scalar)):
+        return load_entry(path)
+    try:
+        reader = Reader()
+        impl = ImplBlock(reader.string(summary)) if isinstance(summary, Scalar) else ImplBlock()
+        field = reader.string(commit) if commit else ""
+        return IterationRecord(iteration=reader.integer(number), commit=field, impl=impl)
+    except YamlError as e:
+        raise LogError(f"{path}: {e}") from e
+
+
+def _plain_keys(node: Node | None) -> dict[str, Node]:
+    pairs = node.pairs if isinstance(node, MappingNode) else ()
+    return {key.value: value for key, value in pairs if isinstance(key, Scalar)}
 
 
 def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenCommit]) -> dict[str, str]:
