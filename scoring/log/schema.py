@@ -331,6 +331,8 @@ def _meant(way: str, version: int) -> str:
     if same := [one for one in known[version] if one.rpartition(".")[2] == name]:
         return f"; did you mean {same[0]}?"
     close = get_close_matches(numbered, known[version], 1, 0.75)
+    names = {one.rpartition(".")[2]: one for one in reversed(known[version])}
+    close = close or [names[one] for one in get_close_matches(name, names, 1, 0.75)]
     return f"; did you mean {close[0]}?" if close else ""
 
 

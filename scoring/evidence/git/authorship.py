@@ -150,6 +150,12 @@ class AttributedHistory(CorrectedHistory):
         return found
 
     @property
+    def current_branch(self) -> str:
+        """The branch that is checked out, "" where none is."""
+        answer = self._repository.ask("symbolic-ref", "--quiet", "--short", "HEAD")
+        return as_text(answer.stdout).strip() if answer.returncode == 0 else ""
+
+    @property
     def trunk_branch(self) -> str:
         """The name of the trunk without that of its remote."""
         name = self.trunk.name

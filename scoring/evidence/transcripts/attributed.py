@@ -177,6 +177,12 @@ class AttributedScan(Scan):
         neighbourhood(WorkTrees(self._places.repo_dir), made).mark(found.values())
         return list(found.values())
 
+    def session_ids(self) -> set[str]:
+        """Return the ids of all sessions that transcripts and checkpoints have; may be called once, and no other."""
+        self.start()
+        stated = {one.session_id for checkpoint in self._checkpoints.values() for one in checkpoint.sessions}
+        return stated | {name for _, _, of in self._read() for rows in of.values() for name in rows.sessions()}
+
     def _files_read(self) -> list[File]:
         """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
         harnesses = {harness.name: harness for harness in self._harnesses}
