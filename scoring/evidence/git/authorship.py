@@ -211,6 +211,10 @@ class AttributedHistory(CorrectedHistory):
                 found[sha] = ChangeSize(size.files + 1, *(a + b for a, b in zip(size[1:], more, strict=True)))
         return found
 
+    def state(self) -> tuple[object, ...]:
+        """Return what changes when the branches or the trunk do."""
+        return self.trunk.ref, self.trunk.commit, sorted(self._references.commits.items())
+
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""
         answer = self._repository.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.(url|pushurl)$")
