@@ -1,4 +1,4 @@
-"""A log where there is none: an entry for every commit that an agent made (``docs/LOG.md``, "A log where there is none").
+"""An entry for every commit that an agent made (``docs/LOG.md``, "A log where there is none").
 
 Whose a commit is, its checkpoints say, the transcripts of sessions that made it, or its co-author lines. Filled in is
 what git knows and the session; nothing is claimed. An entry that is there is never touched, and a commit that one names
@@ -39,7 +39,9 @@ FoundBy = Literal["checkpoint", "commit", "trailer"]
 MODE = 0o644
 
 _ISSUE = re.compile(r"(?<![\w#/&])(?:#|GH-)([0-9]{1,9})\b|(?<![\w-])([A-Z][A-Z0-9]{1,9}-[0-9]{1,9})(?![\w-]|\.[0-9])")
-_BRANCH_NUMBER = re.compile(r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])|(?:^|/)([0-9]{1,9})[-_]", re.I)
+_BRANCH_NUMBER = re.compile(
+    r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])|(?:^|/)([0-9]{1,9})[-_]", re.I
+)
 _BRANCH_KEY = re.compile(r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])")
 _NO_ISSUES = ("UTF", "SHA", "ISO", "RFC", "HTTP", "CVE", "GPT", "MD", "AES", "PEP", "UTC", "TLS", "ES", "V", "X", "H")
 """What is written like the key of an issue and is none."""
@@ -176,7 +178,19 @@ def task_of(branch: str, subject: str) -> str:
     """Return the issue that a branch or a subject refers to (``ABC-12``, ``#12``), else the branch."""
     if m := _BRANCH_KEY.search(branch):
         key, number = m[1].upper().split("-")
-        if key not in (*_NO_ISSUES, "ISSUE", "ISSUES", "GH", "BUG", "TICKET", "FIX", "FEATURE", "PR", "RELEASE", "PHASE"):
+        if key not in (
+            *_NO_ISSUES,
+            "ISSUE",
+            "ISSUES",
+            "GH",
+            "BUG",
+            "TICKET",
+            "FIX",
+            "FEATURE",
+            "PR",
+            "RELEASE",
+            "PHASE",
+        ):
             return f"{key}-{number}"
     if m := _BRANCH_NUMBER.search(branch):
         return f"#{m[1] or m[2]}"
@@ -265,7 +279,7 @@ def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenC
     for record in log.records:
         field = trim(record.commit)
         sha = history.resolve(field) if field else None
-        if sha in commits:
+        if sha and sha in commits:
             found.setdefault(sha, f"iteration {record.iteration} names it")
         elif field and (landed := history.landing(record).commit):
             found.setdefault(landed, f"iteration {record.iteration} names {(sha or field)[:12]}, which landed as it")

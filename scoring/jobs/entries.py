@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ruamel.yaml import YAMLError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from scoring.errors import GitError, InputError, LogError, NotFoundError, SettingsError, WriteError, YamlError
@@ -118,7 +118,9 @@ _DEEPEST = 2
 
 def template(iteration: int, known: Mapping[str, str]) -> str:
     """Return an entry with a comment for each field; what is not known is a comment too, and claims nothing."""
-    first = f"Iteration {iteration}. Say what you know and leave out the rest: what is not there is not held against you."
+    first = (
+        f"Iteration {iteration}. Say what you know and leave out the rest: what is not there is not held against you."
+    )
     lines = [f"# {line}" for line in textwrap.wrap(f"{first} `da-score lint` checks the log.", _WIDTH - 2)]
     given = {"schema_version": "2", "iteration": str(iteration), **known}
     before = ""
@@ -178,7 +180,9 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
         raise InputError(f"{path}: schema_version is neither 1 nor 2; mend it by hand first")
     parts = way.split(".")
     numbered = "".join("[]" if part.isdigit() else f".{part}" for part in parts)[1:]
-    field = next((field for field in described_fields(model) if field.way in (numbered, numbered.removesuffix("[]"))), None)
+    field = next(
+        (field for field in described_fields(model) if field.way in (numbered, numbered.removesuffix("[]"))), None
+    )
     if field is None or way in _FIXED or field.kind == "block" or (field.way.endswith("[]")):
         why = "stays as it is" if way in _FIXED else "is no field that holds one value"
         raise SettingsError(f"{way}: {why} in schema {version}; da-score schema entry lists the fields")
@@ -218,7 +222,11 @@ def _scalar(field: DescribedField, text: str, way: str) -> Any:
         return DoubleQuotedScalarString(text)
     if not isinstance(node, Scalar) or node.quoted or node.tag:
         raise SettingsError(f"{way}: {shown(text)} is no single value; nothing was written")
-    tag = "null" if Reader().is_null(node) else {"yes or no": "bool", "flag": "bool", "number": "float"}.get(field.kind, "int")
+    tag = (
+        "null"
+        if Reader().is_null(node)
+        else {"yes or no": "bool", "flag": "bool", "number": "float"}.get(field.kind, "int")
+    )
     written = AsWritten(node.value)
     written.tag = f"tag:yaml.org,2002:{tag}"
     return written
@@ -280,7 +288,7 @@ def _flat(value: Any, way: str = "") -> Iterator[tuple[str, Any]]:
 # A log checked
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """One thing that is wrong with a log: an ``error`` cannot stand, a ``warning`` may be meant.
 
     ``line`` is from 1, None where it is of the whole file; ``iteration`` None where it is not known.
@@ -304,9 +312,7 @@ class _Entry(NamedTuple):
     lines: Mapping[str, int]
 
 
-def lint_log(
-    log_dir: Path, repo_dir: Path, known_sessions: Collection[str] | None = None
-) -> tuple[int, list[Finding]]:
+def lint_log(log_dir: Path, repo_dir: Path, known_sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
     """Return how many entries a log has, and what is wrong with it, file by file and line by line.
 
     ``known_sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
@@ -318,7 +324,7 @@ def lint_log(
         names = list_names(log_dir)
     except InputError as e:
         raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
-    found: list[Finding] = []
+    found: list[LintFinding] = []
     entries: list[_Entry] = []
     for name in filter(is_entry_name, names):
         entries += _linted(log_dir / name, found)
@@ -332,7 +338,7 @@ def lint_log(
     return len(entries) + len(archived), found
 
 
-def _linted(path: Path, found: list[Finding]) -> Iterator[_Entry]:
+def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     """Compare an entry with its model and its name; yield it, if it can be read."""
     number = int(_FILE_NUMBER.fullmatch(path.name)[1][:18])  # type: ignore[index]
     try:
@@ -344,7 +350,7 @@ def _linted(path: Path, found: list[Finding]) -> Iterator[_Entry]:
     before = len(found)
     for fault in faults_of(document):
         level: Level = "error" if fault.is_error else "warning"
-        found.append(Finding(level, path, fault.line, number, fault.way, fault.what))
+        found.append(LintFinding(level, path, fault.line, number, fault.way, fault.what))
     try:
         record = parse_iteration_record(data)
     except YamlError as e:
@@ -354,11 +360,11 @@ def _linted(path: Path, found: list[Finding]) -> Iterator[_Entry]:
     lines = _lines(document)
     if record.iteration != number:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
-        found.append(Finding("warning", path, lines.get("iteration"), record.iteration, "iteration", text))
+        found.append(LintFinding("warning", path, lines.get("iteration"), record.iteration, "iteration", text))
     yield _Entry(path, record.iteration, trim(record.commit), record.agent.session_id, lines)
 
 
-def _linted_archive(path: Path, found: list[Finding]) -> Iterator[_Entry]:
+def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     try:
         data = read_file(path)
         document = parse(data)
@@ -371,7 +377,7 @@ def _linted_archive(path: Path, found: list[Finding]) -> Iterator[_Entry]:
             lines = _lines(item)
             for fault in faults_of(item, archived=True):
                 level: Level = "error" if fault.is_error else "warning"
-                found.append(Finding(level, path, fault.line, None, fault.way, fault.what))
+                found.append(LintFinding(level, path, fault.line, None, fault.way, fault.what))
             with contextlib.suppress(YamlError):
                 fields = {"iteration": Reader.integer, "commit": Reader.string}
                 given = Reader().struct(item, fields)
@@ -383,10 +389,10 @@ def _linted_archive(path: Path, found: list[Finding]) -> Iterator[_Entry]:
             found.append(_unreadable(path, None, e))
 
 
-def _unreadable(path: Path, number: int | None, error: Exception) -> Finding:
+def _unreadable(path: Path, number: int | None, error: Exception) -> LintFinding:
     text = str(error).removeprefix(f"{path}: ")
     m = _LINE.match(text)
-    return Finding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text)
+    return LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text)
 
 
 def _lines(document: Node | None, way: str = "") -> dict[str, int]:
@@ -400,15 +406,15 @@ def _lines(document: Node | None, way: str = "") -> dict[str, int]:
     return found
 
 
-def _twice(entries: Iterable[_Entry]) -> Iterator[Finding]:
+def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:
     first: dict[int, _Entry] = {}
     for entry in entries:
         if (other := first.setdefault(entry.iteration, entry)) is not entry:
             text = f"iteration {entry.iteration} is in {other.path.name} as well; the file that is read last counts"
-            yield Finding("error", entry.path, entry.lines.get("iteration"), entry.iteration, "iteration", text)
+            yield LintFinding("error", entry.path, entry.lines.get("iteration"), entry.iteration, "iteration", text)
 
 
-def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[Finding]:
+def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFinding]:
     entries = [entry for entry in entries if entry.commit]
     try:
         resolved = GitRepository(repo_dir).resolve(entry.commit for entry in entries)
@@ -421,14 +427,12 @@ def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[Finding]
         alike = resolved.get(entry.commit) or entry.commit.lower().startswith(other.commit.lower()[: len(entry.commit)])
         if other is not entry and other.iteration != entry.iteration and alike:
             text = f"commit {entry.commit[:12]} is named by iteration {other.iteration} as well ({other.path.name})"
-            yield Finding("error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text)
+            yield LintFinding("error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text)
 
 
-def _unknown_sessions(entries: Iterable[_Entry], known: Collection[str]) -> Iterator[Finding]:
+def _unknown_sessions(entries: Iterable[_Entry], known: Collection[str]) -> Iterator[LintFinding]:
     for entry in entries:
         if entry.session and entry.session not in known:
             text = f"no transcript has the session {shown(entry.session)}; it may be gone, or the id is another one"
             line = entry.lines.get("agent.session_id", entry.lines.get("agent"))
-            yield Finding("warning", entry.path, line, entry.iteration, "agent.session_id", text)
-
-
+            yield LintFinding("warning", entry.path, line, entry.iteration, "agent.session_id", text)

@@ -216,6 +216,7 @@ class AsWritten(str):
 
     @property
     def is_null(self) -> bool:
+        """Whether it reads as null."""
         return self.tag.endswith(":null")
 
 

@@ -149,6 +149,4 @@ class IterationRecord:
 
 
 def _shown(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {
-        name: value for name, value in items if name != "retries_reported" and (name, value) != ("branch", "")
-    }
+    return {name: value for name, value in items if name != "retries_reported" and (name, value) != ("branch", "")}

@@ -8,7 +8,6 @@ imports this only when it needs it.
 The module is long, because it describes some seventy fields.
 """
 
-import types
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
@@ -260,13 +259,14 @@ def _part(annotation: Any) -> tuple[type[EntryPart] | None, bool]:
     """Return the model of a block or of the items of a list, and whether it is a list."""
     if get_origin(annotation) is list:
         return _part(get_args(annotation)[0])[0], True
-    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
-        return (annotation if issubclass(annotation, EntryPart) else None), False
-    return None, False
+    return (annotation if isinstance(annotation, type) and issubclass(annotation, EntryPart) else None), False
 
 
-class Fault(NamedTuple):
-    """What is wrong with an entry: where (``impl.retries``; "" for all of it), its line, what, and if it can be read."""
+class EntryFault(NamedTuple):
+    """What is wrong with an entry: where (``impl.retries``; "" for all of it), its line, and what.
+
+    What is no error is read, but otherwise than it is written, or not at all.
+    """
 
     way: str
     line: int | None
@@ -274,14 +274,14 @@ class Fault(NamedTuple):
     is_error: bool = True
 
 
-def faults_of(document: Node | None, archived: bool = False) -> list[Fault]:
+def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]:
     """Compare a document with the model of its schema; an archived one has schema 1, whatever it says.
 
     What the parser refuses beyond single fields (keys given twice, aliases that multiply) is not looked for.
     """
     document = _target(document)
     if not isinstance(document, MappingNode):
-        return [Fault("", getattr(document, "line", None), "an entry is a mapping")]
+        return [EntryFault("", getattr(document, "line", None), "an entry is a mapping")]
     version = SCHEMA_FLAT if archived else _version(document)
     if version not in MODELS:
         return []  # the parser says so
@@ -301,21 +301,23 @@ def faults_of(document: Node | None, archived: bool = False) -> list[Fault]:
     return []
 
 
-def _fault(error: Any, version: int, lines: dict[str, int], first: int) -> Fault:
+def _fault(error: Any, version: int, lines: dict[str, int], first: int) -> EntryFault:
     way = ".".join(map(str, error["loc"]))
     line = lines.get(way, lines.get(way.rpartition(".")[0], first))
     kind = error["type"]
     if kind == "missing":
-        return Fault(way, first, f"{way} is missing")
+        return EntryFault(way, first, f"{way} is missing")
     if kind == "extra_forbidden":
         if said := NOT_READ.get((version, way)):
-            return Fault(way, line, f"{way} {said}", is_error=False)
-        return Fault(way, line, f"unknown key {shown(way)}{_meant(way, version)}")
+            return EntryFault(way, line, f"{way} {said}", is_error=False)
+        return EntryFault(way, line, f"unknown key {shown(way)}{_meant(way, version)}")
     if kind in ("misfit", _OTHERWISE):
-        return Fault(way, line, f"{way}: {error['msg']}", kind == "misfit")
+        return EntryFault(way, line, f"{way}: {error['msg']}", kind == "misfit")
     wanted = "a list" if kind == "list_type" else "a mapping"
     given = error["input"]
-    return Fault(way, line, f"{way}: {_words(given) if not isinstance(given, list | dict) else 'this'} where {wanted} belongs")
+    return EntryFault(
+        way, line, f"{way}: {_words(given) if not isinstance(given, list | dict) else 'this'} where {wanted} belongs"
+    )
 
 
 def _meant(way: str, version: int) -> str:
@@ -350,7 +352,9 @@ def _target(node: Node | None) -> Node | None:
     return node
 
 
-def _data(node: MappingNode, model: type[EntryPart], way: str, lines: dict[str, int], budget: list[int]) -> dict[str, Any]:
+def _data(
+    node: MappingNode, model: type[EntryPart], way: str, lines: dict[str, int], budget: list[int]
+) -> dict[str, Any]:
     """Return a mapping as what its model takes: blocks as dictionaries, scalars as they are; note each field's line."""
     found: dict[str, Any] = {}
     merged: list[Node] = []
@@ -374,10 +378,10 @@ def _data(node: MappingNode, model: type[EntryPart], way: str, lines: dict[str, 
     for other in merged:
         source = _target(other)
         if isinstance(source, MappingNode) and source is not node and budget[0] > 0:
-            for name, value in _data(source, model, way, {}, budget).items():
-                if name not in found:
-                    found[name] = value
-                    lines.setdefault(f"{way}{name}", other.line)
+            for given, taken in _data(source, model, way, {}, budget).items():
+                if given not in found:
+                    found[given] = taken
+                    lines.setdefault(f"{way}{given}", other.line)
     return found
 
 
@@ -387,7 +391,7 @@ def _value(
     field = model.model_fields.get(name)
     inside, is_list = _part(field.annotation) if field else (None, False)
     if is_list and isinstance(node, Sequence):
-        items = []
+        items: list[Any] = []
         for item in node.items:
             target = _target(item)
             if budget[0] < 0 or (isinstance(target, Scalar) and Reader().is_null(target)):
