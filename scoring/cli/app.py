@@ -123,6 +123,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "How many processes read transcripts.  [default: as many as are worth it]",
     },
+    "derive": {
+        "is_flag": True,
+        "default": None,
+        "help": "First write an entry for every commit of the session that ended and has none.",
+    },
     "json": {"is_flag": True, "default": None, "help": "Print JSON."},
 }
 

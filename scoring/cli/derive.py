@@ -2,12 +2,13 @@
 
 import datetime
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
-from scoring.cli.app import EVIDENCE_OPTIONS, settings_options
+from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import show, warn, write_json
-from scoring.cli.reading import sources
+from scoring.cli.reading import settings_of_whole, sources
 from scoring.errors import SettingsError
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive
@@ -16,16 +17,17 @@ from scoring.views.table import Block, Column, Line, Table
 
 
 @click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
-@settings_options(*EVIDENCE_OPTIONS)
+@shared_options(*EVIDENCE_OPTIONS)
 @click.option("--since", metavar="DATE", help="Only commits of this day (YYYY-MM-DD) or later.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-def command(settings: Settings, since: str | None, dry_run: bool) -> None:
+def command(options: dict[str, Any], since: str | None, dry_run: bool) -> None:
     """Write an entry for every commit that an agent made and no entry names.
 
     An agent made a commit when the commit names a checkpoint, when a transcript shows a session making it, or when an
     agent is its co-author. Looks at the commits of the trunk, without merges, and at the tips of local branches that
     have not landed. Fills in what git knows and the session; claims nothing. Never changes an entry that is there.
     """
+    settings = settings_of_whole(options)
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), since=day(since), dry_run=dry_run)
     for text in done.broken:
         warn(f"{text}; left as it is")

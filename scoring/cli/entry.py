@@ -1,8 +1,10 @@
 """``da-score entry``: an entry written by hand, with help."""
 
+from typing import Any
+
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options
+from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import write, write_json
 from scoring.log.settings import Settings
@@ -17,14 +19,16 @@ def command() -> None:
 @command.command("new", epilog="Example:  da-score entry new 12 --commit HEAD~1")
 @click.argument("iteration", metavar="[N]", type=click.IntRange(0, 10**9), required=False)
 @click.option("--commit", default="HEAD", metavar="REF", show_default=True, help="The commit that holds the work.")
-@settings_options(*LOG_OPTIONS)
-def new(iteration: int | None, commit: str, settings: Settings) -> None:
+@shared_options(*LOG_OPTIONS)
+def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     """Write the entry of iteration N, by default the next one, filled with what git knows of a commit.
 
     Every other field is there as a comment with what it means. Never replaces an entry.
     """
+    from scoring.cli.reading import settings_of_whole
     from scoring.jobs.entries import new_entry  # it loads pydantic and ruamel.yaml
 
+    settings = settings_of_whole(options)
     _report(new_entry(settings.iter_log_dir, settings.repo_dir, iteration, commit), settings)
 
 

@@ -312,10 +312,12 @@ class _Entry(NamedTuple):
     lines: Mapping[str, int]
 
 
-def lint_log(log_dir: Path, repo_dir: Path, known_sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
+def lint_log(
+    log_dir: Path, repo_dir: Path, known_sessions: Collection[str] | None = None
+) -> tuple[int, list[LintFinding]]:
     """Return how many entries a log has, and what is wrong with it, file by file and line by line.
 
-    ``known_sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
+    ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
 
     Raises:
         LogError: the log cannot be listed.
@@ -331,8 +333,8 @@ def lint_log(log_dir: Path, repo_dir: Path, known_sessions: Collection[str] | No
     archived = list(_linted_archive(log_dir / ARCHIVE_NAME, found)) if ARCHIVE_NAME in names else []
     found += _twice(entries)
     found += _same_commit([*entries, *archived], repo_dir)
-    if known_sessions is not None:
-        found += _unknown_sessions(entries, known_sessions)
+    if sessions is not None:
+        found += _unknown_sessions(entries, sessions)
     order = {log_dir / name: n for n, name in enumerate(names)}
     found.sort(key=lambda one: (order[one.path], one.line or 0, one.level, one.text))
     return len(entries) + len(archived), found

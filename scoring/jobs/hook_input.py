@@ -5,7 +5,7 @@ The shapes that are understood:
 - Claude Code (Stop, SubagentStop, SessionEnd, TaskCompleted): ``{"session_id", "transcript_path", "cwd",
   "hook_event_name", "stop_hook_active", …}`` on standard input, with ``agent_transcript_path`` for a sub-agent;
 - Codex hooks (Stop): the same fields, ``transcript_path`` may be null;
-- Codex notify: ``{"type": "agent-turn-complete", "cwd", …}`` as the last argument.
+- Codex notify: ``{"type": "agent-turn-complete", "thread-id", "cwd", …}`` as the last argument.
 
 Nothing here is trusted: a field of another type is as if it were not there.
 """
@@ -32,6 +32,7 @@ class HookInput:
     cwd: Path | None = None
     transcript_dirs: tuple[Path, ...] = ()
     stop_hook_active: bool = False
+    session_id: str | None = None
 
 
 def parse_hook_input(text: str | bytes) -> HookInput:
@@ -53,6 +54,7 @@ def parse_hook_input(text: str | bytes) -> HookInput:
         Path(cwd) if isinstance(cwd, str) and _is_path(cwd) else None,
         tuple(dict.fromkeys(folders)),
         data.get("stop_hook_active") is True,
+        next((one for key in ("session_id", "thread-id") if isinstance(one := data.get(key), str) and one), None),
     )
 
 

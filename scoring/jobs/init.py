@@ -35,6 +35,11 @@ def settings_text(seen: Examination, settings: Settings) -> str:
         _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
         _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
         *_named("Folders where work trees of this repository may have been.", "worktrees", settings.worktrees),
+        *(
+            [_block("Before a task is scored, write the entries that its session lacks.", "derive = true")]
+            if settings.derive
+            else []
+        ),
         *_named("How commands begin that run tests here.", "test-commands", settings.test_commands),
     ]
     return "\n\n".join(parts) + "\n"

@@ -37,6 +37,7 @@ class Settings:
     and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
     found. ``worktrees`` are globs of folders, absolute or beginning with a wildcard, where work trees of the repository
     may have been; ``test_commands`` the beginnings of commands that run tests here.
+    ``derive`` is whether ``close-task`` writes the entries that the session which ended lacks.
     """
 
     iter_log_dir: Path = DEFAULT_LOG_DIR
@@ -47,6 +48,7 @@ class Settings:
     worktrees: tuple[str, ...] = ()
     test_commands: tuple[str, ...] = ()
     rubric: str = RUBRIC_VERSION
+    derive: bool = False
     json: bool = False
     cache_dir: Path | None = None
     no_cache: bool = False
@@ -74,6 +76,7 @@ _KINDS: dict[str, Kind | ListOf] = {
     "worktrees": _GLOBS,
     "test-commands": _COMMANDS,
     "rubric": TEXT,
+    "derive": FLAG,
     "json": FLAG,
     "cache-dir": _PATH,
     "no-cache": FLAG,
