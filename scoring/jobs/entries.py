@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
@@ -34,6 +35,8 @@ _FIXED = ("schema_version", "iteration")
 _WIDTH = 118
 _LINE = re.compile(r"line ([0-9]{1,9}):? ?")
 _FILE_NUMBER = re.compile(r"iter-0*([0-9]+)\.yaml")
+_BLOCK = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{1,9})[\w.-]+:", re.MULTILINE)
+_ITEMS = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{0,9})(-[ ]{1,9})\S", re.MULTILINE)
 _SAME = 7
 """How many digits of two names of a commit must agree where git does not know them."""
 
@@ -187,8 +190,9 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
         why = "stays as it is" if way in _FIXED else "is no field that holds one value"
         raise SettingsError(f"{way}: {why} in schema {version}; da-score schema entry lists the fields")
     yaml = round_trip(before)
+    _indent_as(before, yaml)
     try:
-        tree = yaml.load(before)
+        tree = yaml.load(before.replace(b"\r\n", b"\n"))
     except (YAMLError, ValueError, RecursionError) as e:
         what = " ".join(str(getattr(e, "problem", None) or e).split())
         raise InputError(f"{path}: cannot be kept as it is ({what}); change it by hand") from e
@@ -196,13 +200,20 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
     out = io.BytesIO()
     yaml.dump(tree, out)
     after = out.getvalue()
-    if b"\r\n" in before and b"\r\n" not in after:
+    if b"\r\n" in before:
         after = after.replace(b"\n", b"\r\n")
     for fault in faults_of(parse(after)):
         if fault.way == way or fault.way.startswith(f"{way}."):
             raise SettingsError(f"{fault.what}; nothing was written")
     _unless_more(path, before, after, (way, *made))
     return after
+
+
+def _indent_as(before: bytes, yaml: YAML) -> None:
+    """Have blocks and lists indented as the first of each in a file is."""
+    block, items = _BLOCK.search(before), _ITEMS.search(before)
+    offset, dash = (len(items[1]), len(items[2])) if items else (2, 2)
+    yaml.indent(mapping=len(block[1]) if block else 2, sequence=offset + dash, offset=offset)
 
 
 def _scalar(field: DescribedField, text: str, way: str) -> Any:
@@ -262,15 +273,16 @@ def _put(tree: Any, parts: list[str], value: Any, way: str) -> list[str]:
     return made
 
 
-def _unless_more(path: Path, before: bytes, after: bytes, ways: Collection[str]) -> None:
+def _unless_more(path: Path, before: bytes, after: bytes, ways: tuple[str, ...]) -> None:
     """Raise when an entry says something else than before in any other field, as where parts are shared by aliases."""
     try:
         old, new = (dict(_flat(parse_iteration_record(data).as_dict())) for data in (before, after))
     except YamlError:  # it could not be read before either; what was set is right
         return
     changed = [way for way in old.keys() | new.keys() if old.get(way) != new.get(way)]
-    names = tuple(way.rpartition(".")[2] for way in ways)
-    if any(not way.endswith(names) and not way.startswith(tuple(f"{w}." for w in ways)) for way in changed):
+    first = ways[0]
+    allowed = {first, f"impl.{first}", *({"impl.focused_tests_added"} if first == "tests_added" else ())}
+    if any(way not in allowed and not way.startswith(tuple(f"{one}." for one in ways)) for way in changed):
         raise InputError(f"{path}: its parts share values by aliases; nothing was written, change it by hand")
 
 
@@ -312,9 +324,7 @@ class _Entry(NamedTuple):
     lines: Mapping[str, int]
 
 
-def lint_log(
-    log_dir: Path, repo_dir: Path, known_sessions: Collection[str] | None = None
-) -> tuple[int, list[LintFinding]]:
+def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
     """Return how many entries a log has, and what is wrong with it, file by file and line by line.
 
     ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.

@@ -9,6 +9,7 @@ The module is long, because it describes some seventy fields.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema
@@ -20,8 +21,10 @@ from scoring.text import shown
 from scoring.yamlread import BOOL, FLOAT, INT, NULL, Alias, MappingNode, Node, Reader, Scalar, Sequence
 
 _OTHERWISE = "read_otherwise"
-_MOST_NODES = 200_000
-"""How many values of one entry are looked at."""
+_MOST_NODES = 20_000
+"""How many values of one entry are looked at; aliases may make many of few."""
+
+_READER = Reader()
 
 
 def _taken(take: Callable[[Reader, Node], Any], wanted: str, schema: dict[str, Any], *plain: str) -> tuple[Any, Any]:
@@ -31,7 +34,7 @@ def _taken(take: Callable[[Reader, Node], Any], wanted: str, schema: dict[str, A
         if not isinstance(value, Scalar | Sequence | MappingNode):  # plain data, as a program gives it
             return value
         try:
-            taken = take(Reader(), value)
+            taken = take(_READER, value)
             tag = value.resolved()[0] if isinstance(value, Scalar) else ""
         except YamlError as e:
             raise PydanticCustomError("misfit", "{what}", {"what": f"{_words(value)} where {wanted} belongs"}) from e
@@ -325,7 +328,7 @@ def _meant(way: str, version: int) -> str:
     from difflib import get_close_matches
 
     numbered = "".join("[]" if part.isdigit() else f".{part}" for part in way.split("."))[1:]
-    known = {number: [field.way for field in described_fields(model)] for number, model in MODELS.items()}
+    known = _known_ways()
     other = SCHEMA_FLAT + SCHEMA_NESTED - version
     name = numbered.rpartition(".")[2]
     if numbered in known[other]:
@@ -336,6 +339,11 @@ def _meant(way: str, version: int) -> str:
     names = {one.rpartition(".")[2]: one for one in reversed(known[version])}
     close = close or [names[one] for one in get_close_matches(name, names, 1, 0.75)]
     return f"; did you mean {close[0]}?" if close else ""
+
+
+@cache
+def _known_ways() -> dict[int, list[str]]:
+    return {number: [field.way for field in described_fields(model)] for number, model in MODELS.items()}
 
 
 def _version(document: MappingNode) -> int | None:
@@ -370,7 +378,7 @@ def _data(
         place = f"{way}{name.value}"
         lines[place] = key.line
         target = _target(value)
-        if isinstance(target, Scalar) and Reader().is_null(target):
+        if isinstance(target, Scalar) and _READER.is_null(target):
             if name.value not in model.model_fields:
                 found[name.value] = None
             continue
@@ -394,7 +402,8 @@ def _value(
         items: list[Any] = []
         for item in node.items:
             target = _target(item)
-            if budget[0] < 0 or (isinstance(target, Scalar) and Reader().is_null(target)):
+            budget[0] -= 1
+            if budget[0] < 0 or (isinstance(target, Scalar) and _READER.is_null(target)):
                 continue
             at = f"{place}.{len(items)}"
             lines[at] = item.line

@@ -58,7 +58,9 @@ class Work:
         return self.da_score("derive", "--json", "--no-cache", *options).json  # type: ignore[no-any-return]
 
     def entries(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in sorted(self.log.glob("iter-*.yaml")) if path.name.count(".") == 1}
+        return {
+            path.name: path.read_bytes() for path in sorted(self.log.glob("iter-*.yaml")) if path.name.count(".") == 1
+        }
 
     def entry(self, n: int) -> dict[str, Any]:
         return yaml.safe_load((self.log / f"iter-{n}.yaml").read_bytes())  # type: ignore[no-any-return]
@@ -497,7 +499,15 @@ def test_the_commits_of_a_real_repository_are_found(work: Work, tmp_path: Path, 
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "-b", "main", str(bundle), str(clone)], check=True)
     log = subprocess.run(
-        ["git", "-C", str(clone), "log", "--no-merges", "--format=%H", "--grep=^ *Entire-Checkpoint: *[0-9a-f]\\{12\\}"],
+        [
+            "git",
+            "-C",
+            str(clone),
+            "log",
+            "--no-merges",
+            "--format=%H",
+            "--grep=^ *Entire-Checkpoint: *[0-9a-f]\\{12\\}",
+        ],
         capture_output=True,
         text=True,
         check=True,

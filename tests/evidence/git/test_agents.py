@@ -14,7 +14,9 @@ def test_an_agent_is_known_by_each_address_and_each_name(agent: dict[str, str | 
     for email in agent["emails"]:
         assert agents_named(f"x\n\nCo-Authored-By: Someone <{email.replace('*', '123')}>\n") == (agent["name"],)
     for name in agent["names"]:
-        assert agents_named(f"x\n\nCO-AUTHORED-BY: {name.replace('*', ' 1').title()} <x@y.example>\n") == (agent["name"],)
+        assert agents_named(f"x\n\nCO-AUTHORED-BY: {name.replace('*', ' 1').title()} <x@y.example>\n") == (
+            agent["name"],
+        )
 
 
 def test_each_agent_is_named_once_in_their_order() -> None:
