@@ -264,7 +264,7 @@ class TestBranches:
         Repo(tmp_path / "empty", branch="main")
         assert work.derive("--repo-dir", str(tmp_path / "empty")) == {"written": [], "skipped": []}
 
-    def test_no_repository_is_one_line(self, work: Work, tmp_path: Path) -> None:
+    def test_no_repository_is_one_line(self, work: Work) -> None:
         found = work.da_score("derive", "--repo-dir", "/")
         assert (found.status, found.err.count("\n")) == (1, 1)
 

@@ -188,7 +188,8 @@ class TestSet:
         assert "by aliases" in one_line(da_score("entry", "set", "1", "verifiers.0.retries", "2"))
         assert path.read_text() == text
 
-    def test_an_entry_that_is_not_there_is_one_line(self, place: Place, da_score: DaScore) -> None:
+    @pytest.mark.usefixtures("place")
+    def test_an_entry_that_is_not_there_is_one_line(self, da_score: DaScore) -> None:
         assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", "impl.retries", "1"))
 
     def test_the_line_ends_of_windows_stay(self, place: Place, da_score: DaScore) -> None:
@@ -289,7 +290,8 @@ class TestLint:
         _, found = lint(da_score)
         assert [(file, line) for _, file, line, _ in found] == [("iter-2.yaml", 3)]
 
-    def test_no_log_is_one_line(self, place: Place, da_score: DaScore) -> None:
+    @pytest.mark.usefixtures("place")
+    def test_no_log_is_one_line(self, da_score: DaScore) -> None:
         assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))
 
     def test_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
