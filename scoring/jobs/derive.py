@@ -23,10 +23,11 @@ from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, Writt
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
-from scoring.evidence.transcripts.attribution import DAY
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.makers import DAY
+from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
-from scoring.evidence.transcripts.streams import Made, Neighbourhood, Session, same_remote
+from scoring.evidence.transcripts.streams import Made, Session
 from scoring.files import list_names, read_file, remove_stale, write_together
 from scoring.log.load import ARCHIVE_NAME, Broken, is_entry_name, load_archive, load_entry
 from scoring.log.model import ImplBlock, IterationRecord
