@@ -1,6 +1,7 @@
 """Keeping a log by hand: a new entry, a value set in one, and the whole log checked (``docs/LOG.md``, "Keeping a log").
 
-Whatever writes here checks against the models of :mod:`scoring.log.schema` first, and writes whole files or none.
+Whatever writes here checks against the models of :mod:`scoring.log.schema` first, and writes whole files or none. The
+module is long, because writing and checking are two sides of one thing: what the one writes the other finds right.
 """
 
 import contextlib
