@@ -1,7 +1,10 @@
 """``da-score schema``: what files may hold, as JSON Schema."""
 
+from typing import Any
+
 import click
 
+from scoring.cli.app import shared_options
 from scoring.cli.output import write_json
 
 
@@ -11,8 +14,10 @@ def command() -> None:
 
 
 @command.command("entry", epilog="Example:  da-score schema entry > entry.schema.json")
-def entry() -> None:
+@shared_options()
+def entry(options: dict[str, Any]) -> None:
     """Print what an entry of the log (iter-N.yaml) may hold, both schemas, with a description of every field."""
+    del options  # it prints JSON either way
     from scoring.log.schema import entry_schema  # pydantic takes longer to load than the help to print
 
     write_json(entry_schema())

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from scoring.errors import InputError, LogError, WriteError, YamlError
+from scoring.errors import InputError, LogError, Warn, WriteError, YamlError
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
@@ -137,7 +137,7 @@ def derive(
         with _alone(GitRepository(sources.repo_dir).common_dir):
             log = _read_log(log_dir)
             history = AttributedHistory(sources.repo_dir, log.records, cache_dir, sources.trunk)
-            commits, branches = _looked_at(history)
+            commits, branches = _looked_at(history, sources.warn)
             found = _found(scan, history, commits, sources)
             history.keep()
             named = _named(log, history, commits)
@@ -292,10 +292,12 @@ def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenC
 # The commits, and who made them
 
 
-def _looked_at(history: AttributedHistory) -> tuple[dict[str, WrittenCommit], dict[str, str]]:
+def _looked_at(history: AttributedHistory, warn: Warn) -> tuple[dict[str, WrittenCommit], dict[str, str]]:
     """Return the commits of the trunk and the tips of branches that have not landed, and the branch of each tip."""
-    trunk = history.on_trunk()
-    beside = {sha: branch for sha, branch in history.tips().items() if sha not in set(trunk)} if trunk else {}
+    trunk = dict.fromkeys(history.on_trunk())
+    beside = {sha: branch for sha, branch in history.tips().items() if sha not in trunk}
+    if beside and not trunk:
+        warn(f"there is no trunk, so only the tips of branches are looked at: {history.trunk.how}")
     landings = history.landings(beside)
     tips = {sha: branch for sha, branch in beside.items() if sha in landings and not landings[sha].landed}
     written = history.written((*trunk, *tips))

@@ -260,6 +260,16 @@ class TestBranches:
         work.repo.checkout("main")
         assert found(work.derive()) == []
 
+    def test_without_a_trunk_tips_get_one_and_a_warning_says_so(self, work: Work) -> None:
+        work.repo.git("branch", "-m", "main", "develop")
+        work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
+        tip = work.repo.commit({"a": "2"}, f"Add a parser\n\n{CLAUDE}\n")
+        done = work.da_score("derive", "--json", "--no-cache")
+        assert "there is no trunk" in done.err
+        assert found(json.loads(done.out)) == [(tip, "trailer")]
+        assert work.entry(1)["branch"] == "develop"
+        assert len(work.derive("--trunk", "develop")["written"]) == 1
+
     def test_a_repository_without_commits_gets_none(self, work: Work, tmp_path: Path) -> None:
         Repo(tmp_path / "empty", branch="main")
         assert work.derive("--repo-dir", str(tmp_path / "empty")) == {"written": [], "skipped": []}

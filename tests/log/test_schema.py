@@ -29,7 +29,7 @@ class TestSchema:
     def test_is_a_schema_and_is_what_the_command_prints(self, da_score: DaScore) -> None:
         schema = entry_schema()
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert da_score("schema", "entry").json == schema
+        assert da_score("schema", "entry").json == da_score("schema", "entry", "--json").json == schema
 
     def test_describes_every_field(self) -> None:
         parts = entry_schema()["$defs"].values()
