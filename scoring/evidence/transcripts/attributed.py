@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
 
 from scoring.errors import DaScoreError
 from scoring.evidence.git.cache import GitCache
@@ -60,10 +60,20 @@ from scoring.evidence.transcripts.streams import (
     order_lines,
     sessions_of,
 )
-from scoring.evidence.transcripts.testruns import TestTools
+
+if TYPE_CHECKING:  # a run that reads nothing does not pay for the test tools
+    from scoring.evidence.transcripts.testruns import TestTools
+
+
+def known_test_tools(commands: Sequence[str]) -> "TestTools":
+    """Return what knows the test tools, and some further commands."""
+    from scoring.evidence.transcripts.testruns import TestTools
+
+    return TestTools(commands)
+
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", TestTools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", known_test_tools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
@@ -121,7 +131,7 @@ class AttributedScan(Scan):
     def _begin(self) -> None:
         """Begin to read, unless the answers of an earlier run were found in the same transcripts."""
         if self.cache_dir:
-            seen = sorted(self._checkpoints.items()), [h.name for h in self._harnesses], self._reading
+            seen = sorted(self._checkpoints.items()), [h.name for h in self._harnesses], tuple(self._commands)
             self._found_state = sources_digest(self._discovery.transcripts, seen)
             self._answers_file = AnswersFile(self.cache_dir, (self._rules.index_name, self._places))
             kept = self._answers_file.load()
