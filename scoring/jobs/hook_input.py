@@ -12,6 +12,7 @@ Nothing here is trusted: a field of another type is as if it were not there.
 
 import json
 import os
+import re
 import select
 import time
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ PATIENCE = 0.1
 """Seconds that input on standard input is waited for."""
 
 SIZE_LIMIT = 16 << 20
+
+_ID = re.compile(r"[\w.:-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,12 @@ def parse_hook_input(text: str | bytes) -> HookInput:
         Path(cwd) if isinstance(cwd, str) and _is_path(cwd) else None,
         tuple(dict.fromkeys(folders)),
         data.get("stop_hook_active") is True,
-        next((one for key in ("session_id", "thread-id") if isinstance(one := data.get(key), str) and one), None),
+        next(filter(None, (_session(data.get(key)) for key in ("session_id", "thread-id"))), None),
     )
+
+
+def _session(value: object) -> str | None:
+    return value if isinstance(value, str) and _ID.fullmatch(value) else None
 
 
 def _is_path(text: str) -> bool:

@@ -72,6 +72,7 @@ KEYS = [
         (("npm run e2e:all;./check", ("npm run e2e:all", "./check")), ("./c", ("./c",))),
     ),
     Key("rubric", "rubric", (("2.0.2", "2.0.2"), ("/a/rubric.yaml", "/a/rubric.yaml"))),
+    Key("derive", "derive", (("1", True), ("0", False))),
     Key("json", "json", (("1", True), ("0", False))),
     Key("cache-dir", "cache_dir", (("/a", Path("/a")), ("/b", Path("/b"))), personal=True),
     Key("no-cache", "no_cache", (("1", True), ("0", False))),
