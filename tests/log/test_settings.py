@@ -371,6 +371,7 @@ WRONG_KINDS = {
     "worktrees": ("a list of globs of folders", ["1", "true", "{a = 1}", '["/a", 1]', '[" "]']),
     "test-commands": ("a list of commands", ["1", "true", "{a = 1}", '["./check", ""]']),
     "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
+    "derive": ("true or false", ['"true"', "1", "0", "[]"]),
     "json": ("true or false", ['"true"', "1", "0", "[]"]),
     "no-cache": ("true or false", ['"1"', "1"]),
     "processes": ("a number above 0", ["0", "-1", "1.5", '"2"', "true", "[]"]),
