@@ -4,7 +4,7 @@ One stream of patches is read, oldest commit first. What is held is, for the com
 which lines of which files are somebody's; a merge takes each line from the first parent that has it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -50,7 +50,7 @@ class _Ledger:
     takers: dict[int, list[str]] = field(default_factory=dict)
 
     def new(self, commit: str, path: str, marks: bytes) -> Lines:
-        """Number new lines; one that does not count is nobody's."""
+        """Return the numbers of new lines; one that does not count is nobody's."""
         found = []
         for counts in marks:
             if counts:
@@ -111,7 +111,8 @@ def _needed(graph: CommitGraph, works: Sequence[Work], followed: set[str]) -> li
     newest = min((graph.mainline_index[work.until] for work in works), default=0)
     found: dict[str, None] = {}
     for commit in reversed(graph.trunk):
-        if graph.introduced[commit] >= newest and (commit in followed or any(p in found for p in graph.parents[commit])):
+        holds = commit in followed or any(parent in found for parent in graph.parents[commit])
+        if holds and graph.introduced[commit] >= newest:
             found[commit] = None
     return list(found)
 
@@ -146,10 +147,7 @@ def _states(
             files = next(stream)
             sides.append((before, files + _splits(repository, (commit, parent), before, files, counts)))
         owner = commit if commit in followed else ""
-        if len(sides) == 1:
-            state = _step(*sides[0], commit, owner, ledger)
-        else:
-            state = _merge(sides, owner, ledger)
+        state = _step(*sides[0], commit, owner, ledger) if len(sides) == 1 else _merge(sides, owner, ledger)
         if waiting.get(commit):
             states[commit] = state
         yield commit, state
@@ -226,7 +224,8 @@ def _merge(sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, led
         paths.update(dict.fromkeys(path for path in changed[0] if all(path in files for files in changed)))
     state: State = {}
     for path in paths:
-        lines = _merged(path, [(before, files.get(path)) for (before, _), files in zip(sides, changed, strict=True)], owner, ledger)
+        of = [(before, files.get(path)) for (before, _), files in zip(sides, changed, strict=True)]
+        lines = _merged(path, of, owner, ledger)
         if any(lines):
             state[path] = lines
             ledger.moved(lines, path)
@@ -263,7 +262,7 @@ def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner:
     return lines
 
 
-def _marks(file: PatchedFile) -> Mapping[int, int]:
+def _marks(file: PatchedFile) -> dict[int, int]:
     """Return which new lines count, by their place after the change."""
     found: dict[int, int] = {}
     shift = 0

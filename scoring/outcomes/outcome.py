@@ -6,15 +6,14 @@ nothing that comes later, so it is kept.
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from scoring.errors import SettingsError
 from scoring.evidence.filekinds import is_code
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.reverts import Reverts
@@ -31,9 +30,6 @@ DEFECTIVE_PERCENT = 5
 
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
-_HORIZON = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)\s*([hdw]?)")
-_UNITS = {"h": 1 / 24, "": 1, "d": 1, "w": 7}
-
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRules:
@@ -49,8 +45,7 @@ class OutcomeRules:
 
     def is_fix(self, subject: str) -> bool:
         """Return whether a commit is a fix, by its subject."""
-        words = "|".join(map(re.escape, self.fix_words))
-        return bool(self.fix_words) and re.search(rf"(?<!\w)(?:{words})(?!\w)", subject, re.IGNORECASE) is not None
+        return _any_of(self.fix_words).search(subject) is not None
 
     @property
     def digest(self) -> str:
@@ -58,17 +53,9 @@ class OutcomeRules:
         return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
 
 
-def horizon_days(text: str) -> float:
-    """Return how many days a horizon such as ``14d``, ``2w`` or ``36h`` has; a bare number is in days.
-
-    Raises:
-        SettingsError: it is none, or none above 0.
-    """
-    m = _HORIZON.fullmatch(text.strip().lower())
-    days = float(m[1]) * _UNITS[m[2]] if m else 0.0
-    if not days:
-        raise SettingsError(f"horizon: {text!r} is no time above 0; write it as in 14d, 2w or 36h")
-    return int(days) if days == int(days) else days
+@lru_cache(maxsize=8)
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)" if words else "(?!)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +105,19 @@ def log_outcomes(
     rules: OutcomeRules | None = None,
     cache_dir: Path | None = None,
     trunk: str | None = None,
+    only: Collection[int] | None = None,
 ) -> list[Outcome]:
-    """Return what became of each iteration of a log, in the order of the records, which are all of the log.
+    """Return what became of each iteration of a log, or of ``only`` some of them, in the order of the records.
+
+    The records are all of the log; ``cache_dir`` is where answers are kept, None keeps none; ``trunk`` is the branch on
+    which work lands, None looks for it.
 
     Raises:
         NotARepositoryError: ``repo_dir`` is in no git work tree.
         GitError: there is no branch ``trunk``, or git cannot read the history of the trunk.
     """
     history = _Outcomes(repo_dir, records, cache_dir, trunk)
-    found = history.outcomes(rules or OutcomeRules())
+    found = history.outcomes(rules or OutcomeRules(), only)
     history.keep()
     return found
 
@@ -142,9 +133,11 @@ class _Watched(NamedTuple):
 class _Outcomes(CorrectedHistory):
     """The history of a trunk, with what it did to the work of a log."""
 
-    def outcomes(self, rules: OutcomeRules) -> list[Outcome]:
+    def outcomes(self, rules: OutcomeRules, only: Collection[int] | None = None) -> list[Outcome]:
         landed: list[tuple[IterationRecord, str | None, _Watched | None]] = []
         for record in self._records:
+            if only is not None and record.iteration not in only:
+                continue
             landing = self.landing(record)
             commit = landing.commit if landing.landed else None
             landed.append((record, commit, self._watched(commit, landing.sha or "", rules) if commit else None))
@@ -158,7 +151,8 @@ class _Outcomes(CorrectedHistory):
         added, changed, fixed, by = counted
         survival = 1 - changed / added if added else None
         defective = by is not None or (added > 0 and fixed * 100 >= DEFECTIVE_PERCENT * added)
-        return Outcome(record.iteration, "known", commit, added, changed, survival, fixed, by is not None, by, defective)
+        lost = fixed, by is not None, by, defective
+        return Outcome(record.iteration, "known", commit, added, changed, survival, *lost)
 
     def _watched(self, commit: str, also: str, rules: OutcomeRules) -> _Watched | None:
         """Return until which commit some work is watched; None where that is still to come."""

@@ -12,7 +12,10 @@ from scoring.errors import GitError
 from scoring.evidence.git.changes import Pair, line_of
 from scoring.evidence.git.repository import GitRepository, as_lines, as_text
 
-_SAME = ("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-all-space", "--unified=0", "-M", "--src-prefix=a/", "--dst-prefix=b/")
+_SAME = (
+    *("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-all-space", "--unified=0", "-M"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
+)
 _OPTIONS = ("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", *_SAME)
 _HEADER = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -58,8 +61,10 @@ def patches(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) ->
     if not pairs:
         return
     read = 0
-    for read, files in enumerate(_blocks(repository.lines("diff-tree", "--stdin", *_OPTIONS, given=_given(pairs)), counts), 1):
+    lines = repository.lines("diff-tree", "--stdin", *_OPTIONS, given=_given(pairs))
+    for files in _blocks(lines, counts):
         yield files
+        read += 1
     if read != len(pairs):  # of what is no commit, git may say nothing at all and still be content
         raise GitError(f"{repository.directory}: git diff-tree left out {len(pairs) - read} of {len(pairs)} commits")
 
