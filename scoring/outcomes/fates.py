@@ -135,6 +135,7 @@ def _states(
     stream = patches(repository, pairs, counts)
     states: dict[str, State] = {}
     for commit in order:
+        owner = commit if commit in followed else ""
         sides = []
         for parent in parents[commit] or [""]:
             before = states.get(parent, {})
@@ -145,8 +146,8 @@ def _states(
                 else:
                     states.pop(parent, None)
             files = next(stream)
-            sides.append((before, files + _splits(repository, (commit, parent), before, files, counts)))
-        owner = commit if commit in followed else ""
+            held = None if owner else before
+            sides.append((before, files + _splits(repository, (commit, parent), held, files, counts)))
         state = _step(*sides[0], commit, owner, ledger) if len(sides) == 1 else _merge(sides, owner, ledger)
         if waiting.get(commit):
             states[commit] = state
@@ -155,10 +156,13 @@ def _states(
 
 
 def _splits(
-    repository: GitRepository, pair: tuple[str, str], before: State, files: Sequence[PatchedFile], counts: Counts
+    repository: GitRepository, pair: tuple[str, str], held: State | None, files: Sequence[PatchedFile], counts: Counts
 ) -> list[PatchedFile]:
-    """Return the new files that go on with a file that went, where another new file does so too."""
-    sources = [file.was for file in files if file.status == "R" and file.was in before]
+    """Return the new files that go on with a file that went, where another new file does so too.
+
+    Only files that went with lines in ``held`` are looked at; all of them without it.
+    """
+    sources = [file.was for file in files if file.status == "R" and (held is None or file.was in held)]
     new = [file.path for file in files if file.status == "A"] if sources else []
     found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
     return [file for file in found if file]

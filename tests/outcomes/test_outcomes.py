@@ -1,6 +1,7 @@
 """What became of work: made histories of which the truth is known, and plain ``git blame -w`` as a second opinion."""
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -267,13 +268,22 @@ class TestCache:
 
 
 def blamed(repo: Repo, at: str) -> Counter[str]:
-    """Return how many lines of code, without blank ones, plain git blame gives to each commit."""
-    found: Counter[str] = Counter()
+    """Return how many lines of code, without blank ones, plain git blame gives to each commit.
+
+    A line that a split left in two files is one line: the commit knows it by its file and number there.
+    """
+    found: set[tuple[str, bytes, bytes]] = set()
     for path in repo.git("ls-tree", "-r", "-z", "--name-only", at).split("\0"):
         if path.endswith(".py"):
-            for line in repo.git("blame", "-w", "-s", "-l", "--root", at, "--", path).splitlines():
-                found[line[:40]] += line.partition(") ")[2].strip() != ""
-    return found
+            sha = number = name = b""
+            for line in repo.git_bytes("blame", "-w", "--line-porcelain", at, "--", path).splitlines():
+                if re.match(rb"[0-9a-f]{40} ", line):
+                    sha, number = line.split()[:2]
+                elif line.startswith(b"filename "):
+                    name = line
+                elif line.startswith(b"\t") and line.strip():
+                    found.add((sha.decode(), name, number))
+    return Counter(sha for sha, _, _ in found)
 
 
 def grown(repo: Repo, chance: random.Random, count: int) -> list[str]:
@@ -332,7 +342,7 @@ def grown(repo: Repo, chance: random.Random, count: int) -> list[str]:
     return [sha for sha in commits if repo.git("merge-base", sha, "master") == sha]
 
 
-@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 40))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 16))])
 def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
     commits = grown(repo, random.Random(seed), 25)
     records = [IterationRecord(1, n, commit=sha) for n, sha in enumerate(commits, 1)]
