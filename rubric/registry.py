@@ -23,6 +23,18 @@ def rubric_versions() -> list[str]:
     return sorted((p.stem for p in VERSIONS_DIR.glob("*.yaml")), key=lambda v: [int(n) for n in v.split(".")])
 
 
+def newest_version(evidence: str) -> str:
+    """Return the newest released version whose evidence is read under some rules.
+
+    Raises:
+        RubricError: no release names these rules.
+    """
+    for version in reversed(rubric_versions()):
+        if evidence_of(version) == evidence:
+            return version
+    raise RubricError(f"no released rubric reads evidence under the rules {evidence!r}")
+
+
 def default_rubric() -> Rubric:
     """Return the rubric of :data:`RUBRIC_VERSION`."""
     return released_rubric(RUBRIC_VERSION)

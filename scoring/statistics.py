@@ -8,9 +8,11 @@ Introduction to the Bootstrap, 1993).
 import functools
 import math
 import operator
-import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # most pages show no interval and draw nothing
+    import random
 
 DRAWS = 2000
 """How many means an interval is taken from."""
@@ -83,11 +85,13 @@ def _few(count: int, draws: int, seed: int) -> list[Callable[[Sequence[float]], 
     return [operator.itemgetter(*source.choices(places, k=count)) for _ in range(draws)]
 
 
-def _source(seed: int) -> random.Random:
+def _source(seed: int) -> "random.Random":
+    import random
+
     return random.Random(seed)  # noqa: S311 - the same numbers every time are the point of it
 
 
-def _means(values: Sequence[float], draws: int, source: random.Random) -> list[float]:
+def _means(values: Sequence[float], draws: int, source: "random.Random") -> list[float]:
     """Return the means of ``draws`` samples, with repetition and as large as the values.
 
     To draw 10,000 values 2,000 times takes seconds. The mean of so many follows the normal distribution but for its

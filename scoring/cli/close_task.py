@@ -79,9 +79,11 @@ def command(
     if settings.json:
         write_json(closed.as_dict())
     else:
+        from scoring.views.score_cells import band_text  # loaded by the scoring, and not needed before it
+
         score = number(closed.value, closed.scored)
         path = printable(str(closed.sidecar_path))
-        write(f"iteration {closed.iteration}  score {score}  {closed.band}  → {path}\n")
+        write(f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n")
     if said := [*warnings, *broken]:
         warn("; ".join(said))
     return 1 if broken else 0

@@ -19,18 +19,18 @@ from scoring.log.settings import Settings, resolve_settings
 def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
     """Write .agents/da-score.toml, with comments, after looking at the repository.
 
-    Chooses the rubric that reads evidence as found on disk, and notes what was found: the log, the trunk, the
-    transcripts. What the options name goes into the file.
+    Chooses the newest rubric for real work and notes what was found: the log, the trunk, the transcripts. What the
+    options name goes into the file.
     """
     from rubric import released_rubric
     from scoring.cli.reading import sources
     from scoring.evidence.rules import rules_of
-    from scoring.jobs.init import RUBRIC, settings_text, write_settings
+    from scoring.jobs.init import rubric_for_real_work, settings_text, write_settings
     from scoring.views.doctor import examine
 
     settings = _settings(options)
-    rubric = released_rubric(RUBRIC)
-    under = replace(settings, rubric=RUBRIC)
+    rubric = released_rubric(rubric_for_real_work())
+    under = replace(settings, rubric=rubric.version)
     seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
     if seen.repository.trunk_problem:
         raise SettingsError(seen.repository.trunk_problem)
@@ -40,7 +40,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
         return
     path = write_settings(seen, text, force)
     if settings.json:
-        write_json({"path": str(path), "rubric": RUBRIC})
+        write_json({"path": str(path), "rubric": rubric.version})
     else:
         write(f"Wrote {path}; da-score doctor shows what is found under it\n")
 

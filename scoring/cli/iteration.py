@@ -40,7 +40,7 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
         payload = scored_now_payload(now)
     else:
         score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
-        provenance = read_provenance(log_dir, iteration)
+        provenance = read_provenance(log_dir, iteration) if settings.json else None
         payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None))
     if settings.json:
         write_json(payload)

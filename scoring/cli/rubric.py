@@ -19,6 +19,7 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
+from rubric.model import BOUNDS_SIDECAR, FULL_TEXT, LENIENT
 from scoring.cli.app import EVIDENCE_OPTIONS, PATH, settings_options, shared_options
 from scoring.cli.output import show as show_page
 from scoring.cli.output import write, write_json
@@ -109,6 +110,13 @@ _EVIDENCE = {
     EVIDENCE_CORRECTED: "corrected (read as found on disk)",
     EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was seen in it)",
 }
+_DATA: dict[str, dict[object, str]] = {
+    "claims_vote": {False: "no (only what was observed votes)"},
+    "loading": {LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
+    "text": {FULL_TEXT: "full (a pipe has the coverage and whole names)"},
+    "sidecar": {BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
+}
+"""What is said of a rubric's data where it is not as the reference's."""
 _COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))
 
 
@@ -122,4 +130,9 @@ def _page(rubric: Rubric) -> Iterator[Block]:
     yield Table(_COLUMNS, rows, notes="DESCRIPTION", notes_indent=40)
     yield Line()
     yield Line(f"EVIDENCE  {_EVIDENCE[rubric.evidence]}")
+    for key, words in _DATA.items():
+        if (value := getattr(rubric, key)) in words:
+            yield Line(f"{key.replace('_', ' ').upper()}  {words[value]}")
+    if rubric.minimum_coverage:
+        yield Line(f"MINIMUM COVERAGE  {rubric.minimum_coverage * 100:.1f} % of the weight, or there is no band")
     yield Line("BANDS  " + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands))

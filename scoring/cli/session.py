@@ -18,7 +18,7 @@ from scoring.sidecars.scores import (
     read_session_score,
     session_score_path,
 )
-from scoring.views.score_pages import session_page, session_payload
+from scoring.views.session_pages import session_page, session_payload
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")

@@ -86,6 +86,7 @@ def _show(found: list[Any], settings: Settings, writes: bool) -> None:
 
 def _line(seen: Any) -> str:
     from scoring.views.gates.gate import weakest
+    from scoring.views.score_cells import band_text
 
     if seen.change == "broken":
         return f"broken   {printable(seen.reason)}\n"
@@ -96,4 +97,4 @@ def _line(seen: Any) -> str:
     value = f"{seen.score.value:.3f}" if seen.score.scored else "-"
     before = f"  (was {seen.before:.3f})" if seen.before is not None and seen.change != "now" else ""
     why = f"  {printable(weakest(seen.score))}" if seen.score.scored else ""
-    return f"{head}{task}  {value} {printable(seen.score.band)}{before}{why}\n"
+    return f"{head}{task}  {value} {printable(band_text(seen.score.band))}{before}{why}\n"

@@ -20,7 +20,7 @@ from scoring.text import trim
 
 if TYPE_CHECKING:
     from scoring.evidence.labels import LabelFacts  # a rubric without labels does not pay for their reader
-    from scoring.evidence.transcripts.attributed import Answer
+    from scoring.evidence.transcripts.attributed import AttributedFacts
     from scoring.evidence.transcripts.scan import Scan
 
 
@@ -157,7 +157,7 @@ class Evidence:
         return windows
 
     @cached_property
-    def _answers(self) -> "dict[int, Answer]":
+    def _answers(self) -> "dict[int, AttributedFacts]":
         """What transcripts show in the lines of each iteration; nothing under rules that do not attribute."""
         if not self.sources.rules.attributes:
             return {}

@@ -10,7 +10,7 @@ from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.attributed import Answer, AttributedScan, Question, Verification
+from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.attribution import Asked
 from scoring.evidence.transcripts.discovery import WorkTrees
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
@@ -29,7 +29,7 @@ def ask_transcripts(
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],
     sources: Sources,
-) -> dict[int, Answer]:
+) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration, by its number.
 
     All iterations are asked about, whoever wants to know: each bounds the lines of the others.
@@ -47,10 +47,12 @@ def ask_transcripts(
         subjects = {trim(commit.subject) for commit in known} | {trim(record.impl.summary)}
         times = [commit.time for commit in known if commit.time is not None]
         named = next((ids for sha in names[number] if (ids := checkpoints.get(sha))), ())
+        own = landings[number].sha or landings[number].commit
         asked = Asked(
             number,
-            tuple(dict.fromkeys((*_as_written(record), *names[number]))),
-            frozenset(key_of(subject) for subject in subjects if subject),
+            tuple(dict.fromkeys((*_as_written(record), *filter(None, (own,))))),
+            tuple(names[number]),
+            tuple(sorted(key_of(subject) for subject in subjects if subject)),
             clamp_ns(times[0] * NS) if times else None,
             record.agent.session_id,
             named,
@@ -61,7 +63,7 @@ def ask_transcripts(
             for v in record.verifiers
         )
         questions.append(Question(asked, tuple(verifiers)))
-    entries = {name[:SHA_DIGITS] for question in questions for name in question.asked.commits}
+    entries = {name[:SHA_DIGITS] for question in questions for name in question.asked.commits + question.asked.landed}
 
     remotes = frozenset(map(same_remote, git.remotes()))
 
@@ -71,9 +73,11 @@ def ask_transcripts(
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or any(name.startswith(sha) or sha.startswith(name) for name in entries)
 
-        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
+        commits = {name: resolved.get(name, "") for name in made}
+        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit, commits)
 
-    answers = scan.answers(questions, neighbourhood, git.landed_as)
+    state = (sources.worktrees, sorted(remotes), git.state())
+    answers = scan.answers(questions, neighbourhood, git.landed_as, state)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
 
 
@@ -85,5 +89,4 @@ def _as_written(record: IterationRecord) -> list[str]:
 
 def _commits(landing: Landing) -> list[str]:
     """Return the commit of an iteration and the trunk commit that landed it, where they are known."""
-    found = (landing.sha, landing.commit, landing.merged_in if landing.commit != landing.sha else None)
-    return list(dict.fromkeys(filter(None, found)))
+    return list(dict.fromkeys(filter(None, (landing.sha, landing.commit))))

@@ -6,34 +6,49 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from rubric import EVIDENCE_ATTRIBUTED, Rubric, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import write_atomically
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import printable
 from scoring.views.doctor import Examination
 
-RUBRIC = "2.3.0"
-"""The rubric that a new settings file names: the one whose evidence rules fit real machines."""
-
 _WIDTH = 100
+_WORKTREES = (
+    "Where work trees of this repository may have been, as globs of folders: sessions that worked in one that is gone "
+    "count too."
+)
+_TEST_COMMANDS = "How commands begin that run tests here, beside the tools that da-score knows."
+
+
+def rubric_for_real_work() -> str:
+    """Return the version that a new settings file names: the newest that gives each iteration its own evidence."""
+    return newest_version(EVIDENCE_ATTRIBUTED)
 
 
 def settings_text(seen: Examination, settings: Settings) -> str:
-    """Return the file: what the command line names as settings, and what was found under :data:`RUBRIC` as comments."""
+    """Return the file: what the command line names as settings, and what was found under its rubric as comments."""
     trunk = seen.repository.trunk
     parts = [
         _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),
         _block(
-            "The rubric: which signals vote, and under which rules their evidence is read.",
-            f"rubric = {_quoted(RUBRIC)}",
+            "The rubric: which signals vote, under which rules their evidence is read, and how much of it is enough. "
+            f"Under {settings.rubric} {_votes(seen.rubric)}; da-score rubric show {settings.rubric} has the rest.",
+            f"rubric = {_quoted(settings.rubric)}",
         ),
         _block(_log_found(seen), _log_setting(seen, settings)),
         _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
         _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
-        *_named("Folders where work trees of this repository may have been.", "worktrees", settings.worktrees),
-        *_named("How commands begin that run tests here.", "test-commands", settings.test_commands),
+        _block(_WORKTREES, _list_setting("worktrees", settings.worktrees, "~/worktrees/*")),
+        _block(_TEST_COMMANDS, _list_setting("test-commands", settings.test_commands, "./check --all")),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _votes(rubric: Rubric) -> str:
+    """Say what a rubric asks of evidence before it gives a band."""
+    claims = "a claim has a vote" if rubric.claims_vote else "what an agent says of its own work has no vote"
+    return f"{claims}, and a band needs {rubric.minimum_coverage * 100:.0f} % of the weight"
 
 
 def _block(comment: str, *lines: str) -> str:
@@ -51,9 +66,9 @@ def _setting(key: str, value: str | None, example: str) -> str:
     return f"# {key} = {_quoted(example)}" if value is None else f"{key} = {_quoted(value)}"
 
 
-def _named(comment: str, key: str, values: Sequence[str]) -> list[str]:
-    """Return the block of a list, where the options name one."""
-    return [_block(comment, f"{key} = [{', '.join(map(_quoted, values))}]")] if values else []
+def _list_setting(key: str, values: Sequence[str], example: str) -> str:
+    """Return the line of a list; where the options name none, as an example in a comment."""
+    return f"{'' if values else '# '}{key} = [{', '.join(map(_quoted, values or (example,)))}]"
 
 
 def _log_found(seen: Examination) -> str:

@@ -43,7 +43,10 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         if kept and kept.method:
             yield from _as_it_was(kept)
         return
-    yield f"lines found {_METHODS[observed.method]}"
+    if observed.checkpoint_tokens:
+        yield "no transcript is here; the tokens are totals that its checkpoint states"
+    else:
+        yield f"lines found {_METHODS[observed.method]}"
     if observed.problem:
         yield f"but: {observed.problem}"
     if observed.shared_with is not None:
@@ -100,6 +103,7 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "counted_for": facts.counted_for,
         "shared_with": observed.shared_with,
         "checkpoints": list(observed.checkpoints),
+        "checkpoint_tokens": observed.checkpoint_tokens,
         "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
         "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
     }

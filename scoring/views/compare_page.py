@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from rubric import BAND_LABELS, Rubric, Score, SignalContribution
+from rubric.model import FULL_TEXT
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.score_pages import BAND, ITER, TASK, band_cell, score_cell
+from scoring.views.score_cells import BAND, ITER, TASK, band_cell, score_cell
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 NOT_IN = "not in this rubric"
@@ -45,7 +46,8 @@ def comparison_page(
     yield Line()
     columns = (ITER, TASK, *sides, Column("CHANGE", width=7, right=True), BAND)
     rows = [TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
-    yield Table(columns, rows, notes="MOVED BY", notes_indent=8)
+    full = FULL_TEXT in (diff.before.text, diff.after.text)
+    yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
     yield Line()
     yield pairs(_total_rows(log.totals()), 12)
 

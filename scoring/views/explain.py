@@ -14,7 +14,7 @@ from scoring.text import cut, printable
 from scoring.views.chain import chain_lines, chain_payload, kept_payload
 from scoring.views.examined import Examined
 from scoring.views.outcome_pages import outcome_text
-from scoring.views.score_pages import band_text, value_text
+from scoring.views.score_cells import band_text, value_text
 
 _WORTH_SAYING = 0.0005
 _LONGEST_NAME = 200

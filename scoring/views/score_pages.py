@@ -1,4 +1,4 @@
-"""What ``run``, ``iteration`` and ``session`` show: scores as lines and tables, and as JSON.
+"""What ``run`` and ``iteration`` show: scores as lines and tables, and as JSON.
 
 A pipe gets the reference's tables, byte for byte (docs/COMMANDS.md, "Tables on a pipe"); a terminal gets the same with
 colours, and with the coverage beside every score. The JSON has the keys of the sidecars, and what a sidecar does not
@@ -10,44 +10,35 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubric import BAND_LABELS, Bounds
 from rubric.model import FULL_TEXT
 from scoring.signals.values import deliberation_dict
-from scoring.statistics import Interval, bootstrap_interval
 from scoring.views.chain import chain_payload
+from scoring.views.score_cells import (
+    BAND,
+    BOUNDS,
+    COVERAGE,
+    ITER,
+    SCORE,
+    TASK,
+    band_cell,
+    band_text,
+    bounds_text,
+    score_cell,
+    value_text,
+)
+from scoring.views.session_pages import SESSIONS, session_payload, session_row
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric import SignalContribution
-    from rubric.scorer import Breakdown
     from scoring.evidence.beside import HookOutcome
     from scoring.score import ScoredIteration, ScoredLog
-    from scoring.sessions import SessionIterRef, SessionScore
     from scoring.sidecars.scores import PersistedScore
     from scoring.signals.values import Deliberation, IterationObjectives
 
-_BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red", "unscored": "dim"}
-_BAND_STYLES["insufficient"] = "dim"
 _BAR = 20
 
-ITER = Column("ITER", width=6, right=True)
-_SCORE = Column("SCORE", width=9, right=True)
-BAND = Column("BAND", width=0)
-_BOUNDS = Column("BOUNDS", only="terminal")
-_INTERVAL = Column("95 %", only="terminal")
-_COVERAGE = Column("COVERAGE", only="full")
-TASK = Column("TASK", width=12, cut=True)
-_RUN = (ITER, TASK, _SCORE, _BOUNDS, BAND._replace(width=26), _COVERAGE, Column("DATE", width=0))
-_SESSIONS = (
-    Column("SESSION", width=40, cut=True),
-    _SCORE,
-    _BOUNDS,
-    _INTERVAL,
-    Column("ITERS", width=11, right=True),
-    BAND,
-    _COVERAGE,
-)
-_MEMBERS = (ITER, _SCORE, _BOUNDS, BAND, _COVERAGE)
+_RUN = (ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE, Column("DATE", width=0))
 _BREAKDOWN = (
     Column("SIGNAL", width=22),
     Column("PRESENT", width=7),
@@ -63,31 +54,6 @@ _HOOKS = (
     Column("RESULT", width=10, cut=True),
     Column("INTERVENTION", width=0),
 )
-
-
-def score_cell(value: float, scored: bool) -> Cell:
-    """Return a score as a cell; what is not scored has no value."""
-    return Cell(value if scored else None, number(value, scored))
-
-
-def band_cell(band: str) -> Cell:
-    """Return a band as a cell, in its colour and by the name that people read."""
-    return Cell(band, band_text(band), _BAND_STYLES.get(band, ""))
-
-
-def band_text(band: str) -> str:
-    """Return what people read for a band."""
-    return BAND_LABELS.get(band, band)
-
-
-def bounds_text(bounds: "Bounds | None", scored: bool = True) -> str:
-    """Return what the absent signals could make of a value, as a terminal shows it beside the value."""
-    return f"({bounds.low:.2f}–{bounds.high:.2f})" if bounds and scored else ""
-
-
-def value_text(value: float, scored: bool, bounds: "Bounds | None") -> str:
-    """Return a value with its bounds, as a terminal shows both."""
-    return f"{number(value, scored)}  {bounds_text(bounds, scored)}".rstrip()
 
 
 def run_page(
@@ -108,7 +74,7 @@ def run_page(
     if scored.sessions:
         members = {one.score.iteration: one.score for one in scored.iterations}
         yield Line()
-        yield Table(_SESSIONS, [_session_row(session, members, intervals) for session in scored.sessions], full=full)
+        yield Table(SESSIONS, [session_row(session, members, intervals) for session in scored.sessions], full=full)
     yield Line()
     yield from _presence(scored.presence())
     if written is None:
@@ -123,13 +89,6 @@ def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
     score, record = one.score, one.record
     value, bounds = score_cell(score.value, score.scored), bounds_text(score.bounds, score.scored)
     return score.iteration, record.task_id, value, bounds, band_cell(score.band), str(score.coverage), record.date
-
-
-def _session_row(session: "SessionScore", members: "Mapping[int, Breakdown]", intervals: bool) -> tuple[AnyCell, ...]:
-    value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
-    sure = interval_text(session) if intervals else ""
-    coverage = session_coverage_text(session, members, brief=True)
-    return session.session_id, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
@@ -218,76 +177,6 @@ def _deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
     return [*rows, ("SOURCE", str(deliberation.source))]
 
 
-def session_page(
-    session: "SessionScore",
-    members: "Mapping[int, Breakdown]",
-    source: Path,
-    intervals: bool = False,
-    full: bool = False,
-) -> Iterator[Block]:
-    """Yield a session and its iterations.
-
-    A terminal shows how sure the scores are, as far as ``members`` has those of its iterations, and with ``intervals``
-    also that of the mean. ``full`` is whether a pipe shows the coverage too.
-    """
-    name = f"Session {session.session_id}   rubric {session.rubric_version}   "
-    value = number(session.value, session.scored)
-    yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")
-    yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    sure = value_text(session.value, session.scored, session_bounds(session, members))
-    yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
-    yield Line(session_coverage_text(session, members), "dim", only=None if full else "terminal")
-    if intervals and (interval := interval_text(session)):
-        yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
-    yield Line()
-    yield Table(_MEMBERS, [_member_row(ref, members.get(ref.iteration)) for ref in session.per_iteration], full=full)
-    yield from (Line(), Line(f"Source: {source}", "dim"))
-
-
-def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
-    bounds, coverage = (bounds_text(member.bounds, ref.scored), str(member.coverage)) if member else ("", "-")
-    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage
-
-
-def session_interval(session: "SessionScore") -> Interval | None:
-    """Return the bootstrap interval of a session's mean; None where fewer than two iterations are in it."""
-    return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
-
-
-def interval_text(session: "SessionScore") -> str:
-    """Return that interval as a terminal shows it; nothing where there is none."""
-    interval = session_interval(session)
-    return "" if interval is None else str(interval)
-
-
-def session_bounds(session: "SessionScore", members: "Mapping[int, Breakdown]") -> Bounds | None:
-    """Return the means of the bounds of the iterations in a session's mean; None when not all of them are known."""
-    counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
-    if not counting or not all(n in members for n in counting):
-        return None
-    known = [members[n].bounds for n in counting]
-    return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
-
-
-def session_coverage_text(session: "SessionScore", members: "Mapping[int, Breakdown]", brief: bool = False) -> str:
-    """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
-    coverage = _session_coverage(session, members)
-    what, average = ("", "") if brief else (" iterations", " on average")
-    weight = "" if coverage["weight"] is None else f", {coverage['weight'] * 100:.1f} % of the weight{average}"
-    too_few = f", {session.insufficient} without enough evidence" if session.insufficient else ""
-    return f"{coverage['scored']} of {coverage['total']}{what}{weight}{too_few}"
-
-
-def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
-    known = [members[n].coverage.weight for n in session.iterations if n in members]
-    return {
-        "scored": sum(ref.scored for ref in session.per_iteration),
-        "total": len(session.iterations),
-        "weight": sum(known) / len(known) if known else None,
-        "insufficient": session.insufficient,
-    }
-
-
 def score_payload(
     score: "PersistedScore", deliberation: "Deliberation | None" = None, attribution: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -305,25 +194,6 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
         **score_payload(one.persisted, one.signals.deliberation, chain_payload(one.facts)),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
-    }
-
-
-def session_payload(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
-    """Return one session as its sidecar holds it, with its bounds, and what it rests on.
-
-    ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
-    members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
-    with 95 % confidence; null when fewer than two members are in it. The coverage says how many members are scored,
-    how many of these on too little evidence, and on how much of the weight they rest.
-    """
-    from scoring.sidecars.scores import session_as_dict
-
-    bounds, interval = session_bounds(session, members), session_interval(session)
-    return {
-        **session_as_dict(session),
-        "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
-        "interval": interval and list(interval),
-        "coverage": _session_coverage(session, members),
     }
 
 

@@ -154,6 +154,8 @@ CITED = {
         "What the reference reads",
         "Transcripts",
         "Checkpoints in git",
+        "Attribution",
+        "Observations",
         "Landing",
         "Reverts",
         "Scope",

@@ -26,7 +26,9 @@ from scoring.evidence.transcripts.harness import (
     command_flags,
     keys_of,
 )
+from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 # The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
 
@@ -49,9 +51,9 @@ class _Talk(msgspec.Struct):
 class ParrotReader(JsonReader):
     decoder = msgspec.json.Decoder(_Talk)
 
-    def __init__(self) -> None:
+    def __init__(self, seen: Observations | None = None) -> None:
         super().__init__()
-        self._rows = Rows()
+        self._rows, self._seen = Rows(), seen
 
     def take(self, lines: Sequence[_Talk]) -> list[int]:
         for talk in lines:
@@ -62,20 +64,30 @@ class ParrotReader(JsonReader):
                 if time is None:
                     self.skip(NO_TIME)
                     continue
+                key = key_of(f"{talk.talk} {number}")
+                if self._seen:  # the place of a squawk is its time
+                    self._observe(self._seen, talk, number, time, squawk)
+                    time = number
                 times.append(time)
                 if squawk.tokens:
                     found[TURN].append((0, time, *squawk.tokens))
                 if squawk.ran is not None:
-                    key = key_of(f"{talk.talk} {number}")
                     found[CALL].append((0, time, key, command_flags(squawk.ran)))
                     found[VERDICT].append((0, time, key, squawk.failed))
             tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
             self._rows.extend(Rows([LineSpan(talk.folder, talk.talk)], [times], tables))
         return []
 
+    def _observe(self, seen: Observations, talk: _Talk, number: int, time: int, squawk: _Squawk) -> None:
+        name = f"{talk.talk} {number}"
+        seen.line(0, number, time, key_of(name))
+        if squawk.ran is not None:
+            seen.command(name, squawk.ran, talk.folder)
+            seen.result(name, squawk.failed, str)
+
     def rows(self) -> Rows:
         self._rows.skipped = self.skipped
-        return self._rows
+        return self._seen.fill(self._rows, True) if self._seen else self._rows
 
 
 class ParrotCounter(TranscriptCounter):
@@ -101,6 +113,9 @@ class Parrot(Harness):
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         return [Home(Path(environment["HOME"]) / ".parrot", "~/.parrot")]
 
+    def observer(self, tools: Tools) -> JsonReader:
+        return ParrotReader(Observations(tools))
+
     def claims(self, line: bytes) -> bool:
         return "squawks" in keys_of(line)
 
@@ -125,8 +140,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one line."""
+    """The one line, in either table."""
     monkeypatch.setattr(readers, "HARNESSES", (*readers.HARNESSES, Parrot()))
+    monkeypatch.setattr(readers, "ATTRIBUTED_HARNESSES", (*readers.ATTRIBUTED_HARNESSES, Parrot()))
 
 
 def talk(place: Place, name: str, **changed: Any) -> Path:
@@ -191,6 +207,19 @@ class TestHarnessOfOneFileAndOneLine:
         named = "--transcript-dir", str(place.home / ".parrot" / "project")
         (place.home / ".parrot" / "project" / "package.json").write_text("{}")
         assert "(parrot)" in json.dumps(signals(da_score, *named))
+
+
+class TestHarnessThatObserves:
+    """Under attributed evidence, what is seen in its lines counts too."""
+
+    pytestmark = pytest.mark.usefixtures("place", "registered")
+
+    def test_is_read_by_signals(self, da_score: DaScore) -> None:
+        (one,) = da_score("signals", "--rubric", "3.1.0", "--no-cache").json
+        details = {name: signal["detail"] for name, signal in one["signals"].items()}
+        assert details["tests"].startswith("1 test run, 0 failed; last passed: pytest -q;")
+        assert "50% tool-error rate" in details["correction_pressure"]
+        assert "cache_hit_rate 0.750 (parrot)" in details["token_efficiency"]
 
 
 class TestWhatIsNotOfIt:

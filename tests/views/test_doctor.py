@@ -12,7 +12,7 @@ import pytest
 from helpers.places import Place
 from helpers.repos import Repo
 
-from rubric import released_rubric
+from rubric import newest_version, released_rubric
 from scoring.cli import main
 from scoring.log.settings import Settings, resolve_settings
 from scoring.views.doctor.findings import findings
@@ -292,11 +292,11 @@ class TestInit:
         assert self.init() == 0
         path = whole.path / ".agents/da-score.toml"
         assert capsys.readouterr().out == f"Wrote {path}; da-score doctor shows what is found under it\n"
-        assert tomllib.loads(path.read_text()) == {"rubric": "2.3.0", "transcripts": "auto"}
+        assert tomllib.loads(path.read_text()) == {"rubric": newest_version("attributed"), "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
-        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == ("2.3.0", "auto")
+        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (newest_version("attributed"), "auto")
         assert main(["run", "--no-cache"]) == 0
-        assert capsys.readouterr().out.startswith("Outcome scoring — rubric 2.3.0\n")
+        assert capsys.readouterr().out.startswith("Outcome scoring — rubric 3.1.0\n")
 
     def test_says_in_comments_what_it_found(self, whole: Place) -> None:
         assert self.init() == 0
@@ -315,19 +315,24 @@ class TestInit:
         )
         found = self.settings(whole)
         assert (found.trunk, found.iter_log_dir) == ("main", whole.log)
+        assert (found.worktrees, found.test_commands) == ((f"{os.environ['HOME']}/worktrees/*",), ("./check --all",))
         assert found.transcript_dirs == (Path(os.environ["HOME"]) / ".claude/projects/-home-me-src-app",)
 
     def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path) -> None:
         (whole.path / "t").mkdir()
         options = ["--trunk", "main", "--transcript-dir", "t", "--transcript-dir", str(tmp_path)]
+        options += ["--worktrees", "/trees/*", "--worktrees", "*/wt-?", "--test-commands", 'make "all"']
         assert self.init(*options, "--iter-log-dir", "elsewhere/log") == 0
         given = tomllib.loads((whole.path / ".agents/da-score.toml").read_text())
         assert given == {
-            "rubric": "2.3.0",
+            "rubric": newest_version("attributed"),
             "iter-log-dir": "elsewhere/log",
             "trunk": "main",
             "transcript-dir": ["t", str(tmp_path)],
+            "worktrees": ["/trees/*", "*/wt-?"],
+            "test-commands": ['make "all"'],
         }
+        assert self.settings(whole).test_commands == ('make "all"',)
         assert self.settings(whole).transcript_dirs == (whole.path / "t", tmp_path)
 
     def test_writes_no_transcripts_where_none_are_wanted(self, whole: Place) -> None:
@@ -341,7 +346,7 @@ class TestInit:
         assert "is there already; --force replaces it" in capsys.readouterr().err
         assert path.read_text() == "rubric = '2.0.2'\n"
         assert self.init("--force") == 0
-        assert self.settings(whole).rubric == "2.3.0"
+        assert self.settings(whole).rubric == newest_version("attributed")
 
     def test_replaces_no_link_that_leads_nowhere_either(self, whole: Place) -> None:
         path = whole.path / ".agents/da-score.toml"
@@ -369,7 +374,7 @@ class TestInit:
         assert self.init() == 0
         text = (repo.path / ".agents/da-score.toml").read_text()
         assert "There is none at .agents/active/iteration-log yet." in text
-        assert tomllib.loads(text)["rubric"] == "2.3.0"
+        assert tomllib.loads(text)["rubric"] == newest_version("attributed")
 
     @pytest.mark.parametrize(
         "options", [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]], ids=str
@@ -384,7 +389,7 @@ class TestInit:
     def test_as_json(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.init("--json") == 0
         found = json.loads(capsys.readouterr().out)
-        assert found == {"path": str(whole.path / ".agents/da-score.toml"), "rubric": "2.3.0"}
+        assert found == {"path": str(whole.path / ".agents/da-score.toml"), "rubric": newest_version("attributed")}
 
     @pytest.mark.parametrize("name", ['a "quoted" name', "a\\b", "ü\x7f"])
     def test_any_name_of_a_folder_survives(self, whole: Place, name: str) -> None:

@@ -68,6 +68,10 @@ class AttributedHistory(CorrectedHistory):
         found = {record.commit: history.landing(record).commit for record in records}
         return {name: tuple(filter(None, (sha, found[sha]))) for name, sha in here.items()}
 
+    def state(self) -> tuple[object, ...]:
+        """Return what changes when the branches or the trunk do."""
+        return self.trunk.ref, self.trunk.commit, sorted(self._references.commits.items())
+
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""
         answer = self._repository.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.(url|pushurl)$")

@@ -3,6 +3,8 @@
 Reading is that of all transcripts (:mod:`scoring.evidence.transcripts.scan`); to the files on disk come those of the
 checkpoints in git. When everything is read, lines get their sessions, sessions their place in the repository, and
 lines their iterations; then responses and calls are counted by iteration as they else are by window of time.
+
+The module is long because it is where all of that meets.
 """
 
 import contextlib
@@ -35,11 +37,13 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
 from scoring.evidence.transcripts.in_git import checkpoint_transcripts
+from scoring.evidence.transcripts.kept_answers import AnswersFile, KeptAnswers, digest_of, sources_digest
 from scoring.evidence.transcripts.rows import RUN, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.sightings import (
     Sightings,
     lines_found,
+    lines_that_made,
     places_seen,
     sightings_of,
     was_written,
@@ -51,6 +55,7 @@ from scoring.evidence.transcripts.streams import (
     Session,
     SessionKey,
     continued,
+    count_once,
     number_lines,
     order_lines,
     sessions_of,
@@ -80,7 +85,7 @@ class Question:
     verifiers: tuple[Verification, ...] = ()
 
 
-class Answer(NamedTuple):
+class AttributedFacts(NamedTuple):
     """What transcripts say of one iteration."""
 
     transcripts: TranscriptFacts
@@ -97,6 +102,10 @@ class AttributedScan(Scan):
 
     _checkpoints: Mapping[str, Checkpoint] = {}
     _unclaimed: Sequence[SessionFound] = ()
+    _found_state: bytes | None = None
+    _kept: KeptAnswers | None = None
+    _anew: Callable[[], object] | None = None
+    """What reads everything, where that was not needed for the answers."""
 
     def start(self) -> Self:
         """Find the checkpoints too, and begin to read. Never raises."""
@@ -110,12 +119,25 @@ class AttributedScan(Scan):
                 cache.save()
         return super().start()
 
+    def _begin(self) -> None:
+        """Begin to read, unless the answers of an earlier run were found in the same transcripts."""
+        if self.cache_dir:
+            seen = sorted(self._checkpoints.items()), [h.name for h in self._harnesses], self._reading
+            self._found_state = sources_digest(self._discovery.transcripts, seen)
+            self._answers_file = AnswersFile(self.cache_dir, (self._rules.index_name, self._places))
+            kept = self._answers_file.load()
+            if kept and kept.sources == self._found_state:
+                self._kept = kept
+                return
+        super()._begin()
+
     def answers(
         self,
         questions: Sequence[Question],
         neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
         landed_as: LandedAs,
-    ) -> list[Answer]:
+        state: object = None,
+    ) -> list[AttributedFacts]:
         """Return what each iteration shows, when everything has been read; may be called once.
 
         Args:
@@ -123,16 +145,38 @@ class AttributedScan(Scan):
             neighbourhood: makes what decides whether work belongs to the repository, of its work trees and what is
                 known of the names of the commits that sessions made.
             landed_as: says of commits that sessions made as which commits they landed.
+            state: what else the answers rest on, as the branches of the repository.
 
         Raises:
             NotARepositoryError: only work in the repository counts, and the directory named for it is in none.
         """
         self.start()
+        asked = digest_of((questions, state))
+        anew = partial(self._answers_anew, questions, neighbourhood, landed_as, asked)
+        if kept := self._kept:
+            there = neighbourhood(WorkTrees(self._places.repo_dir), kept.commits)
+            folders = {folder: there.look(folder) for folder in kept.folders}
+            if (kept.asked, kept.commits, kept.folders) == (asked, there.commits, folders):
+                self._anew = anew
+                return [AttributedFacts(*answer) for answer in kept.answers]
+            super()._begin()
+        return anew()
+
+    def _answers_anew(
+        self,
+        questions: Sequence[Question],
+        neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
+        landed_as: LandedAs,
+        asked_digest: bytes,
+    ) -> list[AttributedFacts]:
+        """Read everything and answer, and keep the answers for the next run."""
         files = self._files_read()
         lines = number_lines(files)
         sessions = sessions_of(files)
         made = {commit.sha for session in sessions.values() for commit in session.made}
-        neighbourhood(WorkTrees(self._places.repo_dir), made).mark(sessions.values())
+        there = neighbourhood(WorkTrees(self._places.repo_dir), made)
+        there.mark(sessions.values())
+        count_once(files, lines)
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
         totals = stated_totals(self._checkpoints.values(), {file.checkpoint for file in files})
@@ -140,20 +184,37 @@ class AttributedScan(Scan):
         shares = attribution.run()
         counted = self._count(files, attribution.owners, len(questions))
         seen = sightings_of(files, attribution.owners, len(questions))
-        written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else set()
+        written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
+        places = lines_that_made(files, shares)
         lines_of = lines_found(files, attribution.owners, len(questions))
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), attribution.owners)
-        return [
+        answers = [
             from_totals(question, share, totals)
             or self._answer(
-                question, share, counted[share.group], seen[share.group], files, written, lines_of[share.group]
+                question, share, counted[share.group], seen[share.group], places, written, lines_of[share.group]
             )
             for question, share in zip(questions, shares, strict=True)
         ]
+        # What was warned of is read again next time, to be warned of again.
+        if self.cache_dir and self._found_state and self._keeps and not self._warned:
+            found = [(answer.transcripts, answer.observed) for answer in answers]
+            kept = KeptAnswers(self._found_state, asked_digest, dict(there.folders), dict(there.commits), found)
+            self._answers_file.save(kept)
+        return answers
+
+    def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
+        """Read everything for a survey without iterations; windows of time say nothing here."""
+        self.answers(
+            [], lambda work_trees, _: Neighbourhood(work_trees, (), frozenset(), lambda _: False), lambda _: {}
+        )
+        return [TranscriptFacts() for _ in windows]
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`answers`."""
+        if self._anew:
+            super()._begin()
+            self._anew()
         held = [s for checkpoint in self._checkpoints.values() for s in checkpoint.sessions if s.blobs]
         missing = tuple(Path(f"{BRANCH}:{session.path}") for session in held if session.missing)
         checkpoints = CheckpointsFound(len(self._checkpoints), len(held), missing)
@@ -194,8 +255,8 @@ class AttributedScan(Scan):
         counters = {h.name: h.counter(tallies.of[h.name], lambda _: True, lambda _: []) for h in self._harnesses}
         for number, file in enumerate(continued(files)):
             places = [
-                (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0
-                for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
+                (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh else 0
+                for line, fresh in zip(file.ids, file.fresh, strict=True)
             ]
             rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
             counters[file.harness.name].add(number, rows, True)
@@ -209,19 +270,21 @@ class AttributedScan(Scan):
         share: Share,
         counted: TranscriptFacts,
         seen: Sightings,
-        files: Sequence[File],
-        written: Collection[str],
+        made: Mapping[int, tuple[File, int]],
+        written: Mapping[str, Collection[str]],
         lines: tuple[LinesFound, ...],
-    ) -> Answer:
+    ) -> AttributedFacts:
         """Put together what is known of one iteration."""
         names, checkpoints = tuple(sorted({name for _, name in share.sessions})), question.asked.checkpoints
         if share.method is None:
-            return Answer(TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints))
+            return AttributedFacts(
+                TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints)
+            )
         problem = share.problem or ("" if counted.turns else EMPTY)
         tests, last = seen.tests(share.end)
         corrections, breaks = seen.corrections()
         verifiers = question.verifiers
-        return Answer(
+        return AttributedFacts(
             counted,
             Observed(
                 share.method,
@@ -233,7 +296,7 @@ class AttributedScan(Scan):
                 corrections,
                 frozenset(v.place for v in verifiers if any(was_written(p, written) for p in v[1:] if p)),
                 tuple(seen.ran_for(v.kind, v.artifact) for v in verifiers),
-                places_seen(share.made, files, last, breaks),
+                places_seen(share.made, made.get(share.made.line) if share.made else None, last, breaks),
                 checkpoints=checkpoints,
                 lines=lines,
             ),
@@ -253,17 +316,30 @@ def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> d
     return {name: tokens for name, tokens in found.items() if tokens}
 
 
-def from_totals(question: Question, share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]) -> Answer | None:
+def from_totals(
+    question: Question, share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]
+) -> AttributedFacts | None:
     """Return what the totals of checkpoints say of an iteration of which nothing else is known; None of any other."""
     tokens = [(name, found) for checkpoint in share.stated for name, found in totals[checkpoint].items()]
     if not tokens:
         return None
-    given, output, reads, creations, responses = map(sum, zip(*(found for _, found in tokens), strict=True))
+    counts = [_as_claude_counts(found) for _, found in tokens]
+    given, output, reads, creations, responses = map(sum, zip(*counts, strict=True))
     names = tuple(sorted({name for name, _ in tokens if name}))
     counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)
-    return Answer(
+    return AttributedFacts(
         counted, Observed(share.method, names, checkpoint_tokens=True, checkpoints=question.asked.checkpoints)
     )
+
+
+def _as_claude_counts(tokens: TokenTotals) -> TokenTotals:
+    """Return totals with the input that was not read from the cache as what was written to it, where nothing says that.
+
+    Codex counts cached tokens in its input and does not say what it wrote to the cache, as in its transcripts.
+    """
+    if tokens.cache_creation or not 0 < tokens.cache_read <= tokens.input:
+        return tokens
+    return tokens._replace(cache_creation=tokens.input - tokens.cache_read)
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:

@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Method
 from scoring.evidence.transcripts.streams import SHA_DIGITS, File, Made, Session, SessionKey
@@ -33,15 +34,17 @@ _MIN_SHA = 7
 class Asked(NamedTuple):
     """What is known of an iteration when its lines are looked for.
 
-    ``commits`` are the names of its commit, in small hex digits: as the entry has it, in full, and that of the trunk
-    commit that landed it. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author time
-    in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none; ``checkpoints``
-    the ids of those that the commit names; ``window`` its window of time, None where its commit does not resolve.
+    ``commits`` are the names of its commit, in small hex digits: as the entry has it, and in full; ``landed`` those of
+    its commits on the trunk. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author
+    time in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none;
+    ``checkpoints`` the ids of those that the commit names; ``window`` its window of time, None where its commit does
+    not resolve.
     """
 
     iteration: int
     commits: tuple[str, ...] = ()
-    subjects: frozenset[int] = frozenset()
+    landed: tuple[str, ...] = ()
+    subjects: tuple[int, ...] = ()
     authored: int | None = None
     session: str = ""
     checkpoints: tuple[str, ...] = ()
@@ -70,10 +73,35 @@ class Share:
 
 @dataclass(slots=True)
 class _Commit:
-    """A commit of a session, and whose it is: the place of the iteration among those asked, -1 for nobody's."""
+    """A commit in a session, and whose it is: the place of the iteration among those asked, -1 for nobody's.
+
+    ``named`` is whether the iteration names this very commit. ``copied`` is whether another session made it, and this
+    one goes on from that.
+    """
 
     made: Made
     whose: int
+    named: bool = False
+    copied: bool = False
+
+
+_Names: TypeAlias = dict[str, list[tuple[str, int]]]
+"""Names of commits with the places of their iterations, by the digits that all have."""
+
+
+def _by_prefix(names: Iterable[Sequence[str]]) -> _Names:
+    found: _Names = {}
+    for place, those in enumerate(names):
+        for name in those:
+            if len(name) >= _MIN_SHA:
+                found.setdefault(name[:_MIN_SHA], []).append((name[:SHA_DIGITS], place))
+    return found
+
+
+def _place_of(names: _Names, sha: str) -> int:
+    """Return the place of the first iteration that has a commit of this name, of which only a part may be known."""
+    alike = names.get(sha[:_MIN_SHA], ())
+    return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
 
 
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
@@ -96,6 +124,7 @@ class Attribution:
     def run(self) -> list[Share]:
         """Give each line to its iteration, and return what each iteration has."""
         self._commits = self._known_commits()
+        self._makers = self._by_place()
         self._parts = self._checkpoint_parts()
         self.shares = [Share(n) for n in range(len(self.asked))]
         waiting = self._by_checkpoint(range(len(self.asked)))
@@ -108,18 +137,16 @@ class Attribution:
 
     def _known_commits(self) -> dict[SessionKey, list[_Commit]]:
         """Say of each commit of each session whose it is."""
-        by_prefix: dict[str, list[tuple[str, int]]] = {}
-        for place, asked in enumerate(self.asked):
-            for name in asked.commits:
-                if len(name) >= _MIN_SHA:
-                    by_prefix.setdefault(name[:_MIN_SHA], []).append((name[:SHA_DIGITS], place))
-
-        def named(sha: str) -> int:
-            alike = by_prefix.get(sha[:_MIN_SHA], ())
-            return min((p for name, p in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
-
-        self._named = named
-        found = {key: [_Commit(m, named(m.sha)) for m in s.made] for key, s in self.sessions.items() if s.made}
+        names = _by_prefix(asked.commits for asked in self.asked)
+        landed = _by_prefix(asked.landed for asked in self.asked)
+        self._named = partial(_place_of, names)
+        found: dict[SessionKey, list[_Commit]] = {}
+        for key, session in self.sessions.items():
+            for made in session.made:
+                whose = self._named(made.sha)
+                named = whose != NOBODY
+                whose = whose if named else _place_of(landed, made.sha)
+                found.setdefault(key, []).append(_Commit(made, whose, named, made.line in session.copies))
         for place, commit in sorted(self._same_subject(found).items(), reverse=True):
             commit.whose = place
         return found
@@ -131,6 +158,17 @@ class Attribution:
         for commit in unknown:
             places = map(self._named, landed.get(commit.made.sha, ()))
             commit.whose = min((place for place in places if place != NOBODY), default=NOBODY)
+        self._makers = self._by_place()
+
+    def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
+        """Return, for each iteration, the sessions that made its commit, each with its last line that did."""
+        makers: dict[int, dict[SessionKey, Made]] = {}
+        others: dict[int, dict[SessionKey, Made]] = {}
+        for key in sorted(self._commits):
+            for commit in self._commits[key]:
+                if commit.whose != NOBODY and not commit.copied:
+                    (makers if commit.named else others).setdefault(commit.whose, {})[key] = commit.made
+        return others | makers
 
     def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
         """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
@@ -138,7 +176,7 @@ class Attribution:
         by_subject: dict[int, list[tuple[SessionKey, _Commit]]] = {}
         for key, commits in found.items():
             for commit in commits:
-                if commit.whose == NOBODY:
+                if commit.whose == NOBODY and not commit.copied:
                     by_subject.setdefault(commit.made.subject, []).append((key, commit))
         one: dict[int, _Commit] = {}
         for place, asked in enumerate(self.asked):
@@ -148,14 +186,12 @@ class Attribution:
             alike = [pair for subject in asked.subjects for pair in by_subject.get(subject, ())]
             near = [(abs(commit.made.time - authored), n) for n, (_, commit) in enumerate(alike)]
             near = [one for one in near if one[0] <= DAY]
-            if near and len({alike[n][0] for _, n in near}) == 1:
+            makers: dict[int, set[SessionKey]] = {}
+            for _, n in near:
+                makers.setdefault(alike[n][1].made.line, set()).add(alike[n][0])
+            if makers and set.intersection(*makers.values()):
                 one[place] = alike[min(near)[1]][1]
         return one
-
-    def _made_by(self, place: int) -> list[tuple[SessionKey, Made]]:
-        """Return the sessions that made an iteration's commit, each with its last line that did."""
-        last = {key: c.made for key, commits in self._commits.items() for c in commits if c.whose == place}
-        return sorted(last.items())
 
     def _take(self, place: int, lines: Iterable[int]) -> int:
         """Give lines that nobody has to an iteration, and return how many they are."""
@@ -173,36 +209,41 @@ class Attribution:
         by_session: dict[SessionKey, list[File]] = {}
         for file in self.files:
             if file.checkpoint:
-                by_session.setdefault((file.harness.name, file.sessions[0][0]), []).append(file)
+                by_session.setdefault((file.harness.name, file.owner), []).append(file)
         parts: dict[str, dict[SessionKey, list[tuple[int, int]]]] = {}
         for key, files in by_session.items():
             seen: set[int] = set()
-            ends: list[tuple[int, str]] = []
+            spans: list[tuple[int, int, str]] = []
             for file in sorted(files, key=lambda file: file.order):
                 start = file.start if file.start and not seen and file.rows.opens else 0
                 numbered = zip(file.numbers, file.times, file.ids, strict=True)
                 lines = [(time, line) for n, time, line in numbered if n >= start and line not in seen]
                 seen.update(file.ids)
                 parts.setdefault(file.checkpoint, {}).setdefault(key, []).extend(lines)
-                ends.append((file.order[0], file.checkpoint))
-            session = self.sessions[key]
-            if any(not file.checkpoint for file in session.files):
-                self._add_beside(session, seen, ends, parts)
+                if lines:
+                    spans.append((max(lines)[0], min(lines)[0], file.checkpoint))
+            self._add_beside(key, seen, spans, parts)
         return parts
 
     def _add_beside(
         self,
-        session: Session,
-        seen: Collection[int],
-        ends: Sequence[tuple[int, str]],
+        key: SessionKey,
+        seen: set[int],
+        spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
-        """Add a session's lines that no checkpoint holds, as those of its sub-agents, to the part of their time."""
-        bounds = [end for end, _ in ends]
-        for time, line in zip(session.times, session.lines, strict=True):
-            at = bisect_left(bounds, time)
-            if at < len(ends) and line not in seen:
-                parts[ends[at][1]][session.key].append((time, line))
+        """Add the lines of files that no checkpoint repeats, which are those of sub-agents, to the part of their time.
+
+        A session's own file may go beyond its checkpoints, or know what was said for one that is not here.
+        """
+        spans = sorted(spans)
+        beside = [file for file in self.sessions[key].files if not file.checkpoint and seen.isdisjoint(file.ids)]
+        ends = [end for end, _, _ in spans]
+        for file in beside:
+            for time, line, here in zip(file.times, file.ids, file.here, strict=True):
+                at = bisect_left(ends, time)
+                if here and at < len(ends) and time >= spans[at][1]:
+                    parts[spans[at][2]][key].append((time, line))
 
     def _by_checkpoint(self, waiting: Iterable[int]) -> list[int]:
         naming: dict[str, list[int]] = {}
@@ -262,16 +303,17 @@ class Attribution:
     def _by_commit(self, waiting: Iterable[int]) -> list[int]:
         left: list[int] = []
         for place in waiting:
-            makers = [(key, made) for key, made in self._made_by(place) if self.sessions[key].lines]
+            makers = [(key, made) for key, made in self._makers.get(place, {}).items() if self.sessions[key].lines]
             if not makers:
                 left.append(place)
                 continue
             share = self.shares[place]
             count = 0
             for key, made in makers:
-                before = [c.made.time for c in self._commits[key] if c.whose not in (place, NOBODY)]
-                before = [time for time in before if time < made.time]
-                count += self._take(place, self.sessions[key].between(max(before, default=None), made.time))
+                commits = self._commits[key]
+                behind = bisect_left(commits, made.time, key=lambda commit: commit.made.time)
+                before = (c.made.time for c in reversed(commits[:behind]) if c.whose not in (place, NOBODY))
+                count += self._take(place, self.sessions[key].between(next(before, None), made.time))
             share.method, share.sessions = "commit", tuple(key for key, _ in makers)
             share.problem = "" if count else EMPTY
             self._end(share, place, None)
@@ -282,6 +324,9 @@ class Attribution:
         for key, session in self.sessions.items():
             if session.lines:
                 by_name.setdefault(key[1], []).append(key)
+        ends: dict[str, list[tuple[int, int]]] = {}
+        for place, share in enumerate(self.shares):
+            self._note_end(place, share, ends)
         left: list[int] = []
         for place in waiting:
             asked = self.asked[place]
@@ -292,20 +337,19 @@ class Attribution:
             share = self.shares[place]
             count = 0
             for key in keys:
-                start = self._end_before(place, key, asked.authored)
+                before = [end for n, end in ends.get(key[1], ()) if n < place and end < asked.authored]
+                start = max(before, default=None)
                 count += self._take(place, self.sessions[key].between(start, asked.authored))
             share.method, share.sessions, share.end = "session", tuple(sorted(keys)), asked.authored
             share.problem = "" if count else EMPTY
+            self._note_end(place, share, ends)
         return left
 
-    def _end_before(self, place: int, key: SessionKey, time: int) -> int | None:
-        """Return when the previous iteration in a session ended; None when there is none."""
-        ends = [
-            share.end
-            for share, asked in zip(self.shares[:place], self.asked, strict=False)
-            if share.end is not None and share.end < time and (key in share.sessions or asked.session == key[1])
-        ]
-        return max(ends, default=None)
+    def _note_end(self, place: int, share: Share, ends: dict[str, list[tuple[int, int]]]) -> None:
+        """Note when an iteration ended, under the names of its sessions and of the one that its entry names."""
+        if share.end is not None:
+            for name in {self.asked[place].session, *(name for _, name in share.sessions)}:
+                ends.setdefault(name, []).append((place, share.end))
 
     def _by_totals(self, waiting: Iterable[int]) -> list[int]:
         """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
@@ -340,9 +384,9 @@ class Attribution:
             first = 0 if window.start is None else bisect_right(times, window.start)
             inside = [one for one in free[first : bisect_right(times, window.end)] if self.owners[one[1]] == NOBODY]
             keys = {key for _, _, key in inside}
-            if len(keys) == 1:
+            if one := self._one_session(inside):
                 self._take(place, (line for _, line, _ in inside))
-                share.method, share.sessions = "time", tuple(keys)
+                share.method, share.sessions = "time", (one,)
                 self._end(share, place, inside[-1][0])
             else:
                 share.problem = f"{len(keys)} sessions overlap" if keys else self._nothing_of(place)
@@ -351,9 +395,16 @@ class Attribution:
         """Return why an iteration has no lines, where there are none in its window."""
         return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
 
+    def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
+        """Return the session that has all of some lines; of several, as of one and its copy, the shortest."""
+        lines = {line for _, line, _ in inside}
+        having = Counter(key for _, _, key in inside)
+        whole = [key for key, count in having.items() if count == len(lines)]
+        return min(whole, key=lambda key: (len(self.sessions[key].lines), key), default=None)
+
     def _end(self, share: Share, place: int, part_end: int | None) -> None:
         """Say when an iteration ended, and which line made its commit."""
-        made = max((made for _, made in self._made_by(place)), default=None)
+        made = max(self._makers.get(place, {}).values(), default=None)
         share.made = made
         share.end = made.time if made else self.asked[place].authored
         if share.end is None:

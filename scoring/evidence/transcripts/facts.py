@@ -1,6 +1,8 @@
 """What transcripts show, as numbers: by window and by harness; how they are asked for; and what the reading met with.
 
 Nothing here opens a file, and nothing here holds a word of a conversation. Times are whole nanoseconds since 1970, UTC.
+
+The module is long because it is the list of all that transcripts can say, each with its types and units.
 """
 
 import re

@@ -1,4 +1,8 @@
-"""What the module of a harness provides, and what such modules have in common."""
+"""What the module of a harness provides, and what such modules have in common.
+
+The module is long because it is the one place where a harness's author looks: the reader, the counter, the harness and
+what all of them share.
+"""
 
 import json
 import re

@@ -8,7 +8,7 @@ paths that were written and the first words of test commands.
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 
@@ -49,9 +49,6 @@ TEXT_LIMIT = 1024
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
-_ANY_TOOL = TestCommand("test-commands", "", False)
-"""What a result may be of whose call is not known: commands of the setting may run any of the tools."""
-
 _RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
 
 _Row = tuple[int, ...]
@@ -64,7 +61,7 @@ class _Call:
     span: int
     number: int
     key: int
-    response: int = 0
+    response: str | None = None
     question: bool = False
     alone: bool = False
     run: TestCommand | None = None
@@ -81,8 +78,8 @@ class Observations:
     def __init__(self, tools: TestTools) -> None:
         """Take what knows the test tools."""
         self._tools = tools
-        self._span = self._response = 0
-        self._number = -1
+        self._span, self._number = 0, -1
+        self._response: str | None = None
         self._lines: list[_Row] = []
         self._texts: dict[str, int] = {}
         self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD)}
@@ -105,7 +102,7 @@ class Observations:
 
     def responds(self, response: str | None) -> None:
         """Note that the line is one of the agent, and of which response: what it calls is called by that."""
-        self._response = key_of(response) if response else 0
+        self._response = response
         self._answered = False
 
     def call(self, call: str | None, question: bool = False) -> int:
@@ -130,12 +127,17 @@ class Observations:
         """
         begun, commands = self._begin(call), commands_of(text)
         begun.alone = len(commands) == 1
-        begun.run, begun.commits = self._tools.run_of(commands), makes_commits(commands)
-        begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION) + self._edits(patched, BY_TOOL, folder)
+        begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
         span, number = begun.span, begun.number
-        for reset in resets(commands):
-            paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
-            begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
+        if ">" in text or "tee" in text:
+            begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION)
+        if patched:
+            begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
+        if "git" in text:
+            begun.commits = makes_commits(commands)
+            for reset in resets(commands):
+                paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
+                begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
         words = [word for command in commands for word in command.words[:WORDS_OF_A_COMMAND]]
         begun.words = [(span, number, *_word_keys(word)) for word in words[:WORDS_OF_A_CALL]]
         return begun.key
@@ -162,7 +164,7 @@ class Observations:
         if begun is not None and begun.question:
             self._answered = True
         else:
-            self._row(BREAK, REJECTION, begun.response if begun else 0)
+            self._row(BREAK, REJECTION, key_of(begun.response) if begun and begun.response else 0)
 
     def interrupted(self) -> None:
         """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
@@ -227,7 +229,7 @@ class Observations:
 
     def _result_alone(self, key: int, text: str) -> None:
         """Look through a result whose call is in another file, which may tell what it is the result of."""
-        verdict = self._tools.verdict(_ANY_TOOL, text, None)
+        verdict = self._tools.verdict(None, text, None)
         if verdict.passed is not None:
             self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
         self._made(key, RESULT_ONLY, text)
@@ -280,7 +282,7 @@ def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
 _UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 
 
-@cache
+@lru_cache(1 << 14)
 def _word_keys(word: str) -> tuple[int, int]:
     last = word.rstrip("/").rpartition("/")[2] if "/" in word else ""
     return key_of(word), key_of(last) if last else 0

@@ -7,6 +7,8 @@ The index holds what was read of the complete lines of a transcript up to an off
 is still the one it came from: path, size, modification time, inode, and checksums over its first bytes and the last
 ones before the offset. Where all of that agrees, what is kept is taken as it is, or reading goes on at the offset of a
 file that grew; else the transcript is read anew.
+
+The module is long because the tables and the index that keeps them change together, under one number of a format.
 """
 
 import os
@@ -282,7 +284,7 @@ def _called(blobs: Sequence[str]) -> bytes:
 
 
 def _closed(indexed: Indexed, path: bytes, fd: int | None) -> bytes:
-    first, last = _guards(fd, indexed.offset)
+    first, last = guards(fd, indexed.offset)
     stamp = indexed.stamp
     head = _STAMP.pack(stamp.size, stamp.mtime, stamp.inode, indexed.offset, first, last, len(path))
     rest = b"".join([head, path, pack(indexed.rows)])
@@ -302,12 +304,12 @@ def _opened(data: bytes, path: bytes, fd: int | None) -> tuple[Stamp, int, memor
         raise ValueError("the index is not whole")
     size, mtime, inode, offset, first, last, path_length = _STAMP.unpack_from(rest)
     at = _STAMP.size + path_length
-    if rest[_STAMP.size : at] != path or (first, last) != _guards(fd, offset):
+    if rest[_STAMP.size : at] != path or (first, last) != guards(fd, offset):
         raise ValueError("the index is of another transcript")
     return Stamp(size, mtime, inode), offset, rest[at:]
 
 
-def _guards(fd: int | None, offset: int) -> tuple[int, int]:
+def guards(fd: int | None, offset: int) -> tuple[int, int]:
     """Return checksums over the first bytes of a transcript and over the last ones before an offset; 0 without one."""
     if fd is None:
         return 0, 0

@@ -130,7 +130,9 @@ class Scan:
         Opens nothing yet.
         """
         self.cache_dir = reading.get("cache_dir")
-        self._warn = reading.get("warn", silent)
+        self._warned = 0
+        self._tell = reading.get("warn", silent)
+        self._reading = tuple(reading.get("test_commands", ()))
         self._processes, self._keeps = reading.get("processes"), reading.get("keep", True)
         self._rules, self._places = rules, places
         self._harnesses = rules.harnesses()
@@ -150,6 +152,10 @@ class Scan:
         self._tallies = Tallies((), ())
         self._sessions: dict[tuple[str, str], list[_Source]] = {}
 
+    def _warn(self, text: str) -> None:
+        self._warned += 1
+        self._tell(text)
+
     def __enter__(self) -> Self:
         return self
 
@@ -163,11 +169,15 @@ class Scan:
         self._started = True
         found = self._rules.discover(self._places, self._harnesses, self._warn)
         self._discovery = Discovery(*map(add, found, self._discovery))
+        self._begin()
+        return self
+
+    def _begin(self) -> None:
+        """Begin to read what was found."""
         for transcript in self._discovery.transcripts:
             self._plan(transcript)
         self._tasks.sort(key=lambda task: task.start - task.end)
         self._pool.start(len(self._tasks), sum(task.end - task.start for task in self._tasks), self._processes)
-        return self
 
     def close(self) -> None:
         """Stop the worker processes, if they still run, and let go of everything."""

@@ -6,13 +6,14 @@ The readers note it line by line; here it is put together over the files of a se
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.filekinds import is_code
+from scoring.evidence.transcripts.attribution import Share
 from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, Seen, TestsSeen
 from scoring.evidence.transcripts.rows import (
     AMEND,
@@ -65,7 +66,7 @@ class Sightings:
 
     found: list[Sighting] = field(default_factory=list)
     words: set[int] = field(default_factory=set)
-    calls: set[tuple[str, int]] = field(default_factory=set)
+    calls: set[tuple[SessionKey, int]] = field(default_factory=set)
     calls_without_key: int = 0
 
     @property
@@ -156,15 +157,20 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
     ``owners`` has, for each line, the place of its iteration, or a number below 0.
     """
     found = [Sightings() for _ in range(count)]
-    open_runs: dict[tuple[str, int], Sighting] = {}
+    open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
         for session, table in ((file.sessions[0][0], file.rows.tables),) if file.rows.tables else ():
             _look(file, (file.harness.name, session), table, owners, found, open_runs, ended)
     # A run whose call is in one file of a session and whose result is in the next one.
     for owner, result in ended:
-        if call := open_runs.pop((result.session[0], result.key), None):
-            found[owner].found.append(result._replace(text=call.text))
+        if begun := open_runs.pop((result.session, result.key), None):
+            found[owner].found.append(result._replace(text=begun[1].text))
+    # A run without a result, unless a copy of its call has one: the end of a transcript may be missing.
+    whole = {(run.session[0], run.key, run.text) for one in found for run in one.found if run.kind == "run"}
+    for owner, call in open_runs.values():
+        if (call.session[0], call.key, call.text) not in whole:
+            found[owner].found.append(call)
     for sightings in found:
         sightings.found.sort(key=attrgetter("time"))
     return found
@@ -176,7 +182,7 @@ def _look(
     tables: "dict[int, Columns]",
     owners: Sequence[int],
     found: list[Sightings],
-    open_runs: dict[tuple[str, int], Sighting],
+    open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]],
     ended: list[tuple[int, Sighting]],
 ) -> None:
     """Look at one file."""
@@ -208,8 +214,9 @@ def _look(
                 ended.append((owner, run))
                 continue
             if states[row] == CALL_ONLY:
-                open_runs[session[0], keys[row]] = run
-            found[owner].found.append(run)
+                open_runs[session, keys[row]] = owner, run
+            else:
+                found[owner].found.append(run)
     if EDIT in tables:
         _, numbers, paths, _ = tables[EDIT]
         for row, owner, time in owned(numbers):
@@ -232,38 +239,49 @@ def _look(
         numbers, keys = calls[1], calls[-2]
         for row, owner, time in owned(numbers):
             if keys[row]:
-                found[owner].calls.add((session[0], keys[row]))
+                found[owner].calls.add((session, keys[row]))
             else:
                 found[owner].calls_without_key += 1
             found[owner].found.append(Sighting(time, session, file, numbers[row], "call", keys[row]))
 
 
-def written_paths(files: Iterable[File]) -> set[str]:
-    """Return the paths that an edit tool or a redirection of any session wrote, as the transcripts name them."""
-    found: set[str] = set()
+def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
+    """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
+    found: dict[str, set[str]] = {}
     for file in files:
         if EDIT in file.rows.tables:
-            found.update(file.rows.texts[n] for n in set(file.rows.tables[EDIT][2]))
-    return {posixpath.normpath(path) for path in found if path}
+            for text in {file.rows.texts[n] for n in set(file.rows.tables[EDIT][2])}:
+                path = posixpath.normpath(text)
+                found.setdefault(posixpath.basename(path), set()).add(path)
+    return found
 
 
-def was_written(path: str, written: Iterable[str]) -> bool:
+def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
     """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
     name = posixpath.normpath(path)
-    return any(other == name or other.endswith(f"/{name}") for other in written)
+    return any(f"/{other}".endswith(f"/{name}") for other in written.get(posixpath.basename(name), ()))
+
+
+def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:
+    """Return where the lines are that made commits: the file and the number in it."""
+    wanted = {share.made.line for share in shares if share.made}
+    found: dict[int, tuple[File, int]] = {}
+    for file in files:
+        if wanted and not wanted.isdisjoint(file.ids):
+            for number, line in zip(file.numbers, file.ids, strict=True):
+                if line in wanted:
+                    found.setdefault(line, (file, number))
+    return found
 
 
 def places_seen(
-    made: Made | None, files: Iterable[File], run: Sighting | None, others: Sequence[Sighting]
+    made: Made | None, where: tuple[File, int] | None, run: Sighting | None, others: Sequence[Sighting]
 ) -> tuple[Seen, ...]:
     """Say where the commit, the last test run and the corrections of an iteration were seen."""
     found: list[Seen] = []
-    if made:
-        for file in files:
-            if made.line in file.ids:
-                number = file.numbers[file.ids.index(made.line)]
-                found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
-                break
+    if made and where:
+        file, number = where
+        found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
     if run:
         verdict = "passed" if run.passed else "failed"
         found.append(Seen(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))

@@ -9,7 +9,7 @@ import os
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -46,8 +46,8 @@ class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
     ``checkpoint`` and ``session`` are those that it is of, "" for a file on disk; ``start`` is how many lines are from
-    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``fresh``
-    whether it is in no earlier file, ``here`` whether it is work in this repository.
+    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``here``
+    whether it is work in this repository, and ``fresh`` whether it is in no earlier file that.
     """
 
     transcript: TranscriptFile
@@ -87,26 +87,50 @@ class File:
 
     @cached_property
     def sessions(self) -> list[tuple[str, Sequence[int]]]:
-        """The sessions in it, each with where its lines are in ``ids``."""
+        """The sessions in it, each with where its lines are in ``ids``.
+
+        The first one is its owner, which is named last and has all the lines. What is under other names comes from
+        sessions that it goes on from.
+        """
         everything = range(len(self.numbers))
+        *others, own = self._by_name or {os.fspath(self.transcript.path): everything}
+        return [(own, everything), *((name, sorted(self._by_name[name])) for name in others)]
+
+    @property
+    def owner(self) -> str:
+        """The session whose file it is."""
+        return self.sessions[0][0]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Collection[int]]:
+        """Where the lines are in ``ids`` that name each session; those that name none are of the last one."""
         named = [self.session] if self.session else self.rows.sessions()
         if len(named) <= 1:
-            return [(named[0] if named else os.fspath(self.transcript.path), everything)]
-        found: dict[str, list[int]] = {}
+            return dict.fromkeys(named, range(len(self.numbers)))
+        found: dict[str, set[int]] = {}
         for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
-            found.setdefault(span.session or named[0], []).extend(map(self.place.__getitem__, numbers))
-        return [(session, sorted(places)) for session, places in found.items() if places]
+            if len(numbers):
+                found.setdefault(span.session or named[-1], set()).update(map(self.place.__getitem__, numbers))
+        return dict(sorted(found.items(), key=lambda one: max(one[1])))
+
+    def names(self, session: str, place: int) -> bool:
+        """Whether a line names a session as its own; a line that names none is of the session whose file it is."""
+        return len(self._by_name) <= 1 or place in self._by_name[session]
 
 
 @dataclass(eq=False)
 class Session:
-    """One session: its lines by time, each once, and the commits that it made, by time."""
+    """One session: its lines by time, each once, and the commits in them, by time.
+
+    ``copies`` are those of the lines of its commits that it has from a session that it goes on from.
+    """
 
     key: SessionKey
     files: list[File] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
+    copies: set[int] = field(default_factory=set)
 
     def between(self, start: int | None, end: int) -> list[int]:
         """Return its lines after one time, up to and including another."""
@@ -120,13 +144,17 @@ class Neighbourhood:
 
     ``in_repository`` says so of a folder, ``worktrees`` are globs of folders where its work trees may have been,
     ``remotes`` the URLs of its remotes in one form, ``is_its_commit`` says of the name of a commit whether it is one of
-    the repository's or of an entry.
+    the repository's or of an entry; ``commits`` has what the names of those that sessions made stand for, "" for
+    nothing. ``folders`` are those that were asked about: whether they are in the repository, and whether they are
+    there.
     """
 
     in_repository: InRepository
     worktrees: Sequence[str]
     remotes: frozenset[str]
     is_its_commit: Callable[[str], bool]
+    commits: Mapping[str, str] = field(default_factory=dict)
+    folders: dict[str, tuple[bool, bool]] = field(default_factory=dict)
 
     @cached_property
     def _is_worktree(self) -> Callable[[str], object]:
@@ -136,10 +164,11 @@ class Neighbourhood:
         """Say of each line of some sessions whether it is work in the repository."""
         for session in sessions:
             known = self._is_known(session)
+            recorded = any(file.checkpoint for file in session.files)
             for file in session.files:
                 if not file.here:
                     file.here = [False] * len(file.numbers)
-                self._mark(file, session.key[1], known)
+                self._mark(file, session.key[1], known, recorded)
 
     def _is_known(self, session: Session) -> bool:
         """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
@@ -151,26 +180,32 @@ class Neighbourhood:
             return True
         return any(self.is_its_commit(made.sha) for made in session.made)
 
-    def _mark(self, file: File, session: str, known: bool) -> None:
-        if file.checkpoint or file.transcript.whole:
-            file.here = [True] * len(file.numbers)
+    def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
+        if recorded or file.transcript.whole:
+            for place in next(places for name, places in file.sessions if name == session):
+                file.here[place] = True
             return
         folders = file.harness.folders(file.rows.spans)
         counts = [self._counts(folder, known) for folder in folders]
         said = [here for here, folder in zip(counts, folders, strict=True) if folder]
         for span, here, folder, numbers in zip(file.rows.spans, counts, folders, file.rows.covers, strict=True):
             # A line without a folder goes with the others of its file.
-            if (here if folder else any(said)) and len(numbers) and session in (span.session, file.sessions[0][0]):
+            if (here if folder else any(said)) and len(numbers) and session in (span.session, file.owner):
                 for number in numbers:
                     file.here[file.place[number]] = True
 
     def _counts(self, folder: str, known: bool) -> bool:
         if not folder:
             return False
-        if self.in_repository(folder):
-            return True
-        gone = os.path.isabs(folder) and "\0" not in folder and not os.path.isdir(folder)
-        return gone and (known or self._is_worktree(folder) is not None)
+        inside, there = self.look(folder)
+        return inside or (not there and (known or self._is_worktree(folder) is not None))
+
+    def look(self, folder: str) -> tuple[bool, bool]:
+        """Return whether a folder is in the repository, and whether it is there; one that no path names is."""
+        if folder not in self.folders:
+            there = not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
+            self.folders[folder] = self.in_repository(folder), there
+        return self.folders[folder]
 
 
 def same_remote(url: str) -> str:
@@ -199,16 +234,26 @@ def number_lines(files: Iterable[File]) -> int:
     count = 0
     for file in files:
         known = numbers.setdefault(file.harness.name, {})
-        ids, fresh = [], []
+        ids = []
         for key in file.keys:
             line = known.get(key)
-            fresh.append(line is None)
             if line is None:
                 line = known[key] = count
                 count += 1
             ids.append(line)
-        file.ids, file.fresh = ids, fresh
+        file.ids = ids
     return count
+
+
+def count_once(files: Iterable[File], lines: int) -> None:
+    """Say of each line that is work in the repository where it counts: in the first file where it is that."""
+    seen = bytearray(lines)
+    for file in files:
+        fresh = []
+        for line, here in zip(file.ids, file.here, strict=True):
+            fresh.append(here and not seen[line])
+            seen[line] |= here
+        file.fresh = fresh
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
@@ -220,11 +265,29 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
             found.setdefault(key, Session(key)).files.append(file)
     for session in found.values():
         session.made = sorted(_made(session))
+    _know_copies(found.values())
     return found
 
 
+def _know_copies(sessions: Iterable[Session]) -> None:
+    """Say which sessions have the line of a commit from another one: those with a file that has all of one of its."""
+    holders: dict[int, list[Session]] = {}
+    for session in sessions:
+        for line in {made.line for made in session.made}:
+            holders.setdefault(line, []).append(session)
+    held: dict[int, frozenset[int]] = {}
+    for line, found in holders.items():
+        if len(found) > 1:
+            own = [(session, file) for session in found for file in session.files if file.owner == session.key[1]]
+            files = [(session, held.setdefault(id(file), frozenset(file.ids))) for session, file in own]
+            files = [(session, ids) for session, ids in files if line in ids]
+            for session, ids in files:
+                if any(other is not session and theirs < ids for other, theirs in files):
+                    session.copies.add(line)
+
+
 def order_lines(sessions: Iterable[Session]) -> None:
-    """Bring the lines of sessions into the order of time, those that are work in the repository."""
+    """Bring the lines of sessions into the order of time; keep those, and the commits, of work in the repository."""
     for session in sessions:
         stamped: dict[int, int] = {}
         for file in session.files:
@@ -234,6 +297,7 @@ def order_lines(sessions: Iterable[Session]) -> None:
                 if here[n]:
                     stamped.setdefault(ids[n], times[n])
         ordered = sorted(zip(stamped.values(), stamped.keys(), strict=True))
+        session.made = [made for made in session.made if made.line in stamped]
         session.times = [time for time, _ in ordered]
         session.lines = [line for _, line in ordered]
 
@@ -243,14 +307,20 @@ def _made(session: Session) -> list[Made]:
     calls: set[int] = set()
     found: dict[int, list[Made]] = {}
     waiting: list[tuple[int, Made]] = []
+    own: set[int] = set()
+    name = session.key[1]
     for file in session.files:
         _, numbers, keys, states, shas, digits, subjects = file.rows.table(MADE, 7)
         for number, key, state, sha, count, subject in zip(numbers, keys, states, shas, digits, subjects, strict=True):
+            n = file.place[number]
+            if not (named := file.names(name, n)) and name != file.owner:
+                continue
             if state == CALL_ONLY:
                 calls.add(key)
                 continue
-            n = file.place[number]
             made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject)
+            if named:
+                own.add(made.line)
             if state == WHOLE:
                 found.setdefault(made.line, []).append(made)
             elif state == RESULT_ONLY:
@@ -258,6 +328,7 @@ def _made(session: Session) -> list[Made]:
     for key, made in waiting:
         if key in calls:
             found.setdefault(made.line, []).append(made)
+    session.copies = found.keys() - own
     return list(dict.fromkeys(chain.from_iterable(found.values())))
 
 
@@ -269,7 +340,7 @@ def continued(files: Iterable[File]) -> list[File]:
     counted: list[File] = []
     last: dict[SessionKey, File] = {}
     for file in files:
-        key = (file.harness.name, file.sessions[0][0])
+        key = (file.harness.name, file.owner)
         before = last.get(key)
         if file.checkpoint and before and file.harness.runs_on and not file.rows.opens and all(file.fresh):
             file = _behind(before, file)

@@ -2,6 +2,9 @@
 
 The tools and their summaries are data (``test_tools.toml``); ``docs/TEST_TOOLS.md`` says what a run is, what decides
 its verdict, and how to add a tool. Nothing of an output is kept but the verdict and the numbers in it.
+
+The module is long because it has both halves of one table, how a command begins and how its run ends, and the reading
+of the data behind them; apart, each would need the types of the other.
 """
 
 import re
@@ -46,7 +49,7 @@ class TestCommand(NamedTuple):
     tools: tuple[str, ...] = ()
 
 
-class Verdict(NamedTuple):
+class TestVerdict(NamedTuple):
     """How a run ended: whether it passed, None when nothing says so, and how many tests did, None when not said."""
 
     passed: bool | None = None
@@ -130,7 +133,7 @@ class TestTools:
             words = words[behind:]
         return ""
 
-    def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> Verdict:
+    def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict:
         """Return how a test run ended.
 
         A failing summary anywhere in the output decides, else a passing one, else the exit status where it counts.
@@ -145,15 +148,18 @@ class TestTools:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         tools = self._tried(command)
         for passed in (False, True):
-            said = [tool for tool in tools if _says(tool.passing if passed else tool.failing, text)]
+            # Most tools have no word in the text: they are told apart at once, since a command may run any of them.
+            forms = [(tool, tool.passing if passed else tool.failing) for tool in tools]
+            near = {tool.name for tool, several in forms for form in several if form.has in text}
+            said = [tool for tool, several in forms if tool.name in near and _says(several, text)]
             if said:
                 counts = [_counts(tool, text, passed) for tool in said]
-                return Verdict(passed, *max(counts, key=lambda pair: sum(count is not None for count in pair)))
+                return TestVerdict(passed, *max(counts, key=lambda pair: sum(count is not None for count in pair)))
         if failed is None or command is None or not command.exit_counts:
-            return Verdict()
+            return TestVerdict()
         if not failed and any(_says(tool.empty, text) for tool in tools):
-            return Verdict()
-        return Verdict(not failed)
+            return TestVerdict()
+        return TestVerdict(not failed)
 
     def _tried(self, command: TestCommand | None) -> list[_Tool]:
         tools = self._table.tools
@@ -305,7 +311,7 @@ def _forms_of(given: Sequence[Sequence[str]]) -> tuple[_Form, ...]:
 
 def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:
     program, *words = text.split()
-    program = program.rpartition("/")[2]
+    program = _program_of(program)
     patterns = tuple(
         re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL) if "*" in word else word for word in words
     )
@@ -314,5 +320,5 @@ def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start
 
 def _needle(text: str) -> str:
     """Return a text that is in every command that begins so."""
-    words = text.replace("...", "").replace("*", " ").split()
+    words = [word for word in re.split(r"[ *.]+", text) if word not in ("python", "-m")]
     return "test" if "test" in text else "Test" if "Test" in text else max(words, key=len)

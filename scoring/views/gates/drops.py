@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rubric import BAND_INSUFFICIENT
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
 from scoring.views.gates.gate import TOLERANCE, Gate, GateOption, weakest
@@ -19,10 +20,14 @@ _SIZE_LIMIT = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class BaselineScore:
-    """An earlier score of an iteration, in [0, 1]; None when there was nothing to score."""
+    """An earlier score of an iteration, in [0, 1]; None when there was nothing to score.
+
+    ``suffices`` is whether it rested on enough evidence to count in a mean.
+    """
 
     rubric_version: str
     value: float | None
+    suffices: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +104,13 @@ class MaxDrop(Gate):
         newest = dict(sorted(self.baseline.scores.items())[-(self.log.last or 0) :])
         known = {score.rubric_version for score in newest.values()}
         versions = {score.rubric_version for score in scores if score.scored}
-        old = [s.value for s in newest.values() if s.value is not None and s.rubric_version in versions]
-        new = [score.value for score in scores if score.scored and score.rubric_version in known]
+        before_now = [s for s in newest.values() if s.value is not None and s.rubric_version in versions]
+        comparable = [score for score in scores if score.scored and score.rubric_version in known]
         if not versions:
+            return
+        old = [s.value for s in before_now if s.value is not None and s.suffices]
+        new = [score.value for score in comparable if score.band != BAND_INSUFFICIENT]
+        if before_now and comparable and not (old and new):  # without enough evidence there is no mean to compare
             return
         if not old or not new:
             raise SettingsError(
@@ -142,7 +151,7 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
         return iteration, BaselineScore(version, None)
     if type(value) not in (int, float) or not 0 <= value <= 1 + TOLERANCE:
         raise ValueError
-    return iteration, BaselineScore(version, float(value))
+    return iteration, BaselineScore(version, float(value), row.get("band") != BAND_INSUFFICIENT)
 
 
 def _from_revision(name: str, log: "LogView") -> Baseline:
@@ -160,7 +169,8 @@ def _from_revision(name: str, log: "LogView") -> Baseline:
     for file, data in repository.files_at(sha, folder.relative_to(top).as_posix(), is_iteration_score_name).items():
         score = parse_iteration_score(data, f"{name}:{file}")
         check_numbers(score, f"{name}:{file}")
-        scores[score.iteration] = BaselineScore(score.rubric_version, score.value if score.scored else None)
+        value, suffices = score.value if score.scored else None, score.band != BAND_INSUFFICIENT
+        scores[score.iteration] = BaselineScore(score.rubric_version, value, suffices)
     if not scores:
         raise InputError(
             f"--baseline {name!r}: no iter-N.score.yaml is committed there in {iter_log_dir}; commit the sidecars, "

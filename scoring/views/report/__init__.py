@@ -14,7 +14,7 @@ from scoring.files import read_file
 from scoring.text import cell, spans
 from scoring.views.report import charts
 from scoring.views.report.digest import Digest, ReportedIteration
-from scoring.views.score_pages import band_text
+from scoring.views.score_cells import band_text
 from scoring.views.table import Cell, Line
 
 _SIZE_LIMIT = 64 << 20

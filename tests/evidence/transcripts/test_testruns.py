@@ -8,24 +8,27 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from scoring.evidence.transcripts import testruns
 from scoring.evidence.transcripts.shell import commands_of
-from scoring.evidence.transcripts.testruns import DATA, LABEL_LIMIT, TestCommand, TestTools, Verdict
+from scoring.evidence.transcripts.testruns import DATA, LABEL_LIMIT
+from scoring.evidence.transcripts.testruns import TestVerdict as Verdict
 
 ROOT = Path(__file__).parents[3]
 PRINTED = ROOT / "testdata" / "test_tools"
 PAGE = (ROOT / "docs" / "TEST_TOOLS.md").read_text("utf-8")
 TABLE = tomllib.loads(DATA.read_text("utf-8"))
-TOOLS = TestTools()
+TOOLS = testruns.TestTools()
+MANIFEST: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))["output"]
 ENDS = ("passing", "failing", "erroring", "crashed")
 WITHOUT_OUTPUTS = {"hatch", "just", "task", "mise"}
 """Tools that run other ones, and could not be run here; they have no forms, or one that says that the other failed."""
 
 
-def run_of(text: str, tools: TestTools = TOOLS) -> TestCommand | None:
+def run_of(text: str, tools: testruns.TestTools = TOOLS) -> testruns.TestCommand | None:
     return tools.run_of(commands_of(text))
 
 
-def verdict(text: str, output: str, failed: bool | None = None, tools: TestTools = TOOLS) -> Verdict:
+def verdict(text: str, output: str, failed: bool | None = None, tools: testruns.TestTools = TOOLS) -> Verdict:
     run = run_of(text, tools)
     assert run is not None
     return tools.verdict(run, output, failed)
@@ -51,7 +54,7 @@ class Printed(NamedTuple):
 
 def outputs() -> list[Printed]:
     found: list[Printed] = []
-    for output in tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))["output"]:
+    for output in MANIFEST:
         cases = {name: value for name, value in output.items() if isinstance(value, dict)}
         for case, said in cases.items():
             read: list[Any] = [None if value == "none" else value for value in said["read"]]
@@ -104,16 +107,17 @@ def test_every_file_is_listed() -> None:
 
 
 RUNS = {
-    "pytest": "pytest; py.test -q; python -m pytest x; python3.12 -u -W error -m pytest; .venv/bin/pytest; uv run pytest; "
-    "poetry run pytest; python -X dev -m pytest; coverage run -m pytest; A=1 timeout 60 pytest -q; cd x && pytest; "
-    "py -m pytest; uvx pytest; tox-free || pytest",
-    "unittest": "python -m unittest; python3 -m unittest discover -s tests; python manage.py test; ./manage.py test app",
+    "pytest": "pytest; py.test -q; python -m pytest x; python3.12 -u -W error -m pytest; .venv/bin/pytest; "
+    "uv run pytest; poetry run pytest; python -X dev -m pytest; coverage run -m pytest; "
+    "A=1 timeout 60 pytest -q; cd x && pytest; py -m pytest; uvx pytest; tox-free || pytest",
+    "unittest": "python -m unittest; python3 -m unittest discover -s tests; python manage.py test; "
+    "./manage.py test app",
     "tox": "tox; tox -e py311; python -m tox; uvx tox",
     "nox": "nox -s tests; python -m nox",
     "go": "go test ./...; go -C dir test; GOFLAGS=-v go test -run X; gotestsum -- ./...",
     "cargo": "cargo test; cargo +nightly test; cargo --locked test -p a; cargo nextest run; cargo t",
-    "npm": "npm test; npm t; npm run test:unit; npm --prefix web test; pnpm test; pnpm -r test; pnpm --filter a run test; "
-    "yarn test; yarn run test:e2e; bun run test; deno task test; npm run test -- --run",
+    "npm": "npm test; npm t; npm run test:unit; npm --prefix web test; pnpm test; pnpm -r test; "
+    "pnpm --filter a run test; yarn test; yarn run test:e2e; bun run test; deno task test; npm run test -- --run",
     "vitest": "vitest; npx vitest run; yarn vitest; pnpm vitest run; pnpm exec vitest; bunx vitest; npm exec -- vitest",
     "jest": "jest; npx jest a; ./node_modules/.bin/jest; node node_modules/.bin/jest; yarn jest --ci",
     "mocha": "mocha; npx mocha test; nyc mocha",
@@ -160,7 +164,7 @@ def test_every_tool_has_runs() -> None:
 def test_every_start_in_the_data_is_a_run() -> None:
     for tool in TABLE["tool"]:
         for start in tool["starts"]:
-            text = start.replace("...", "-q other").replace("*", "x")
+            text = start.replace("...", "other").replace("*", "x")
             run = run_of(text)
             assert run is not None, start
             assert TOOLS.may_run(text), start
@@ -313,7 +317,7 @@ def test_a_run_of_no_tests_passes_nothing(text: str, output: str) -> None:
 
 
 class TestOwnCommands:
-    OWN = TestTools(["./check", "scripts/verify --all", " "])
+    OWN = testruns.TestTools(["./check", "scripts/verify --all", " "])
 
     @pytest.mark.parametrize(
         "text",
@@ -409,20 +413,10 @@ def test_the_time_is_linear(piece: str) -> None:
 def shown(tool: dict[str, Any]) -> str:
     """Return the row of a tool as the page has it."""
     starts = ", ".join(f"`{start}`" for start in tool["starts"])
-    said = [f"{kind} {len(tool[kind])}" for kind in ("failing", "passing", "empty") if kind in tool]
-    if tool.get("runs_any"):
-        said.append("those of every tool")
-    source = "printed" if any(printed.tool == tool["name"] for printed in OUTPUTS) else "-"
-    documented = {output["tool"] for output in _manifest() if "source" in output}
-    own = [output for output in _manifest() if output["tool"] == tool["name"] and "source" not in output]
-    if tool["name"] in documented:
-        source = "printed and documentation" if own else "documentation"
-    return f"| {tool['name']} | {starts} | {', '.join(said)} | {source} |"
-
-
-def _manifest() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))["output"]
-    return found
+    forms = [f"{kind} {len(tool[kind])}" for kind in ("failing", "passing", "empty") if kind in tool]
+    forms += ["those of every tool"] if tool.get("runs_any") else []
+    sources = {output.get("source", "printed") for output in MANIFEST if output["tool"] == tool["name"]}
+    return f"| {tool['name']} | {starts} | {', '.join(forms)} | {', '.join(sorted(sources, reverse=True)) or '-'} |"
 
 
 def test_the_page_has_the_table() -> None:

@@ -1,0 +1,51 @@
+"""The columns and cells that pages of scores have in common: values, bands, bounds."""
+
+from typing import TYPE_CHECKING
+
+from rubric import BAND_LABELS
+from scoring.views.table import Cell, Column, number
+
+if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
+    from rubric import Bounds
+
+_BAND_STYLES = {
+    "excellent": "bold green",
+    "good": "green",
+    "fair": "yellow",
+    "poor": "red",
+    "insufficient": "dim",
+    "unscored": "dim",
+}
+
+ITER = Column("ITER", width=6, right=True)
+SCORE = Column("SCORE", width=9, right=True)
+BAND = Column("BAND", width=0)
+BOUNDS = Column("BOUNDS", only="terminal")
+INTERVAL = Column("95 %", only="terminal")
+COVERAGE = Column("COVERAGE", only="full")
+TASK = Column("TASK", width=12, cut=True)
+
+
+def score_cell(value: float, scored: bool) -> Cell:
+    """Return a score as a cell; what is not scored has no value."""
+    return Cell(value if scored else None, number(value, scored))
+
+
+def band_cell(band: str) -> Cell:
+    """Return a band as a cell, in its colour and by the name that people read."""
+    return Cell(band, band_text(band), _BAND_STYLES.get(band, ""))
+
+
+def band_text(band: str) -> str:
+    """Return what people read for a band."""
+    return BAND_LABELS.get(band, band)
+
+
+def bounds_text(bounds: "Bounds | None", scored: bool = True) -> str:
+    """Return what the absent signals could make of a value, as a terminal shows it beside the value."""
+    return f"({bounds.low:.2f}–{bounds.high:.2f})" if bounds and scored else ""
+
+
+def value_text(value: float, scored: bool, bounds: "Bounds | None") -> str:
+    """Return a value with its bounds, as a terminal shows both."""
+    return f"{number(value, scored)}  {bounds_text(bounds, scored)}".rstrip()

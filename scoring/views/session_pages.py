@@ -1,0 +1,134 @@
+"""What is shown of a session: its mean, how sure that is, and its iterations, as lines, a row and JSON."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rubric import Bounds
+from scoring.statistics import Interval, bootstrap_interval
+from scoring.views.score_cells import (
+    BAND,
+    BOUNDS,
+    COVERAGE,
+    INTERVAL,
+    ITER,
+    SCORE,
+    band_cell,
+    band_text,
+    bounds_text,
+    score_cell,
+    value_text,
+)
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, number
+
+if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
+    from rubric.scorer import Breakdown
+    from scoring.sessions import SessionIterRef, SessionScore
+
+SESSIONS = (
+    Column("SESSION", width=40, cut=True),
+    SCORE,
+    BOUNDS,
+    INTERVAL,
+    Column("ITERS", width=11, right=True),
+    BAND,
+    COVERAGE,
+)
+_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE)
+
+
+def session_row(session: "SessionScore", members: "Mapping[int, Breakdown]", intervals: bool) -> tuple[AnyCell, ...]:
+    """Return a session as a row of :data:`SESSIONS`; with ``intervals`` that of its mean, which takes a moment."""
+    value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
+    sure = interval_text(session) if intervals else ""
+    coverage = session_coverage_text(session, members, brief=True)
+    return session.session_id, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage
+
+
+def session_page(
+    session: "SessionScore",
+    members: "Mapping[int, Breakdown]",
+    source: Path,
+    intervals: bool = False,
+    full: bool = False,
+) -> Iterator[Block]:
+    """Yield a session and its iterations.
+
+    A terminal shows how sure the scores are, as far as ``members`` has those of its iterations, and with ``intervals``
+    also that of the mean. ``full`` is whether a pipe shows the coverage too.
+    """
+    name = f"Session {session.session_id}   rubric {session.rubric_version}   "
+    value = number(session.value, session.scored)
+    yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")
+    yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
+    sure = value_text(session.value, session.scored, session_bounds(session, members))
+    yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
+    yield Line(session_coverage_text(session, members), "dim", only=None if full else "terminal")
+    if intervals and (interval := interval_text(session)):
+        yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
+    yield Line()
+    yield Table(_MEMBERS, [_member_row(ref, members.get(ref.iteration)) for ref in session.per_iteration], full=full)
+    yield from (Line(), Line(f"Source: {source}", "dim"))
+
+
+def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
+    bounds, coverage = (bounds_text(member.bounds, ref.scored), str(member.coverage)) if member else ("", "-")
+    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage
+
+
+def session_interval(session: "SessionScore") -> Interval | None:
+    """Return the bootstrap interval of a session's mean; None where fewer than two iterations are in it."""
+    return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
+
+
+def interval_text(session: "SessionScore") -> str:
+    """Return that interval as a terminal shows it; nothing where there is none."""
+    interval = session_interval(session)
+    return "" if interval is None else str(interval)
+
+
+def session_bounds(session: "SessionScore", members: "Mapping[int, Breakdown]") -> Bounds | None:
+    """Return the means of the bounds of the iterations in a session's mean; None when not all of them are known."""
+    counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
+    if not counting or not all(n in members for n in counting):
+        return None
+    known = [members[n].bounds for n in counting]
+    return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
+
+
+def session_coverage_text(session: "SessionScore", members: "Mapping[int, Breakdown]", brief: bool = False) -> str:
+    """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
+    coverage = _session_coverage(session, members)
+    what, average = ("", "") if brief else (" iterations", " on average")
+    weight = "" if coverage["weight"] is None else f", {coverage['weight'] * 100:.1f} % of the weight{average}"
+    too_few = f", {session.insufficient} without enough evidence" if session.insufficient else ""
+    return f"{coverage['scored']} of {coverage['total']}{what}{weight}{too_few}"
+
+
+def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
+    known = [members[n].coverage.weight for n in session.iterations if n in members]
+    return {
+        "scored": sum(ref.scored for ref in session.per_iteration),
+        "total": len(session.iterations),
+        "weight": sum(known) / len(known) if known else None,
+        "insufficient": session.insufficient,
+    }
+
+
+def session_payload(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
+    """Return one session as its sidecar holds it, with its bounds, and what it rests on.
+
+    ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
+    members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
+    with 95 % confidence; null when fewer than two members are in it. The coverage says how many members are scored,
+    how many of these on too little evidence, and on how much of the weight they rest.
+    """
+    from scoring.sidecars.scores import session_as_dict
+
+    bounds, interval = session_bounds(session, members), session_interval(session)
+    return {
+        **session_as_dict(session),
+        "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
+        "interval": interval and list(interval),
+        "coverage": _session_coverage(session, members),
+    }

@@ -1,0 +1,212 @@
+"""Gemini CLI: what a chat says, which is one document, and whose it is by the hash of a folder."""
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.harness_lines import Line, stamp
+from helpers.places import Place
+from helpers.repos import START as COMMITTED
+from helpers.repos import STEP
+
+from scoring.evidence.transcripts.discovery import WorkTrees
+from scoring.evidence.transcripts.harness import HASHED_FOLDER
+from scoring.evidence.transcripts.lines import Lines
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.transcripts.rows import BREAK, EDIT, INTERRUPT, MADE, REJECTION, RUN, Rows, key_of
+from scoring.evidence.transcripts.testruns import TestTools as Tools
+
+CALL, VERDICT = 1, 2
+
+
+def hashed(path: Path) -> str:
+    return sha256(os.fsencode(path)).hexdigest()
+
+
+def said(number: int, kind: str = "gemini", **keys: Any) -> Line:
+    return {"id": f"m{number}", "timestamp": stamp(number), "type": kind, "content": "…"} | keys
+
+
+def call(tool: str, answer: str = "", status: str = "success", name: str = "c1", **args: Any) -> Line:
+    field = "output" if status == "success" else "error"
+    response = {"functionResponse": {"id": name, "name": tool, "response": {field: answer}}}
+    return {"id": name, "name": tool, "args": args, "status": status, "result": [response]}
+
+
+def shell(command: str, printed: str = "", code: int | str = 0, name: str = "c1") -> Line:
+    answer = f"Command: {command}\nDirectory: (root)\nOutput: {printed}\nError: (none)\nExit Code: {code}\nSignal: 0"
+    return call("run_shell_command", answer, name=name, command=command)
+
+
+def spent(**counts: int) -> Line:
+    return {"input": 0, "output": 0, "cached": 0, "thoughts": 0, "tool": 0, "total": 0} | counts
+
+
+def chat(*messages: Any, folder: Path = Path("/work/app"), **keys: Any) -> Line:
+    return {"sessionId": "g1", "projectHash": hashed(folder), "messages": list(messages)} | keys
+
+
+def seen(*messages: Any, **keys: Any) -> Rows:
+    reader = Lines(ATTRIBUTED_HARNESSES, Tools())
+    reader.document(json.dumps(chat(*messages, **keys), indent=2).encode())
+    return reader.rows()["gemini"]
+
+
+def table(rows: Rows, kind: int) -> list[tuple[int, ...]]:
+    """The rows of a kind without their span."""
+    return [row[1:] for row in zip(*rows.tables.get(kind, ()), strict=True)]
+
+
+class TestChat:
+    def test_has_the_place_of_a_message_as_its_line_and_the_id_as_its_key(self) -> None:
+        rows = seen(said(1, "user"), said(2), said(3, "info"))
+        assert rows.covers[0].tolist() == rows.lines[0].tolist() == [0, 1, 2]
+        assert rows.lines[2].tolist() == [key_of("m1"), key_of("m2"), key_of("m3")]
+        assert rows.opens
+
+    def test_counts_thoughts_as_output_and_what_was_not_cached_as_written(self) -> None:
+        rows = seen(said(1, tokens=spent(input=100, output=7, cached=75, thoughts=3, tool=5, total=115)))
+        assert [row[5:] for row in table(rows, 0)] == [(10, 105, 75, 30)]
+
+    @pytest.mark.parametrize("tokens", [None, spent()], ids=["none", "nothing-but-zeros"])
+    def test_without_tokens_has_no_turn(self, tokens: Any) -> None:
+        assert table(seen(said(1, tokens=tokens)), 0) == []
+
+    @pytest.mark.parametrize(
+        ("odd", "why"),
+        [
+            pytest.param(5, "a field of another type", id="a-number"),
+            pytest.param({"id": "x", "type": "gemini"}, "no time stamp", id="no-time"),
+            pytest.param(said(2, tokens={"input": "x"}), "a field of another type", id="tokens-of-another-type"),
+        ],
+    )
+    def test_skips_a_message_and_keeps_the_others(self, odd: Any, why: str) -> None:
+        rows = seen(said(1), odd, said(3))
+        assert rows.lines[0].tolist() == [0, 2]
+        assert rows.skipped == {why: 1}
+
+    @pytest.mark.parametrize("args", [5, None, {"command": 5}, []], ids=str)
+    def test_has_odd_calls_too(self, args: Any) -> None:
+        odd = {"id": "c1", "name": "run_shell_command", "args": args, "status": "success", "result": 7}
+        assert len(table(seen(said(1, toolCalls=[None, odd])), CALL)) == 1
+
+
+class TestCall:
+    @pytest.mark.parametrize(
+        ("made", "failed"),
+        [
+            (shell("ls"), 0),
+            (shell("ls", code=2), 1),
+            (shell("echo", "\nExit Code: 9"), 0),
+            (shell("ls", code="(none)"), 0),
+            (call("read_file", "x", "error", file_path="/a"), 1),
+            (call("read_file", "\nExit Code: 1", file_path="/a"), 0),
+        ],
+        ids=["worked", "failed", "only-printed", "no-code", "error", "another-tool"],
+    )
+    def test_has_a_verdict(self, made: Line, failed: int) -> None:
+        assert table(seen(said(1, toolCalls=[made])), VERDICT) == [(0, key_of("c1"), failed)]
+
+    def test_runs_tests_and_makes_commits(self) -> None:
+        calls = [shell("pytest", "1 failed in 1s", 1), shell("git commit -m x", "[main 1a2b3c4] Say", name="c2")]
+        rows = seen(said(1, toolCalls=calls))
+        ((_, key, _, _, passed, *_),) = table(rows, RUN)
+        assert (key, passed) == (key_of("c1"), 0)
+        assert table(rows, MADE)[0][3:] == (0x1A2B3C4, 7, key_of("Say"))
+
+    def test_writes_files(self) -> None:
+        calls = [call("write_file", file_path="/a"), call("replace", name="c2", file_path="b"), shell("ls", name="c3")]
+        rows = seen(said(1, toolCalls=calls))
+        assert [rows.texts[path] for _, path, _ in table(rows, EDIT)] == ["/a", "b"]
+
+    @pytest.mark.parametrize("why", ["User did not allow tool call", "User denied execution."])
+    def test_that_was_refused_is_none(self, why: str) -> None:
+        refused = call("write_file", f"[Operation Cancelled] Reason: {why}", "cancelled", file_path="/a")
+        rows = seen(said(1, toolCalls=[refused]))
+        assert table(rows, BREAK) == [(0, REJECTION, key_of("m1"))]
+        assert not rows.tables.keys() & {CALL, VERDICT, EDIT}
+
+    def test_that_was_cancelled_otherwise_has_no_verdict(self) -> None:
+        stopped = call("write_file", "[Operation Cancelled] Reason: User cancelled tool execution.", "cancelled")
+        rows = seen(said(1, toolCalls=[stopped]))
+        assert len(table(rows, CALL)) == 1
+        assert not rows.tables.keys() & {VERDICT, BREAK}
+
+    def test_that_only_asks_is_no_correction_when_declined(self) -> None:
+        declined = call("ask_user", "[Operation Cancelled] Reason: User denied execution.", "cancelled")
+        assert table(seen(said(1, toolCalls=[declined])), BREAK) == []
+
+
+class TestInterruption:
+    @pytest.mark.parametrize("content", ["Request cancelled.", [{"text": "Request cancelled."}]], ids=["text", "parts"])
+    def test_is_what_the_harness_says(self, content: Any) -> None:
+        assert table(seen(said(1, "info", content=content)), BREAK) == [(0, INTERRUPT, 0)]
+
+    @pytest.mark.parametrize(
+        ("kind", "content"),
+        [("user", "Request cancelled."), ("gemini", "Request cancelled."), ("info", "Request cancelled. Not!")],
+    )
+    def test_is_not_what_somebody_says(self, kind: str, content: str) -> None:
+        assert table(seen(said(1, kind, content=content)), BREAK) == []
+
+
+class TestWorkTreesByHash:
+    def test_are_those_of_the_repository_and_their_links(self, tmp_path: Path) -> None:
+        place = Place(tmp_path)
+        place.iteration(1)
+        place.repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
+        trees = WorkTrees(place.path)
+        assert all(trees(HASHED_FOLDER + hashed(path)) for path in (place.path, tmp_path / "linked"))
+
+    @pytest.mark.parametrize("name", ["src", "..", "other"], ids=["a-folder-in-it", "the-one-above", "another"])
+    def test_are_no_other_folders(self, tmp_path: Path, name: str) -> None:
+        place = Place(tmp_path)
+        place.iteration(1)
+        assert not WorkTrees(place.path)(HASHED_FOLDER + hashed((place.path / name).resolve()))
+        assert not WorkTrees(place.path)(HASHED_FOLDER)
+
+
+class TestDiscovered:
+    """In the user's home, under the rubric that attributes."""
+
+    @pytest.fixture
+    def place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+        home = tmp_path / "home"
+        home.mkdir()
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.delenv("GEMINI_CLI_HOME", raising=False)
+        place = Place(tmp_path)
+        place.iteration(1)
+        monkeypatch.chdir(place.path)
+        return place
+
+    def write(self, place: Place, folder: Path) -> None:
+        at = COMMITTED - STEP // 2 - 1_776_000_000
+        tokens = spent(input=100, output=5, cached=75)
+        document = chat(said(at, tokens=tokens, toolCalls=[shell("pytest", "1 passed in 1s")]), folder=folder)
+        path = place.home / ".gemini" / "tmp" / hashed(folder) / "chats" / "session-2026-04-12T10-00-abcd.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(document, indent=2))
+        (path.parent.parent / "logs.json").write_text("[]")
+
+    def details(self, da_score: DaScore, rubric: str) -> str:
+        (one,) = da_score("signals", "--rubric", rubric, "--no-cache").json
+        return json.dumps({name: signal["detail"] for name, signal in one["signals"].items()})
+
+    def test_counts_where_the_hash_is_that_of_the_repository(self, place: Place, da_score: DaScore) -> None:
+        self.write(place, place.path)
+        details = self.details(da_score, "3.1.0")
+        assert "cache_hit_rate 0.750 (gemini)" in details
+        assert "1 test run, 0 failed; last passed: pytest" in details
+
+    def test_does_not_count_where_it_is_another(self, place: Place, da_score: DaScore) -> None:
+        self.write(place, place.home)
+        assert "gemini" not in self.details(da_score, "3.1.0")
+
+    def test_is_not_read_under_earlier_rubrics(self, place: Place, da_score: DaScore) -> None:
+        self.write(place, place.path)
+        assert "gemini" not in self.details(da_score, "2.3.0")

@@ -1,0 +1,51 @@
+"""Where the lines of an iteration are: by file, from the first to the last, each once."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_COVERED, Asked, Attribution
+from scoring.evidence.transcripts.facts import IterationWindow, LinesFound
+from scoring.evidence.transcripts.sightings import lines_found
+
+
+def file(name: str, ids: list[int], fresh: list[bool] | None = None, first: int = 0) -> Any:
+    numbers = range(first, first + len(ids))
+    transcript = SimpleNamespace(path=Path(name))
+    return SimpleNamespace(ids=ids, fresh=fresh or [True] * len(ids), numbers=numbers, transcript=transcript)
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        pytest.param([file("a", [0, 1, 2, 3])], [[("a", 1, 2, 2)], [("a", 3, 3, 1)]], id="one after the other"),
+        pytest.param([file("a", [0, 2, 1, 3])], [[("a", 1, 3, 2)], [("a", 2, 2, 1)]], id="one between the other's"),
+        pytest.param(
+            [file("a", [0, 1]), file("b", [1, 2], [False, True], first=10)],
+            [[("a", 1, 2, 2)], [("b", 12, 12, 1)]],
+            id="a line that is repeated is where it was first",
+        ),
+        pytest.param([file("a", [3])], [[], []], id="nobody's"),
+    ],
+)
+def test_lines_are_named_by_file(files: list[Any], found: list[list[tuple[Any, ...]]]) -> None:
+    owners = [0, 0, 1, -1]
+    expected = [tuple(LinesFound(Path(name), *rest) for name, *rest in one) for one in found]
+    assert lines_found(cast("Any", files), owners, 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "problem"),
+    [
+        pytest.param(("0123456789ab",), NO_TRANSCRIPT, id="it names a checkpoint of which nothing is here"),
+        pytest.param((), NOT_COVERED, id="it names none"),
+    ],
+)
+def test_an_iteration_without_lines_says_whether_a_checkpoint_is_missing(
+    checkpoints: tuple[str, ...], problem: str
+) -> None:
+    asked = Asked(1, checkpoints=checkpoints, window=IterationWindow(1, None, 10))
+    (share,) = Attribution([asked], [], {}, lambda _: {}, []).run()
+    assert (share.method, share.problem) == (None, problem)

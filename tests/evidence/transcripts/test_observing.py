@@ -1,0 +1,512 @@
+"""What the readers note of the lines of a transcript: each kind of row, and what looks like it and is none."""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from helpers.harness_lines import Line, as_bytes, claude, codex, item, meta, output, response, result, turn, use
+
+from scoring.evidence.transcripts.lines import Lines
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
+from scoring.evidence.transcripts.rows import (
+    AMEND,
+    BREAK,
+    BY_REDIRECTION,
+    BY_TOOL,
+    CALL_ONLY,
+    EDIT,
+    HARD,
+    INTERRUPT,
+    MADE,
+    PATHS,
+    REJECTION,
+    RESET,
+    RESULT_ONLY,
+    REVERT,
+    RUN,
+    WHOLE,
+    WORD,
+    Rows,
+    key_of,
+    pack,
+    unpack,
+)
+from scoring.evidence.transcripts.testruns import TestTools as Tools
+
+PASSED = "============ 10 passed in 0.12s ============"
+FAILED = "======= 3 failed, 10 passed in 0.12s ======="
+MADE_ONE = "[main 1a2b3c4d5e6f7a8b] Say hello\n 1 file changed"
+REFUSAL = "The user doesn't want to proceed with this tool use."
+STOPPED = "[Request interrupted by user]"
+
+
+def seen(*lines: Line | bytes, harness: str = "claude", blocks: int = 1) -> Rows:
+    """Read lines with readers that observe, in one or more blocks."""
+    reader = Lines(ATTRIBUTED_HARNESSES, Tools())
+    for first in range(0, len(lines), -(-len(lines) // blocks)):
+        reader.block(as_bytes(lines[first : first + -(-len(lines) // blocks)]))
+    return reader.rows()[harness]
+
+
+def table(rows: Rows, kind: int) -> list[tuple[int, ...]]:
+    """The rows of a kind without their span: line, and the columns of the kind."""
+    return [row[1:] for row in zip(*rows.tables.get(kind, ()), strict=True)]
+
+
+def paths(rows: Rows) -> list[tuple[int, str, int]]:
+    return [(line, rows.texts[path], how) for line, path, how in table(rows, EDIT)]
+
+
+def agent(*content: Line, name: str = "msg_1", **keys: Any) -> Line:
+    return claude(1, *content, message={"id": name}, **keys)
+
+
+def user(*content: Line, **keys: Any) -> Line:
+    return claude(2, *content, kind="user", **keys)
+
+
+def text(words: str) -> Line:
+    return {"type": "text", "text": words}
+
+
+def bash(command: str, printed: Any = "", name: str = "toolu_1", **ended: Any) -> list[Line]:
+    """A command and its result."""
+    return [agent(use("Bash", name, command=command)), user(result(name, content=printed, **ended))]
+
+
+def refused(tool: str, name: str = "toolu_1", response_id: str = "msg_1", **given: Any) -> list[Line]:
+    called = agent(use(tool, name, **given), name=response_id)
+    return [called, user(result(name, content=REFUSAL, is_error=True))]
+
+
+class TestLines:
+    def test_are_known_by_their_number_time_and_id(self) -> None:
+        rows = seen(agent(uuid="a"), agent(uuid="b"))
+        assert rows.lines[0].tolist() == [0, 1]
+        assert rows.covers[0].tolist() == [0, 1]
+        assert len(set(rows.lines[2])) == 2
+        assert seen(agent(uuid="a", cwd="/elsewhere")).lines[2][0] == rows.lines[2][0]
+
+    @pytest.mark.parametrize("uuid", [None, "", 5, {}], ids=["none", "empty", "a-number", "an-object"])
+    def test_without_an_id_are_known_by_their_bytes(self, uuid: Any) -> None:
+        one, other = agent(uuid=uuid), agent(uuid=uuid, cwd="/elsewhere")
+        assert seen(one).lines[2] == seen(one).lines[2]
+        assert seen(one).lines[2] != seen(other).lines[2]
+
+    @pytest.mark.parametrize(
+        ("odd", "known"),
+        [
+            pytest.param(b"", [0, 2], id="a-blank-line"),
+            pytest.param(b"   ", [0, 2], id="a-line-of-blanks"),
+            pytest.param(b"{half", [0, 2], id="no-json"),
+            pytest.param(b'{"message": 5}', [0, 2], id="a-field-of-another-type"),
+            pytest.param(b'{"type": "summary"}', [0, 2], id="no-time-stamp"),
+            pytest.param(b'{"type": "summary"}{"type": "summary"}', [0, 2], id="a-line-break-is-missing"),
+        ],
+    )
+    def test_have_the_number_they_have_in_the_file(self, odd: bytes, known: list[int]) -> None:
+        assert seen(agent(uuid="a"), odd, agent(uuid="b")).lines[0].tolist() == known
+
+    def test_of_several_blocks_go_on_counting(self) -> None:
+        lines = [agent(uuid=str(n)) for n in range(9)]
+        assert seen(*lines, blocks=4).lines == seen(*lines).lines
+
+    @pytest.mark.parametrize(
+        ("lines", "opens"),
+        [
+            pytest.param([{"type": "summary"}, agent(parentUuid=None)], False, id="no-line-has-a-parent"),
+            pytest.param([{"type": "summary"}, agent() | {"parentUuid": None}], True, id="first-parent-is-null"),
+            pytest.param([agent(parentUuid="x"), agent() | {"parentUuid": None}], False, id="a-later-parent-is-null"),
+        ],
+    )
+    def test_say_whether_the_session_begins_here(self, lines: Sequence[Line], opens: bool) -> None:
+        assert seen(*lines).opens is opens
+
+    def test_count_as_much_as_where_nothing_is_observed(self) -> None:
+        lines = [response(n, f"msg_{n % 3}", output=n) for n in range(9)]
+        plain = Lines(HARNESSES)
+        plain.block(as_bytes(lines))
+        mine, other = seen(*lines).tables[0], plain.rows()["claude"].tables[0]
+        assert mine[2:] == other[2:]
+
+    def test_are_kept_by_the_index_as_they_are(self) -> None:
+        rows = seen(*bash("pytest -q > out.txt", PASSED), user(text(STOPPED)))
+        assert unpack(pack({"claude": rows})) == {"claude": rows}
+
+
+class TestRun:
+    @pytest.mark.parametrize(
+        ("printed", "ended", "expected"),
+        [
+            pytest.param(PASSED, {}, (1, 10, 0), id="passed"),
+            pytest.param(FAILED, {"is_error": True}, (0, 10, 3), id="failed"),
+            pytest.param([text(FAILED)], {}, (0, 10, 3), id="text-in-a-list"),
+            pytest.param("Killed", {"is_error": True}, (0, -1, -1), id="by-its-status"),
+            pytest.param("Command running in background with ID: b1", {}, (-1, -1, -1), id="not-ended-yet"),
+        ],
+    )
+    def test_has_the_verdict_of_its_result(self, printed: Any, ended: Line, expected: tuple[int, ...]) -> None:
+        rows = seen(*bash("cd app && pytest -q", printed, **ended))
+        ((line, key, state, label, passed, *numbers),) = table(rows, RUN)
+        assert (line, key, state, rows.texts[label]) == (1, key_of("toolu_1"), WHOLE, "pytest -q")
+        assert (passed, *numbers) == expected
+
+    @pytest.mark.parametrize(
+        "command",
+        ["git commit -m 'run pytest'", "grep -rn pytest .", "pip install pytest", "echo pytest"],
+        ids=["in-a-message", "in-a-search", "an-install", "an-echo"],
+    )
+    def test_is_no_command_that_names_a_tool(self, command: str) -> None:
+        assert table(seen(*bash(command, FAILED)), RUN) == []
+
+    def test_is_no_text_that_another_tool_shows(self) -> None:
+        assert table(seen(agent(use("Read", file_path="/a")), user(result(content=FAILED))), RUN) == []
+
+    def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
+        call, ended = bash("pytest", FAILED, is_error=True)
+        ((line, key, state, *rest),) = table(seen(call), RUN)
+        assert (line, key, state, rest[1:]) == (0, key_of("toolu_1"), CALL_ONLY, [-1, -1, -1])
+        ((line, same, state, *rest),) = table(seen(ended), RUN)
+        assert (line, same, state, rest[:2]) == (0, key, RESULT_ONLY, [-1, 0])
+
+    def test_is_not_seen_in_a_result_alone_that_says_nothing(self) -> None:
+        assert table(seen(user(result(content="3 files changed"))), RUN) == []
+
+    def test_that_is_written_again_counts_once(self) -> None:
+        assert len(table(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)), RUN)) == 1
+
+    def test_that_was_refused_is_none(self) -> None:
+        assert table(seen(*refused("Bash", command="pytest")), RUN) == []
+
+
+class TestMade:
+    @pytest.mark.parametrize(
+        "command",
+        ["git commit -m x", "git -C /a cherry-pick abc", "git add . && git commit --no-edit", "git revert --no-edit x"],
+    )
+    def test_is_a_line_that_git_printed(self, command: str) -> None:
+        rows = seen(*bash(command, MADE_ONE))
+        expected = (1, key_of("toolu_1"), WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"))
+        assert table(rows, MADE) == [expected]
+
+    def test_knows_as_many_digits_as_there_are(self) -> None:
+        ((*_, sha, digits, _),) = table(seen(*bash("git commit -m x", "[main (root-commit) 1a2b3c4] A")), MADE)
+        assert (sha, digits) == (0x1A2B3C4, 7)
+
+    @pytest.mark.parametrize("command", ["cat notes.md", "git log -1", "echo commit"], ids=["file", "log", "word"])
+    def test_is_no_such_line_in_another_output(self, command: str) -> None:
+        assert table(seen(*bash(command, MADE_ONE)), MADE) == []
+
+    def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
+        call, ended = bash("git commit -m x", MADE_ONE)
+        assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0)]
+        assert table(seen(ended), MADE)[0][:3] == (0, key_of("toolu_1"), RESULT_ONLY)
+
+    def test_that_failed_is_none(self) -> None:
+        assert table(seen(*bash("git commit -m x", "nothing to commit", is_error=True)), MADE) == []
+
+
+class TestEdit:
+    @pytest.mark.parametrize(
+        ("tool", "given"),
+        [
+            ("Edit", {"file_path": "/work/app/a.py", "old_string": "x"}),
+            ("Write", {"file_path": "/work/app/a.py"}),
+            ("MultiEdit", {"file_path": "a.py"}),
+            ("NotebookEdit", {"notebook_path": "/work/app/b/../a.py"}),
+        ],
+    )
+    def test_is_a_file_that_an_edit_tool_writes(self, tool: str, given: Line) -> None:
+        rows = seen(agent(use(tool, **given)), user(result()))
+        assert paths(rows) == [(1, "/work/app/a.py", BY_TOOL)]
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            pytest.param([agent(use("Read", file_path="/a")), user(result())], id="read"),
+            pytest.param([agent(use("Edit", file_path="/a")), user(result(is_error=True))], id="failed"),
+            pytest.param(refused("Edit", file_path="/a"), id="refused"),
+            pytest.param([agent(use("Edit", file_path=5))], id="no-path"),
+            pytest.param([agent(use("Edit", file_path="/" + "a" * 5000))], id="a-path-without-end"),
+            pytest.param(bash("cat a.py"), id="shown"),
+            pytest.param(bash("echo 'a > b'"), id="quoted"),
+            pytest.param(bash("echo > a.py", is_error=True), id="a-redirection-that-failed"),
+        ],
+    )
+    def test_is_none_where_nothing_is_written(self, lines: Sequence[Line]) -> None:
+        assert paths(seen(*lines)) == []
+
+    @pytest.mark.parametrize(
+        ("command", "path"),
+        [
+            ("echo x > a.py", "/work/app/a.py"),
+            ("cd src && echo x >> ../a.py", "/work/app/a.py"),
+            ("echo x | tee /a.py", "/a.py"),
+            ("cd $HERE && echo x > a.py", "/work/app/a.py"),
+        ],
+    )
+    def test_is_a_file_that_a_redirection_writes(self, command: str, path: str) -> None:
+        assert paths(seen(*bash(command))) == [(1, path, BY_REDIRECTION)]
+
+    def test_whose_result_is_in_another_file_is_where_it_was_called(self) -> None:
+        assert paths(seen(agent(use("Edit", file_path="/a")))) == [(0, "/a", BY_TOOL)]
+
+
+class TestBreak:
+    @pytest.mark.parametrize("words", [STOPPED, "[Request interrupted by user for tool use]"])
+    def test_is_an_interruption(self, words: str) -> None:
+        assert table(seen(user(text(words))), BREAK) == [(0, INTERRUPT, 0)]
+        assert table(seen(user(message={"content": words})), BREAK) == [(0, INTERRUPT, 0)]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            pytest.param(user(text(f"Why do you write {STOPPED}?")), id="mentioned"),
+            pytest.param(agent(text(STOPPED)), id="said-by-the-agent"),
+            pytest.param(user(result(content=STOPPED, is_error=True)), id="an-output"),
+            pytest.param(user(text("[Request"), message={"summary": STOPPED}), id="another-field"),
+            pytest.param(user(message={"content": f" {STOPPED}"}), id="not-at-the-beginning"),
+        ],
+    )
+    def test_is_none_where_it_is_only_said(self, line: Line) -> None:
+        assert table(seen(line), BREAK) == []
+
+    def test_is_a_refusal_with_the_response_that_was_refused(self) -> None:
+        rows = seen(*refused("Bash", command="ls"), *refused("Edit", "toolu_2", "msg_2", file_path="/a"))
+        assert table(rows, BREAK) == [(1, REJECTION, key_of("msg_1")), (3, REJECTION, key_of("msg_2"))]
+
+    def test_leaves_no_call_and_no_verdict_of_what_was_refused(self) -> None:
+        rows = seen(*refused("Bash", command="ls > a"), *bash("ls", name="toolu_2"))
+        assert [keys[2] for _, *keys in zip(*rows.tables[1], strict=True)] == [2]
+        assert rows.tables[1][2].tolist() == rows.tables[2][2].tolist() == [key_of("toolu_2")]
+        assert {line for line, *_ in table(rows, WORD)} == {2}
+
+    @pytest.mark.parametrize("tool", ["ExitPlanMode", "AskUserQuestion"])
+    def test_is_no_question_that_was_declined_nor_the_interruption_with_it(self, tool: str) -> None:
+        rows = seen(*refused(tool), user(text(STOPPED)))
+        assert table(rows, BREAK) == []
+        assert 1 not in rows.tables
+        assert table(seen(*refused(tool), agent(text("Well.")), user(text(STOPPED))), BREAK) == [(3, INTERRUPT, 0)]
+
+    @pytest.mark.parametrize(
+        ("content", "failed"),
+        [(REFUSAL, False), (f"It says: {REFUSAL}", True), ("", True), ([{"type": "image"}], True)],
+        ids=["no-error", "not-at-the-beginning", "no-text", "an-image"],
+    )
+    def test_is_no_other_error(self, content: Any, failed: bool) -> None:
+        rows = seen(*bash("ls", content, is_error=failed))
+        assert table(rows, BREAK) == []
+        assert rows.tables[2][3].tolist() == [failed]
+
+    def test_of_a_call_in_another_file_names_no_response(self) -> None:
+        assert table(seen(refused("Bash")[1]), BREAK) == [(0, REJECTION, 0)]
+
+
+class TestReset:
+    @pytest.mark.parametrize(
+        ("command", "how", "path"),
+        [
+            ("git reset --hard HEAD~1", HARD, None),
+            ("git checkout -- a.py", PATHS, "/work/app/a.py"),
+            ("cd src && git restore a.py", PATHS, "/work/app/src/a.py"),
+            ("git revert --no-edit HEAD", REVERT, None),
+            ("git commit --amend --no-edit", AMEND, None),
+        ],
+    )
+    def test_is_work_taken_back(self, command: str, how: int, path: str | None) -> None:
+        rows = seen(*bash(command))
+        ((line, found, number),) = table(rows, RESET)
+        assert (line, found, None if number < 0 else rows.texts[number]) == (0, how, path)
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            pytest.param(bash("git reset HEAD a.py"), id="of-the-index"),
+            pytest.param(bash("git checkout main"), id="a-branch"),
+            pytest.param(bash("echo 'git reset --hard'"), id="quoted"),
+            pytest.param(bash("git reset --hard nowhere", "fatal", is_error=True), id="failed"),
+            pytest.param(refused("Bash", command="git reset --hard"), id="refused"),
+        ],
+    )
+    def test_is_none_where_nothing_is_taken_back(self, lines: Sequence[Line]) -> None:
+        assert table(seen(*lines), RESET) == []
+
+
+class TestWord:
+    def test_is_one_of_a_command_and_the_last_part_of_a_path(self) -> None:
+        rows = table(seen(*bash("scripts/check.sh --fast && ls out/")), WORD)
+        expected = [("scripts/check.sh", "check.sh"), ("--fast", ""), ("ls", ""), ("out/", "out")]
+        assert rows == [(0, key_of(word), key_of(last) if last else 0) for word, last in expected]
+
+    def test_is_one_of_a_bounded_number(self) -> None:
+        assert len(table(seen(*bash("echo " + "x " * 1000)), WORD)) == 24
+        assert len(table(seen(*bash("echo x; " * 1000)), WORD)) == 240
+
+
+class TestCodex:
+    def codex(self, *lines: Line | bytes) -> Rows:
+        return seen(*lines, harness="codex")
+
+    def shell(self, script: str, printed: str = "", name: str = "call_1", **given: Any) -> list[Line]:
+        arguments = json.dumps({"command": ["bash", "-lc", script], **given})
+        return [item(1, "function_call", name, name="shell", arguments=arguments), output(2, printed, name)]
+
+    def test_lines_are_known_by_their_bytes(self) -> None:
+        rows = self.codex(meta(0, "s"), turn(1), turn(1), turn(2))
+        assert rows.lines[0].tolist() == [0, 1, 2, 3]
+        assert rows.lines[2][1] == rows.lines[2][2] != rows.lines[2][3]
+
+    def test_open_where_the_first_introduces_the_session(self) -> None:
+        assert self.codex(meta(0, "s"), turn(1)).opens
+        assert not self.codex(turn(1), meta(2, "s")).opens
+
+    def test_name_the_repository(self) -> None:
+        url = "git@example.org:me/app.git"
+        assert self.codex(meta(0, "s", git={"repository_url": url})).spans[1].remote == url
+        assert self.codex(meta(0, "s", git={"repository_url": 5})).spans[1].remote == ""
+
+    @pytest.mark.parametrize(
+        ("printed", "passed"),
+        [
+            (f"Exit code: 1\nWall time: 1\nOutput:\n{FAILED}", 0),
+            (f"Exit code: 0\nWall time: 1\nOutput:\n{PASSED}", 1),
+            (json.dumps({"output": FAILED, "metadata": {"exit_code": 1}}), 0),
+            ("Exit code: 0\nOutput:\n", 1),
+            ("Exit code: 7\nOutput:\n", 0),
+            ("", -1),
+        ],
+        ids=["failed", "passed", "an-object", "by-status", "by-status-failed", "no-verdict"],
+    )
+    def test_run_has_the_verdict_behind_the_header(self, printed: str, passed: int) -> None:
+        ((line, _, state, _, found, *_),) = table(self.codex(*self.shell("pytest", printed)), RUN)
+        assert (line, state, found) == (1, WHOLE, passed)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            {"kind": "function_call", "name": "shell_command", "arguments": '{"command": "pytest"}'},
+            {"kind": "function_call", "name": "exec_command", "arguments": '{"cmd": "pytest"}'},
+            {"kind": "function_call", "name": "container.exec", "arguments": '{"command": ["pytest"]}'},
+            {"kind": "local_shell_call", "action": {"command": ["bash", "-lc", "pytest"]}},
+            {"kind": "custom_tool_call", "name": "exec", "input": 'await tools.exec_command({cmd: "pytest"})'},
+        ],
+        ids=["shell-command", "exec-command", "container", "local-shell", "program"],
+    )
+    def test_run_is_one_of_any_tool(self, call: Line) -> None:
+        assert len(table(self.codex(item(1, **call), output(2, PASSED)), RUN)) == 1
+
+    def test_program_completes_whatever_the_tests_in_it_did(self) -> None:
+        call = item(1, "custom_tool_call", name="exec", input='exec_command({cmd: "pytest"})')
+        ended = output(2, "Script completed\nOutput:\nKilled", kind="custom_tool_call_output")
+        ((_, _, _, _, passed, *_),) = table(self.codex(call, ended), RUN)
+        assert passed == -1
+
+    def test_run_ends_where_its_process_does(self) -> None:
+        call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
+        more = item(3, "function_call", "call_2", name="write_stdin", arguments='{"session_id": 7}')
+        running = output(2, "Process running with session ID 7\nOutput:\ncollecting")
+        ended = output(4, f"Process exited with code 1\nOutput:\n{FAILED}", "call_2")
+        ((line, key, state, _, passed, *_),) = table(self.codex(call, running, more, ended), RUN)
+        assert (line, key, state, passed) == (3, key_of("call_1"), WHOLE, 0)
+        assert table(self.codex(call, running), RUN)[0][2] == CALL_ONLY
+
+    def test_made_is_a_line_that_git_printed(self) -> None:
+        rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
+        assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"))
+        assert table(self.codex(*self.shell("cat x", f"Exit code: 0\nOutput:\n{MADE_ONE}")), MADE) == []
+
+    def test_edit_is_a_file_of_a_patch(self) -> None:
+        patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
+        expected = ["/work/app/src/a.py", "/work/app/b.py"]
+        call = item(1, "custom_tool_call", name="apply_patch", input=patch)
+        ended = output(2, "Success", kind="custom_tool_call_output")
+        assert [path for _, path, _ in paths(self.codex(meta(0, "s"), call, ended))] == expected
+        script = self.shell(f"apply_patch <<'EOF'\n{patch}\nEOF", workdir="/work/app")
+        assert paths(self.codex(*script)) == [(1, path, BY_TOOL) for path in expected]
+
+    def test_edit_is_none_of_a_patch_that_failed(self) -> None:
+        call = item(1, "custom_tool_call", name="apply_patch", input="*** Update File: a.py")
+        failed = codex(2, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
+        assert paths(self.codex(call, failed, output(3, "no", kind="custom_tool_call_output"))) == []
+
+    def test_path_is_taken_from_the_folder_of_the_turn(self) -> None:
+        rows = self.codex(meta(0, "s", "/a"), turn(1, cwd="/b"), *self.shell("echo > x"))
+        assert paths(rows)[0][1] == "/b/x"
+
+    @pytest.mark.parametrize(
+        ("payload", "breaks"),
+        [
+            ({"type": "turn_aborted", "reason": "interrupted"}, 1),
+            ({"type": "turn_aborted", "reason": "replaced"}, 0),
+            ({"type": "turn_aborted", "reason": ["interrupted"]}, 0),
+            ({"type": "turn_aborted"}, 0),
+            ({"type": "agent_message", "reason": "interrupted", "message": "turn_aborted"}, 0),
+        ],
+    )
+    def test_break_is_an_aborted_turn(self, payload: Line, breaks: int) -> None:
+        assert len(table(self.codex(codex(1, "event_msg", **payload)), BREAK)) == breaks
+
+    def test_calls_are_counted_whatever_they_do(self) -> None:
+        rows = self.codex(*self.shell("ls"), item(3, "function_call", "call_2", name="view_image", arguments="{}"))
+        assert rows.tables[1][3].tolist() == [key_of("call_1"), key_of("call_2")]
+
+    @pytest.mark.parametrize("arguments", ["{", "[]", '{"command": 5}', 7, None], ids=str)
+    def test_odd_call_is_still_a_call(self, arguments: Any) -> None:
+        rows = self.codex(item(1, "function_call", name="shell", arguments=arguments))
+        assert len(rows.tables[1][0]) == 1
+        assert RUN not in rows.tables
+
+
+class TestFork:
+    """A replay is stamped anew: its lines are no copies by their bytes."""
+
+    def original(self, rows: Rows, *parents: Rows) -> Rows:
+        (harness,) = [harness for harness in ATTRIBUTED_HARNESSES if harness.name == "codex"]
+        return harness.original(rows, lambda _: list(parents))
+
+    def work(self, second: float, given: int, name: str) -> list[Line]:
+        arguments = json.dumps({"command": "pytest"})
+        total = {"input_tokens": given, "output_tokens": given, "total_tokens": 2 * given}
+        return [
+            item(second, "function_call", name, name="shell_command", arguments=arguments),
+            output(second, f"Exit code: 1\nOutput:\n{FAILED}", name),
+            codex(second, "event_msg", type="token_count", info={"total_token_usage": total}),
+            codex(second, "event_msg", type="turn_aborted", reason="interrupted"),
+        ]
+
+    @pytest.mark.parametrize("known", [True, False], ids=["parent-is-there", "parent-is-gone"])
+    def test_does_not_repeat_what_was_seen(self, known: bool) -> None:
+        parent = seen(meta(0, "p"), *self.work(5, 10, "call_1"), harness="codex")
+        replayed = [meta(100, "c", forked_from_id="p"), meta(100, "p"), *self.work(100, 10, "call_1")]
+        fork = seen(*replayed, *self.work(200, 30, "call_2"), harness="codex")
+        rows = self.original(fork, *([parent] if known else []))
+        assert [row[1] for row in table(rows, RUN)] == [key_of("call_2")]
+        assert [line for line, *_ in table(rows, BREAK)] == [9]
+        assert rows.tables[3][3:][0].tolist() == [20]
+        assert set(rows.lines[0]) == {6, 7, 8, 9}
+
+    def test_is_all_of_a_session_that_is_none(self) -> None:
+        rows = seen(meta(0, "p"), *self.work(5, 10, "call_1"), harness="codex")
+        assert self.original(rows) is rows
+
+
+class TestHostileOutput:
+    """A megabyte of what the searches begin with takes no longer than a megabyte of anything else."""
+
+    @pytest.mark.parametrize(
+        "piece",
+        ["[main ", "[main 1a2b3c4] x\n", "FAIL\t", "1 failed, ", "\n[", "test result: ", "*** Add File: ", "(" * 50],
+        ids=["bracket", "commits", "fail", "counts", "brackets", "summary", "patch", "groups"],
+    )
+    def test_is_read_in_linear_time(self, piece: str) -> None:
+        hostile = piece * (1_000_000 // len(piece))
+        begun = time.perf_counter()
+        rows = seen(*bash("git commit -m x && pytest", hostile), user(result("toolu_9", content=hostile)))
+        seen(*bash(hostile))
+        call = item(1, "custom_tool_call", name="exec", input=f"exec_command {hostile}")
+        seen(call, output(2, f"Exit code: 1\n{hostile}"), harness="codex")
+        assert time.perf_counter() - begun < 10
+        assert sum(len(columns[0]) for columns in rows.tables.values()) < 5000
+        assert sum(map(len, rows.texts)) < 50_000

@@ -1,0 +1,326 @@
+"""Whose work it is: how doctor counts it, how explain follows it down to the line, and both as data."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.facts import facts_of
+from helpers.histories import History
+from helpers.repos import Repo
+
+from scoring.cli import main
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.git.facts import ANCESTOR, Landing
+from scoring.evidence.transcripts.facts import LinesFound, Observed, Seen
+from scoring.log.model import IterationRecord
+from scoring.sidecars.ownlines import OwnLines
+from scoring.signals.table import signal_of
+from scoring.views.chain import chain_lines, chain_payload, kept_payload
+from scoring.views.doctor import attribution_found
+
+pytestmark = pytest.mark.sampled(4)
+
+ABSENT = "0123456789ab"
+NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    """Five iterations: by commit, by checkpoint, sharing that, without its checkpoint, and in a work tree now gone."""
+    history = History(tmp_path)
+    mine = history.session("mine")
+    mine.edit(100, 1, "src/a.py")
+    mine.run(110, 2, "pytest -q", "2 passed in 0.1s")
+    mine.interrupt(120)
+    first = history.commit(200, "by its session")
+    mine.commits(200, 3, first, "by its session")
+    history.entry(first, "by its session")
+
+    kept = history.session("kept", stored=False)
+    kept.edit(300, 4, "src/b.py")
+    kept.run(310, 5, "pytest -q", "1 failed, 2 passed in 0.1s", failed=True)
+    held = history.checkpoint(1, ({"session": "kept"}, kept.lines))
+    history.entry(history.commit(400, "by its checkpoint", held), "by its checkpoint")
+    history.entry(history.commit(410, "shares it", held), "shares it")
+    history.entry(history.commit(500, "its checkpoint is elsewhere", ABSENT), "its checkpoint is elsewhere")
+
+    gone = history.session("gone", tmp_path / "trees" / "one")
+    gone.edit(600, 6, "src/c.py")
+    gone.run(610, 8, "./check --all", "fine")
+    history.entry(history.commit(700, "in a work tree"), "in a work tree")
+    stray = history.session("stray")
+    stray.edit(900, 7, "src/d.py")
+    history.write()
+    monkeypatch.setenv("HOME", str(history.home))
+    monkeypatch.chdir(history.repo)
+    return history
+
+
+@pytest.fixture
+def run(made: History, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command on the made history, and return what it prints, with ``--json`` as data."""
+
+    def command(*arguments: str, rubric: str = "3.1.0") -> Any:
+        capsys.readouterr()
+        options = ["--iter-log-dir", str(made.log), "--no-cache", "--rubric", rubric]
+        assert main([*arguments, *options]) in (0, None)
+        shown = capsys.readouterr().out
+        return json.loads(shown) if "--json" in arguments else shown
+
+    return command
+
+
+class TestDoctor:
+    def test_counts_iterations_and_sessions_by_method(self, run: Run) -> None:
+        found = run("doctor", "--json")["attribution"]
+        assert {method: (n["iterations"], n["sessions"]) for method, n in found["methods"].items()} == {
+            "checkpoint": (1, 1),
+            "shared": (1, 1),
+            "commit": (1, 1),
+            "session": (0, 0),
+            "time": (0, 0),
+            "none": (2, 0),
+        }
+        assert {one["reason"]: one["iterations"] for one in found["iterations_without_session"]} == {
+            NO_TRANSCRIPT: [4],
+            "no transcript covers the iteration window": [5],
+        }
+        assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": []}
+
+    def test_names_sessions_of_no_iteration(self, run: Run, made: History) -> None:
+        (stray,) = run("doctor", "--json")["attribution"]["sessions_without_iteration"]
+        assert (stray["session"], stray["harness"], stray["lines"]) == ("stray", "claude", 2)
+        assert Path(stray["path"]).is_relative_to(made.home)
+        assert Path(stray["path"]).name == "stray.jsonl"
+
+    def test_says_so_in_tables_and_advice(self, run: Run) -> None:
+        shown = run("doctor")
+        assert "CHECKPOINTS   1 in git, with 1 transcripts\n" in shown
+        assert "SESSIONS      1 that worked in this repository belong to no iteration\n" in shown
+        assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
+        assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
+        assert "1 sessions worked here and belong to no iteration, as stray in " in shown
+
+    def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
+        found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
+        assert "run the tests before the commit" in found["signals"]["advice"]
+
+    def test_has_none_of_it_where_nothing_is_attributed(self, run: Run) -> None:
+        assert run("doctor", "--json", rubric="2.3.0")["attribution"] is None
+        assert "LINES FOUND BY" not in run("doctor", rubric="2.3.0")
+
+    def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(self, run: Run, made: History) -> None:
+        (name,) = made.checkpoints
+        path = f"entire/checkpoints/v1:{name[:2]}/{name[2:]}/0/full.jsonl"
+        oid = Repo.at(made.repo).git("rev-parse", path)
+        (made.repo / ".git/objects" / oid[:2] / oid[2:]).unlink()
+        found = run("doctor", "--json")
+        (missing,) = found["attribution"]["checkpoints"]["missing"]
+        assert missing == path
+        assert any(f["what"].startswith("1 transcripts of checkpoints are not in") for f in found["findings"])
+
+
+class TestWorktrees:
+    GLOB = "../trees/*"
+
+    @pytest.mark.parametrize("how", ["option", "variable", "file"])
+    def test_that_are_gone_count_by_the_setting(
+        self, run: Run, made: History, how: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        option: tuple[str, ...] = ()
+        if how == "option":
+            option = ("--worktrees", self.GLOB)
+        elif how == "variable":
+            monkeypatch.setenv("DA_SCORE_WORKTREES", f"/nowhere/*:{made.root}/trees/*")
+        else:
+            (made.repo / ".agents").mkdir()
+            (made.repo / ".agents/da-score.toml").write_text(f'worktrees = "{self.GLOB}"\n')
+        found = run("explain", "5", "--json", *option)["attribution"]
+        assert (found["method"], found["sessions"]) == ("time", ["gone"])
+
+    @pytest.mark.parametrize(
+        "glob", [pytest.param("", id="not named"), pytest.param("../tree/*", id="another folder is named")]
+    )
+    def test_that_are_gone_do_not_count_without_it(self, run: Run, glob: str) -> None:
+        found = run("explain", "5", "--json", *(("--worktrees", glob) if glob else ()))["attribution"]
+        assert (found["method"], found["problem"]) == (None, "no transcript covers the iteration window")
+
+    def test_reach_backfill(self, made: History) -> None:
+        (made.repo / ".agents").mkdir()
+        shutil.copytree(made.log, made.repo / ".agents/active/iteration-log")
+        assert main(["backfill", "--no-cache", "--rubric", "3.1.0", "--worktrees", self.GLOB]) in (0, None)
+        text = (made.repo / ".agents/active/iteration-log/iter-5.evidence.yaml").read_text()
+        assert "method: time" in text
+        assert "- gone" in text
+
+    def test_and_test_commands_have_no_effect_under_other_rubrics(
+        self, made: History, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        options = ["--iter-log-dir", str(made.log), "--no-cache", "--rubric", "2.3.0", "--worktrees", "/a"]
+        assert main(["run", "--no-write", *options, "--test-commands", "./check"]) in (0, None)
+        shown = capsys.readouterr().err
+        assert "rubric 2.3.0 gives iterations no lines of their own: the setting worktrees has no effect" in shown
+        assert "the setting test-commands has no effect" in shown
+
+    @pytest.mark.parametrize(
+        ("options", "seen"),
+        [
+            pytest.param(("--test-commands", "./check"), ["tests"], id="named"),
+            pytest.param(("--test-commands", "./check --fast"), [], id="another one named"),
+            pytest.param((), [], id="not named"),
+        ],
+    )
+    def test_commands_name_further_test_runs(self, run: Run, options: tuple[str, ...], seen: list[str]) -> None:
+        found = run("explain", "5", "--json", "--worktrees", self.GLOB, *options)["attribution"]
+        assert [one["kind"] for one in found["seen"]] == seen
+
+
+class TestExplanation:
+    def test_follows_the_commit_to_the_lines(self, run: Run, made: History) -> None:
+        found = run("explain", "1", "--json")["attribution"]
+        path = next(made.home.rglob("mine.jsonl"))
+        assert (found["method"], found["sessions"], found["problem"]) == ("commit", ["mine"], None)
+        assert found["commit"] == made.commit_of(made.entries[0])
+        assert found["lines"] == [{"path": str(path), "first": 1, "last": 7, "total": 7}]
+        lines = path.read_text().splitlines()
+        seen = {one["kind"]: one for one in found["seen"]}
+        assert {one["path"] for one in seen.values()} == {str(path)}
+        assert "[main " in lines[seen["commit"]["line"] - 1]
+        assert "2 passed" in lines[seen["tests"]["line"] - 1]
+        assert "[Request interrupted by user]" in lines[seen["correction"]["line"] - 1]
+
+    def test_says_it_in_words(self, run: Run, made: History) -> None:
+        shown = run("explain", "1")
+        path = next(made.home.rglob("mine.jsonl"))
+        assert "\nWhose work it is\n  commit " in shown
+        assert "  lines found by commit: a session made the commit\n  session mine\n" in shown
+        assert f"  7 lines, {path}:1 to 7\n" in shown
+        assert f"  interrupted by the user at {path}:5\n" in shown
+
+    def test_names_the_lines_that_votes_come_from(self, run: Run, made: History) -> None:
+        path = next(made.home.rglob("mine.jsonl"))
+        sources = {one["signal"]: one["sources"] for one in run("explain", "1", "--json")["signals"]}
+        assert sources["token_efficiency"] == [f"{path}:1 to 7"]
+        assert sources["tests"] == [f"last test run, passed: pytest -q at {path}:4"]
+        assert sources["correction_pressure"] == [f"{path}:1 to 7", f"interrupted by the user at {path}:5"]
+
+    def test_says_with_whom_evidence_is_shared(self, run: Run) -> None:
+        found = run("explain", "3", "--json")["attribution"]
+        assert (found["method"], found["shared_with"], found["sessions"]) == ("shared", 2, ["kept"])
+        assert found["lines"] == run("explain", "2", "--json")["attribution"]["lines"]
+        assert "  shared with iteration 2, for which every line of them counts\n" in run("explain", "3")
+
+    def test_says_which_checkpoint_is_not_here(self, run: Run) -> None:
+        assert run("explain", "4", "--json")["attribution"]["checkpoints"] == [ABSENT]
+        assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run("explain", "4")
+
+    def test_has_none_of_it_where_nothing_is_attributed(self, run: Run) -> None:
+        assert run("explain", "1", "--json", rubric="2.3.0")["attribution"] is None
+        assert "Whose work it is" not in run("explain", "1", rubric="2.3.0")
+
+
+class TestIteration:
+    def test_has_the_same_as_data(self, run: Run) -> None:
+        now = run("iteration", "1", "--json", "--recompute")["attribution"]
+        assert now == run("explain", "1", "--json")["attribution"]
+
+    def test_has_from_a_sidecar_what_that_keeps(self, run: Run) -> None:
+        run("run")
+        assert run("iteration", "1", "--json")["attribution"] == {"method": "commit", "sessions": ["mine"]}
+
+    def test_has_none_under_rubrics_without(self, run: Run) -> None:
+        assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
+        assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
+
+    def test_that_was_scored_is_explained_when_its_transcript_is_gone(self, run: Run, made: History) -> None:
+        run("run")
+        next(made.home.rglob("mine.jsonl")).unlink()
+        shown = run("explain", "1")
+        assert "  no line of a transcript: no transcript covers the iteration window\n" in shown
+        assert "  when the sidecar was written, session mine, found by commit\n" in shown
+        assert "when the sidecar was written, session mine" in run("explain", "1", rubric="2.3.0")
+
+
+def facts(observed: Observed | None, **known: Any) -> IterationFacts:
+    landing = Landing("corrected", facts_of(IterationRecord(2, 1)).trunk, "a" * 12, "a" * 40, ANCESTOR, "a" * 40)
+    return facts_of(IterationRecord(2, 1), landing=landing, observed=observed, **known)
+
+
+HERE = Path("t.jsonl")
+
+
+class TestWords:
+    def test_of_much_are_few(self) -> None:
+        many = tuple(LinesFound(Path(f"{n}.jsonl"), 1, 2, 2) for n in range(300))
+        names = tuple(f"s{n}" for n in range(300))
+        found = facts(Observed("checkpoint", names, lines=many, checkpoints=names))
+        lines = list(chain_lines(found, None))
+        assert len(lines) < 12
+        assert "and 590 lines in 295 more transcripts" in lines
+        assert "sessions s0, s1, s2, s3, s4 and 295 more" in lines
+        payload = chain_payload(found)
+        assert payload and (len(payload["lines"]), len(payload["sessions"])) == (300, 300)
+
+    def test_of_a_commit_that_counts_for_another_one(self) -> None:
+        lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))
+        assert "the commit counts for iteration 4, which names it too" in lines
+
+    def test_of_totals_do_not_speak_of_lines(self) -> None:
+        lines = list(chain_lines(facts(Observed("checkpoint", ("s",), checkpoint_tokens=True)), None))
+        assert "no transcript is here; the tokens are totals that its checkpoint states" in lines
+        assert not any("lines found" in line for line in lines)
+
+    def test_of_a_commit_that_is_not_here(self) -> None:
+        landing = replace(facts(None).landing, sha=None, field="gone")
+        lines = list(chain_lines(facts_of(IterationRecord(2, 1), landing=landing, observed=Observed()), None))
+        assert lines == [
+            "commit gone, which is not here",
+            "no line of a transcript: no session found for this iteration",
+        ]
+
+    @pytest.mark.parametrize(
+        "kept", [pytest.param(None, id="no evidence file"), pytest.param(OwnLines(), id="one that found none")]
+    )
+    def test_of_nothing_are_none(self, kept: OwnLines | None) -> None:
+        assert list(chain_lines(facts(None), kept)) == []
+        assert chain_payload(facts(None)) is None
+        assert kept_payload(None) is None
+
+    @pytest.mark.parametrize("signal", ["tests", "token_efficiency", "correction_pressure"])
+    def test_of_sources_are_none_where_nothing_was_found(self, signal: str) -> None:
+        known = signal_of(signal)
+        assert known is not None
+        assert list(known.sources(facts(Observed(problem="2 sessions overlap")), None)) == []
+
+    def test_of_sources_name_only_what_is_of_their_kind(self) -> None:
+        seen = (Seen("commit a", HERE, 9), Seen("last test run", HERE, 3, "tests"), Seen("no", HERE, 4, "correction"))
+        observed = Observed("commit", ("s",), seen=seen)
+        known = signal_of("correction_pressure")
+        assert known and list(known.sources(facts(observed), None)) == ["no at t.jsonl:4"]
+
+
+def test_iterations_are_counted_by_method_and_reason() -> None:
+    overlap = Observed(problem="2 sessions overlap")
+    given = [
+        Observed("time", ("a",)),
+        overlap,
+        Observed("commit", ("a", "b")),
+        Observed("commit", ("b",)),
+        None,
+        overlap,
+    ]
+    found = attribution_found([
+        facts_of(IterationRecord(2, n), observed=observed) for n, observed in enumerate(given, 1)
+    ])  # fmt: skip
+    assert {m: numbers for m, numbers in found.iterations.items() if numbers} == {"commit": (3, 4), "time": (1,)}
+    assert {m: n for m, n in found.sessions.items() if n} == {"commit": 2, "time": 1}
+    assert list(found.without.items()) == [
+        ("2 sessions overlap", (2, 6)),
+        ("no session found for this iteration", (5,)),
+    ]

@@ -1,0 +1,186 @@
+"""How sure a score is, where it is shown: bounds on a terminal, coverage and whole names on a pipe in full text."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, OnTerminal, lines_of
+from helpers.projects import CODEX_SESSION, LOG, Project
+
+from rubric import RubricError, newest_version, released_rubric, rubric_versions
+from scoring.views.table import Column, Table, TableRow
+
+FULL, CUT = ("--rubric", "3.0.0"), ("--rubric", "2.1.0")
+DASH = "\N{EN DASH}"
+
+
+class TestTable:
+    TABLE = Table(
+        (
+            Column("NAME", width=6, cut=True),
+            Column("SURE", only="full"),
+            Column("BOUNDS", only="terminal"),
+            Column("N"),
+        ),
+        [TableRow(("a-long-name", "7 of 7", "(0-1)", 3))],
+    )
+
+    def test_whose_text_is_full_cuts_nothing_and_has_the_columns_for_it(self) -> None:
+        assert self.TABLE._replace(full=True).pipe() == "NAME         SURE    N\na-long-name  7 of 7  3\n"
+
+    def test_whose_text_is_not_has_neither(self) -> None:
+        assert self.TABLE.pipe() == "NAME    N\na-l...  3\n"
+
+    def test_on_a_terminal_has_all(self) -> None:
+        assert [column.header for column in self.TABLE.drawn().columns] == ["NAME", "SURE", "BOUNDS", "N"]
+
+
+class TestPipe:
+    def test_of_a_run_has_coverage_and_whole_names(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        full, cut = da_score("run", "--no-write", *FULL).out, da_score("run", "--no-write", *CUT).out
+        assert re.search(
+            r"^2 +choose-alphabet +0\.500 +fair +\d of 8 signals, \d+\.\d % of the weight +2026", full, re.M
+        )
+        assert "COVERAGE" in full
+        assert CODEX_SESSION in full
+        assert "..." not in full
+        assert "choose-al..." in cut
+        assert "COVERAGE" not in cut
+        assert DASH not in full + cut.replace("Outcome scoring", "")
+
+    def test_of_an_iteration_and_a_session_are_those_of_the_rubric_that_scored_them(
+        self, da_score: DaScore, project: Path
+    ) -> None:
+        assert project
+        assert da_score("run", *FULL).status == 0
+        iteration, session = da_score("iteration", "5").out, da_score("session", CODEX_SESSION).out
+        assert re.search(r"^\d of 8 signals, \d+\.\d % of the weight$", iteration, re.M)
+        assert "..." not in iteration
+        assert re.search(r"^3 of 3 iterations, \d+\.\d % of the weight on average$", session, re.M)
+        assert re.search(r"^8 +0\.\d+ +\w+ +\d of 8 signals, ", session, re.M)
+
+    def test_of_the_reference_s_rubrics_stay_as_they_are(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        assert da_score("run", *CUT).status == 0
+        shown = da_score("iteration", "5").out + da_score("session", CODEX_SESSION).out
+        assert "of the weight" not in shown
+        assert "..." in shown
+
+
+class TestTerminal:
+    @pytest.mark.usefixtures("project")
+    def test_has_bounds_beside_every_value(self, on_a_terminal: OnTerminal, da_score: DaScore) -> None:
+        assert da_score("run").status == 0
+        for arguments in (["run", "--no-write"], ["session", CODEX_SESSION], ["iteration", "7"], ["explain", "7"]):
+            status, shown = on_a_terminal(*arguments)
+            assert (status, f"0.864  (0.70{DASH}0.89)" in "\n".join(lines_of(shown))) == (0, True)
+
+    @pytest.mark.usefixtures("project")
+    def test_has_none_beside_what_is_not_scored(self, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
+        (tmp_path / "log").mkdir()
+        (tmp_path / "log" / "iter-1.yaml").write_text("schema_version: 2\niteration: 1\n")
+        status, shown = on_a_terminal("run", "--no-write", "--iter-log-dir", tmp_path / "log", "--rubric", "3.1.0")
+        (line,) = (line for line in lines_of(shown) if line.startswith("   1 "))
+        assert (status, DASH in line) == (0, False)
+
+    @pytest.mark.usefixtures("project")
+    def test_says_that_there_is_not_enough_evidence(self, on_a_terminal: OnTerminal, da_score: DaScore) -> None:
+        status, shown = on_a_terminal("run", "--rubric", "3.1.0")
+        assert (status, "not enough evidence" in "\n".join(lines_of(shown))) == (0, True)
+        assert "insufficient" not in "\n".join(lines_of(shown))
+        assert "but there is not enough evidence." in da_score("explain", "7", "--rubric", "3.1.0").out
+        assert da_score("explain", "7", "--rubric", "3.1.0", "--json").json["band"] == "insufficient"
+
+
+class TestMeans:
+    def test_of_sessions_have_an_interval_in_json(self, da_score: DaScore, project: Path) -> None:
+        found = da_score("run", "--json").json
+        for session in found["sessions"]:
+            low, high = session["interval"]
+            assert low <= session["value"] <= high
+        own = da_score("session", CODEX_SESSION, "--json").json
+        assert own["interval"] == next(s["interval"] for s in found["sessions"] if s["session_id"] == CODEX_SESSION)
+        assert "interval" not in (project / LOG / f"session-{CODEX_SESSION}.score.yaml").read_text()
+
+    def test_of_one_iteration_have_none(self, da_score: DaScore, project: Path) -> None:
+        found = Project(project.parent)
+        for n in (8, 9):
+            found.entry(n).unlink()
+        (session,) = (s for s in da_score("run", "--json").json["sessions"] if s["session_id"] == CODEX_SESSION)
+        assert (session["iterations"], session["interval"]) == ([7], None)
+
+    def test_of_a_log_are_over_what_suffices_and_say_how_many_do_not(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        iterations = da_score("run", "--no-write", "--json", "--rubric", "3.1.0").json["iterations"]
+        enough = [one["value"] for one in iterations if one["scored"] and one["band"] != "insufficient"]
+        few = sum(one["band"] == "insufficient" for one in iterations)
+        assert few
+        text = da_score("report", "--terminal", "--rubric", "3.1.0").out
+        assert text.startswith(f"9 iterations, mean {sum(enough) / len(enough):.3f}\n")
+        assert f"\n{few} without enough evidence, in no mean\n" in text
+        found = json.loads(da_score("check", "--min-score", "0", "--json", "--rubric", "3.1.0").out)
+        assert found["mean"] == pytest.approx(sum(enough) / len(enough))
+
+    def test_of_a_log_come_with_a_trend(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        text = da_score("report", "--terminal").out
+        assert re.search(rf"^the mean is 0\.\d\d{DASH}0\.\d\d, with 95 % confidence$", text, re.M)
+        assert re.search(r"^older half 0\.\d+, newer half 0\.\d+: [+-]0\.\d+ \(.*\), no clear change$", text, re.M)
+
+
+class TestGates:
+    def test_a_band_is_not_reached_without_evidence(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        found = da_score("check", "--min-band", "poor", "--rubric", "3.1.0", "--json")
+        failures = [f for one in json.loads(found.out)["iterations"] for f in one["failures"]]
+        assert found.status == 3
+        assert failures
+        assert all(f["reason"].startswith("there is not enough evidence for a band: ") for f in failures)
+
+    def test_a_band_is_reached_with_it(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        assert da_score("check", "--min-band", "poor").status == 0
+
+    def test_means_of_a_baseline_leave_out_what_does_not_suffice(
+        self, da_score: DaScore, project: Path, tmp_path: Path
+    ) -> None:
+        assert project
+        now = da_score("run", "--no-write", "--json", "--rubric", "3.1.0").json
+        for one in now["iterations"]:
+            if one["band"] == "insufficient":
+                one["value"] = 0.999  # would lift the mean of the baseline far above
+        (tmp_path / "before.json").write_text(json.dumps(now))
+        found = da_score(
+            "check", "--rubric", "3.1.0", "--max-drop", "0.01", "--baseline", tmp_path / "before.json", "--json"
+        )
+        assert json.loads(found.out)["failures"] == []
+
+
+class TestRubrics:
+    def test_are_shown_with_what_their_data_asks_for(self, da_score: DaScore) -> None:
+        shown = da_score("rubric", "show", "3.1.0").out
+        for line in (
+            "CLAIMS VOTE  no",
+            "LOADING  lenient",
+            "TEXT  full",
+            "SIDECAR  bounds",
+            "MINIMUM COVERAGE  40.0 %",
+        ):
+            assert f"\n{line}" in shown
+        found = da_score("rubric", "show", "3.1.0", "--json").json
+        assert (found["claims_vote"], found["minimum_coverage"], found["loading"]) == (False, 0.4, "lenient")
+
+    def test_of_the_reference_s_data_say_nothing_of_it(self, da_score: DaScore) -> None:
+        assert not re.search("CLAIMS VOTE|LOADING|TEXT|SIDECAR|MINIMUM", da_score("rubric", "show", "2.1.0").out)
+
+    def test_the_newest_is_found_by_its_evidence(self) -> None:
+        versions = rubric_versions()
+        for evidence in ("reference", "corrected", "attributed"):
+            newest = newest_version(evidence)
+            later = versions[versions.index(newest) + 1 :]
+            assert released_rubric(newest).evidence == evidence
+            assert all(released_rubric(version).evidence != evidence for version in later)
+        with pytest.raises(RubricError, match="'magic'"):
+            newest_version("magic")
