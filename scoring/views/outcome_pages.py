@@ -1,9 +1,11 @@
-"""Outcomes for people: the table of a log's, and one in words."""
+"""Outcomes, and whether scores foretell them, for people: tables, and sentences."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from scoring.outcomes.outcome import Outcome
+from scoring.outcomes.validity import Foretold, Validity
+from scoring.views.score_cells import band_text
 from scoring.views.table import Block, Cell, Column, Line, Table
 
 _COLUMNS = (
@@ -82,3 +84,71 @@ def _commit(sha: str | None) -> Cell:
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
+
+
+_FORETOLD = (Column("FIGURE"), Column("N", right=True), Column("AUC", right=True), Column("95 % INTERVAL"), Column(""))
+_BY_RANK = (_FORETOLD[0], _FORETOLD[1], Column("SPEARMAN", right=True), *_FORETOLD[3:])
+_BANDS = (Column("BAND"), Column("N", right=True), Column("SOUND", right=True))
+
+
+def validity_page(found: Validity) -> Iterator[Block]:
+    """Yield whether a score foretells an outcome: the answer first, then what it rests on."""
+    for text in validity_sentences(found):
+        yield Line(text, "bold" if text.startswith("Verdict") else "")
+    for title, part in validity_parts(found).items():
+        yield Line()
+        yield Line(title, "bold")
+        yield Table(_BY_RANK if found.measure == "spearman" else _FORETOLD, [_row(found, *row) for row in part.items()])
+    if found.bands:
+        yield Line()
+        yield Line("By band", "bold")
+        yield Table(_BANDS, [(band_text(row.band), row.n, f"{row.sound * 100:.0f} %") for row in found.bands])
+
+
+def validity_sentences(found: Validity) -> Iterator[str]:
+    """Yield the question, the verdict and what it rests on, each in a line."""
+    about = {
+        "defective": f"was reverted, or fixes changed at least 5 % of its lines within {found.horizon_days:g} days",
+        "reverted": f"was reverted within {found.horizon_days:g} days",
+        "survival": f"how much of the work is still there after {found.horizon_days:g} days",
+        "label": "how people judged the work",
+    }[found.outcome]
+    what = "foretell" if found.measure == "spearman" else "foretell which work"
+    yield f"Does the score of rubric {found.rubric} {what} {about}?"
+    score = found.score
+    if score.auc is None:
+        numbers = f"{score.n} iterations, and nothing to compare"
+    elif found.measure == "spearman":
+        numbers = f"{score.n} iterations, Spearman's correlation {_figure(score)}"
+    else:
+        chance = "sound work scores higher than defective work with a chance of"
+        numbers = f"{score.n} iterations, {found.positives} of them not sound; {chance} {_figure(score)}"
+    yield f"Verdict: {found.verdict}."
+    yield f"{numbers}."
+
+
+def validity_parts(found: Validity) -> dict[str, dict[str, Foretold]]:
+    """Return the figures by part, under the names that people read."""
+    names = {"lines_added": "fewer lines added", "constant": "a constant"}
+    baselines = {names.get(name, name): value for name, value in found.baselines.items()}
+    return {
+        "The score and what it must beat": {"score": found.score, **baselines},
+        "Each signal": dict(found.signals),
+        "What else was observed (below a half: more of it, worse work)": {
+            name: value for name, value in found.observed.items() if value.n
+        },
+    }
+
+
+def _row(found: Validity, name: str, one: Foretold) -> tuple[str, int, str, str, str]:
+    figure = "-" if one.auc is None else f"{one.auc:.2f}"
+    interval = f"{one.interval.low:.2f} to {one.interval.high:.2f}" if one.interval else "-"
+    zero = 0.0 if found.measure == "spearman" else 0.5
+    clear = one.interval is not None and not one.interval.low <= zero <= one.interval.high
+    return name, one.n, figure, interval, "" if not clear else "clear" if (one.auc or 0) > zero else "the wrong way"
+
+
+def _figure(one: Foretold) -> str:
+    if one.interval is None:
+        return f"{one.auc:.2f}"
+    return f"{one.auc:.2f} ({one.interval.low:.2f} to {one.interval.high:.2f})"
