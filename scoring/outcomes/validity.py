@@ -8,16 +8,17 @@ for an outcome by degrees Spearman's correlation of ranks. Intervals are of a bo
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from rubric import Rubric, SignalContribution
+from rubric import Rubric, Score
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.labels import label_facts
 from scoring.evidence.rules import Sources
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
 from scoring.score import ScoredLog, score_log_under
+from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet
 from scoring.statistics import GroupedDraws, Interval
@@ -114,8 +115,7 @@ def _plain(found: Foretold) -> dict[str, Any]:
 def case_of(
     facts: IterationFacts,
     signals: SignalSet,
-    rows: Sequence[SignalContribution],
-    band: str,
+    score: Score | PersistedScore,
     outcome: Outcome | None,
     name: OutcomeName,
     log_dir: Path | str = "",
@@ -128,15 +128,15 @@ def case_of(
     if truth is None:
         return None
     seen = facts.observed.sessions if facts.observed else ()
-    session = facts.record.agent.session_id or next(iter(seen), f"iteration {facts.record.iteration}")
-    voting = [row for row in rows if row.present and not (name == "label" and row.signal == HUMAN_LABEL)]
-    weight = math.fsum(row.nominal_weight for row in voting)
-    value = math.fsum(row.nominal_weight * row.sub_score for row in voting) / weight if weight else None
-    if name != "label" and voting:
-        value = math.fsum(row.contribution for row in voting)
-    parts = {str(row.signal): float(row.sub_score) if row.present else None for row in rows}
+    session = facts.record.agent.session_id or next(iter(seen), _alone(facts.record.iteration))
+    value = score.value if score.scored else None
+    if name == "label":  # what labels themselves add to the score foretells nothing
+        voting = [row for row in score.breakdown if row.present and row.signal != HUMAN_LABEL]
+        weight = math.fsum(row.nominal_weight for row in voting)
+        value = math.fsum(row.nominal_weight * row.sub_score for row in voting) / weight if weight else None
+    parts = {str(row.signal): float(row.sub_score) if row.present else None for row in score.breakdown}
     observed = observations(facts, signals)
-    return Case(facts.record.iteration, session, value, band, lines, truth, parts, observed)
+    return Case(facts.record.iteration, session, value, score.band, lines, truth, parts, observed)
 
 
 def _truth(facts: IterationFacts, outcome: Outcome, name: OutcomeName, log_dir: Path | str) -> float | None:
@@ -257,17 +257,26 @@ def log_cases(
     logs: list[ScoredLog] = score_log_under(rubrics, log_dir, sources)
     for text in dict.fromkeys(text for log in logs for text in log.broken):
         broken(text)
-    one = next(iter(sources.values()))
-    cache = one.reading.get("cache_dir")
+    place = next(iter(sources.values()))
+    cache = place.reading.get("cache_dir")
     records = [scored.record for scored in logs[0].iterations]
     trunk = next((of.trunk for of in sources.values() if of.trunk), None)
-    became = {found.iteration: found for found in log_outcomes(records, one.repo_dir, rules, cache, trunk)}
-    return [
-        [
-            case
-            for i in log.iterations
-            if (found := became.get(i.record.iteration))
-            and (case := case_of(i.facts, i.signals, i.score.breakdown, i.score.band, found, outcome, log_dir))
-        ]
-        for log in logs
-    ]
+    became = {one.iteration: one for one in log_outcomes(records, place.repo_dir, rules, cache, trunk)}
+    found: list[list[Case]] = []
+    sessions: dict[int, str] = {}
+    for log in logs:
+        found.append([])
+        for i in log.iterations:
+            n = i.record.iteration
+            case = case_of(i.facts, i.signals, i.score, became.get(n), outcome, log_dir)
+            if case:
+                found[-1].append(case)
+                if case.session != _alone(n):
+                    sessions.setdefault(n, case.session)
+    # Rules that give iterations no lines of their own do not see whose session one was; others may.
+    return [[replace(case, session=sessions.get(case.iteration, case.session)) for case in cases] for cases in found]
+
+
+def _alone(iteration: int) -> str:
+    """Return the session of an iteration whose session nobody knows."""
+    return f"iteration {iteration}"

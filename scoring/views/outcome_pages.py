@@ -1,10 +1,16 @@
 """Outcomes, and whether scores foretell them, for people: tables, and sentences."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
 
+from rubric import Rubric
+from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import Foretold, Validity
+from scoring.text import printable
 from scoring.views.score_cells import band_text
 from scoring.views.table import Block, Cell, Column, Line, Table
 
@@ -98,7 +104,9 @@ def validity_page(found: Validity) -> Iterator[Block]:
     for title, part in validity_parts(found).items():
         yield Line()
         yield Line(title, "bold")
-        yield Table(_BY_RANK if found.measure == "spearman" else _FORETOLD, [_row(found, *row) for row in part.items()])
+        yield Table(
+            _BY_RANK if found.measure == "spearman" else _FORETOLD, [validity_row(found, *row) for row in part.items()]
+        )
     if found.bands:
         yield Line()
         yield Line("By band", "bold")
@@ -140,7 +148,8 @@ def validity_parts(found: Validity) -> dict[str, dict[str, Foretold]]:
     }
 
 
-def _row(found: Validity, name: str, one: Foretold) -> tuple[str, int, str, str, str]:
+def validity_row(found: Validity, name: str, one: Foretold) -> tuple[str, int, str, str, str]:
+    """Return a figure as people read it: name, number, figure, interval, and whether the interval is clear."""
     figure = "-" if one.auc is None else f"{one.auc:.2f}"
     interval = f"{one.interval.low:.2f} to {one.interval.high:.2f}" if one.interval else "-"
     zero = 0.0 if found.measure == "spearman" else 0.5
@@ -152,3 +161,48 @@ def _figure(one: Foretold) -> str:
     if one.interval is None:
         return f"{one.auc:.2f}"
     return f"{one.auc:.2f} ({one.interval.low:.2f} to {one.interval.high:.2f})"
+
+
+def fit_lines(fit: Fit, rubric: Rubric, out: Path | None) -> Iterator[str]:
+    """Yield what fitted weights are, and what they are worth, line by line."""
+    old = {str(spec.id): spec.weight for spec in rubric.signals}
+    yield f"Weights for {fit.outcome}, from {fit.learnt} iterations:"
+    for name, weight in old.items():
+        new = (fit.weights or {}).get(name, 0.0)
+        yield f"  {name:<22}{weight:.4f} -> {new:.4f}"
+    if fit.before is None or fit.after is None or fit.interval is None:
+        yield f"There is too little to measure them on: {fit.n} iterations of newer sessions."
+    else:
+        low, high = fit.interval
+        yield f"On {fit.n} iterations of sessions that are newer than what each fit saw:"
+        yield f"  AUC of the old weights {fit.before:.3f}, of fitted ones {fit.after:.3f}"
+        yield f"  gain {fit.gain:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}"
+    if not fit.holds:
+        yield "The gain may be chance: these weights promise nothing."
+    yield f"Wrote {out}" if out else "Wrote nothing."
+
+
+def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> str:
+    """Return a fitted rubric as a file, which begins with where its weights come from."""
+    gain = (
+        "unknown" if fit.interval is None else f"{fit.gain:+.4f} ({fit.interval.low:+.4f} to {fit.interval.high:+.4f})"
+    )
+    head = [
+        f"Weights fitted by da-score rubric fit to the outcome {fit.outcome!r} at {horizon_days:g} days.",
+        f"Base: rubric {base.version}. Learnt from {fit.learnt} iterations; C = {fit.penalty:g}.",
+        f"Out of sample, {fit.n} iterations of newer sessions: {worth}.",
+        f"Gain {gain}, 95 % interval by session; {'above chance' if fit.holds else 'it may be chance'}.",
+    ]
+    data = {name: value for name, value in asdict(fitted).items() if name not in ("signals", "bands")}
+    lines = [f"# {printable(line)}" for line in head]
+    lines += [f"{name}: {json.dumps(value)}" for name, value in data.items()]
+    for name, items in (("signals", fitted.signals), ("bands", fitted.bands)):
+        lines.append(f"{name}:")
+        for item in items:
+            fields = {key: value for key, value in asdict(item).items() if value != ""}
+            lines.append(f"  - {json.dumps(fields)}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4f}"
