@@ -52,9 +52,11 @@ def command(
     changed = None if before is None else changes(found.lines, before)
     write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
     if settings.json:
+        meaning = {"validity": found.validity.as_dict() if found.validity else None}
         means = {"mean": found.mean, "interval": found.interval and list(found.interval)}
         more = {"insufficient": found.insufficient, "trend": found.trend and found.trend.as_dict()}
-        more["validity"] = found.validity and found.validity.as_dict()
-        write_json({"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more})
+        write_json(
+            {"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more, **meaning}
+        )
     else:
         write(f"Wrote {out}: {len(found.lines)} iterations\n")

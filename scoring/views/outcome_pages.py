@@ -187,6 +187,7 @@ def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> 
     gain = (
         "unknown" if fit.interval is None else f"{fit.gain:+.4f} ({fit.interval.low:+.4f} to {fit.interval.high:+.4f})"
     )
+    worth = f"AUC {_plain(fit.before)} before, {_plain(fit.after)} after"
     head = [
         f"Weights fitted by da-score rubric fit to the outcome {fit.outcome!r} at {horizon_days:g} days.",
         f"Base: rubric {base.version}. Learnt from {fit.learnt} iterations; C = {fit.penalty:g}.",
