@@ -196,22 +196,23 @@ class GroupedDraws:
         there = [n for n, figure in enumerate(figures) if figure is not None]
         values = [figure for figure in figures if figure is not None]
         found = self._how(values, [self.truths[n] for n in there])
-        return len(there), found, None if found is None else self._interval(self._drawn(values, there))
+        return len(there), found, None if found is None else self.interval(self.drawn(values, there))
 
     def gain(self, before: Sequence[float], after: Sequence[float]) -> tuple[float, Interval | None]:
         """Return how much better one figure of all cases tells than another, and the interval of that: pairs draws."""
         there = range(len(self.truths))
-        pairs = zip(self._drawn(before, there), self._drawn(after, there), strict=True)
+        pairs = zip(self.drawn(before, there), self.drawn(after, there), strict=True)
         known = [b - a for a, b in pairs if a is not None and b is not None]
         gained = (self._how(after, self.truths) or 0.0) - (self._how(before, self.truths) or 0.0)
-        return gained, self._interval(known)
+        return gained, self.interval(known)
 
     @staticmethod
-    def _interval(figures: Sequence[float | None]) -> Interval | None:
+    def interval(figures: Sequence[float | None]) -> Interval | None:
+        """Return the interval of a figure from what it was in each draw; None where no draw has one."""
         known = [figure for figure in figures if figure is not None]
         return _middle(known) if known else None
 
-    def _drawn(self, values: Sequence[float], there: Sequence[int]) -> list[float | None]:
+    def drawn(self, values: Sequence[float], there: Sequence[int]) -> list[float | None]:
         """Return the figure of each draw; None where the cases of a draw leave nothing to tell."""
         truths = [self.truths[n] for n in there]
         if not self._draws:
