@@ -1,7 +1,8 @@
 """What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
 
 The readers note it line by line; here it is put together over the files of a session and the lines of an iteration.
-``docs/EVIDENCE.md``, "Observations", says what each is.
+``docs/EVIDENCE.md``, "Observations", says what each is. The module is long because one walk over the rows finds all of
+them.
 """
 
 import posixpath
@@ -14,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.filekinds import is_code
 from scoring.evidence.transcripts.attribution import Share
-from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, Seen, TestsSeen
+from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen
 from scoring.evidence.transcripts.rows import (
     AMEND,
     BREAK,
@@ -276,18 +277,18 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
 
 def places_seen(
     made: Made | None, where: tuple[File, int] | None, run: Sighting | None, others: Sequence[Sighting]
-) -> tuple[Seen, ...]:
+) -> tuple[SeenAt, ...]:
     """Say where the commit, the last test run and the corrections of an iteration were seen."""
-    found: list[Seen] = []
+    found: list[SeenAt] = []
     if made and where:
         file, number = where
-        found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
+        found.append(SeenAt(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
     if run:
         verdict = "passed" if run.passed else "failed"
-        found.append(Seen(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
+        found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
     words = {"interrupt": "interrupted by the user", "rejection": "tool use refused by the user"}
     found += [
-        Seen(words.get(one.kind, "own work taken back"), one.path, one.number + 1, "correction") for one in others
+        SeenAt(words.get(one.kind, "own work taken back"), one.path, one.number + 1, "correction") for one in others
     ]
     return tuple(found)
 
