@@ -18,6 +18,7 @@ from scoring.meters.dr.profile import Profile as Profile
 from scoring.meters.dr.profile import Words as Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
+    MAY_BE_CONVERGED,
     NOT_CLAIMED,
     CompositeRule,
     Flag,
@@ -154,6 +155,7 @@ class DRResult:
         for flag in self.flags:
             flags.setdefault(flag.flag, []).append(flag.round)
         actions = transcript.rounds[-1].outputs.next_actions
+        converged = any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags)
         return {
             "signal": last.signal,
             "round": self.novelty[-1].round,
@@ -161,7 +163,7 @@ class DRResult:
             "next_action": last.hint,
             "first_next_action": actions[0] if actions and last.signal == "SHIP" else None,
             "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
-            "does_not_claim": NOT_CLAIMED,
+            "does_not_claim": f"{NOT_CLAIMED} {MAY_BE_CONVERGED}." if converged else NOT_CLAIMED,
         }
 
 

@@ -20,12 +20,14 @@ from scoring.errors import MeetingError
 from scoring.meters import rounded
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
 from scoring.meters.meeting.decision_rules import (
+    DOUBTS,
     Situation,
     Strength,
     decide,
     ending_allowed,
     missing_aspects,
     off_topic,
+    refused,
 )
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
 from scoring.meters.meeting.round_scores import (
@@ -138,7 +140,8 @@ def _verdict(s: Situation) -> MeetingVerdict:
     notes = (s.record.focus.focus_drift_notes or "").strip()
     refocus = (f"come back to the decision: {notes}" if notes else "come back to the decision",) if drift else ()
     own = s.record.stop_continue_recommendation
-    prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
+    doubts = (DOUBTS,) if refused(s, decision) else ()
+    prompts = (*doubts, *decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
     return MeetingVerdict(
         round_index=s.record.round_index,
         scores=s.scores,

@@ -4,6 +4,7 @@
 The module is long because the rules are read against each other: each says in words what another one needs.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -140,7 +141,7 @@ def early_consensus(s: Situation) -> Decision | None:
     if not gaps:
         return None
     agreed = f"early consensus: convergence {words(s.scores.convergence)} in round {s.record.round_index}"
-    focus = tuple(rule.forced_next_round_focus)
+    focus = tuple(dict.fromkeys((*missing_aspects(s), *rule.forced_next_round_focus)))
     about = f" let us look at {names(focus)}" if focus else " let us test it once more"
     return Decision("continue_targeted", (agreed, *gaps), f"Before we agree this early,{about}.", focus)
 
@@ -161,6 +162,12 @@ def doubted(s: Situation) -> Decision | None:
         return None
     reason = "the round before was ready to decide and the user did not confirm"
     return Decision("continue_targeted", (reason,), f"Before we decide: {DOUBTS}", (DOUBTS,))
+
+
+def refused(s: Situation, decision: Decision) -> bool:
+    """Return whether the user said no to a decision of this round, and another round may follow."""
+    last = s.record.round_index >= s.config.round_limits.max_rounds
+    return decision.status == "ready_to_decide" and s.record.user_confirmed is False and not last
 
 
 def ready(s: Situation) -> Decision | None:
@@ -305,8 +312,27 @@ def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parki
     missing = held(OBSTACLES, s)
     if not missing:
         return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{deciding}: {_choice(s)}.")
-    prompt = f'{parking or deciding}: record "no decision", since {"; ".join(missing)}.'
+    blockers = "; ".join(missing)
+    prompt = f'{parking or deciding}: {_either(s)} now, or record "no decision" with these blockers: {blockers}?'
     return Decision("park_or_abort", (*reasons, *missing), prompt)
+
+
+def remaining_options(s: Situation) -> tuple[str, ...]:
+    """Return the options that are left: those that experts prefer, most of them first; else those considered."""
+    preferred = Counter(position.preferred_option for position in s.record.convergence.expert_positions)
+    return tuple(option for option, _ in preferred.most_common()) or tuple(
+        dict.fromkeys(s.record.convergence.options_considered or ())
+    )
+
+
+def _either(s: Situation) -> str:
+    match remaining_options(s):
+        case ():
+            return "decide"
+        case (only,):
+            return f"decide on {printable(only)}"
+        case (*some, last):
+            return f"decide between {names(some)} and {printable(last)}"
 
 
 def _choice(s: Situation) -> str:

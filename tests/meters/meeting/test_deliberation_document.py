@@ -167,8 +167,8 @@ def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default"
     return outcome, asked
 
 
-def test_the_loop_has_fifteen_lines() -> None:
-    assert len([line for line in code("python").splitlines() if line.strip()]) <= 15
+def test_the_loop_has_sixteen_lines() -> None:
+    assert len([line for line in code("python").splitlines() if line.strip()]) <= 16
 
 
 def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
@@ -182,6 +182,11 @@ def test_the_loop_goes_on_when_the_user_does_not_confirm() -> None:
     records = [record(number, points=(9, 1) if number < 8 else (0, 30)) for number in range(1, 11)]
     (outcome, verdict), asked = hold(records, confirmed=False)
     assert (outcome, verdict.rule, len(asked)) == ("no decision", "round_limit", 10)
+
+
+def test_the_loop_asks_for_doubts_in_the_round_after_a_refusal() -> None:
+    _, asked = hold([record(number) for number in range(1, 11)], confirmed=False)
+    assert ("any remaining doubts or risks?",) in {prompts for number, prompts in asked if number == 4}
 
 
 def test_the_loop_parks_what_cannot_be_decided() -> None:
