@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.meters import TOLERANCE
-from scoring.meters.meeting.records import Block, Name, RoundNumber, Share
+from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Share
 from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
 from scoring.text import shown
 
@@ -153,6 +153,10 @@ class MeetingConfig(Block):
     round_limits: Annotated[RoundLimits, AfterValidator(_in_order)]
     thresholds: Thresholds
     rules: Rules
+    cost_per_step: Amount | None = None
+    """What a round costs, where its record does not say."""
+    cost_limit: Amount | None = None
+    """With what the meeting may cost at most, it ends."""
 
 
 def find_meeting_config(name: str | Path) -> MeetingConfig:

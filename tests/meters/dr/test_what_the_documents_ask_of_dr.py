@@ -3,7 +3,9 @@
 import pytest
 from helpers.deliberations import BLOCKED, OWNED, outputs, transcript
 
-from scoring.meters.dr import score_transcript
+from rubric import released_profile
+from scoring.meters.dr import Profile, score_transcript
+from scoring.meters.dr.readiness import ReadinessMeter
 from scoring.meters.dr.recommendation import HINTS
 
 FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of herons"]
@@ -75,3 +77,70 @@ class TestClaimInflation:
             assert result.flags[-1].flag == "claim_inflation"
             assert self.OTHERWISE not in result.flags[-1].reason
         assert self.OTHERWISE not in score_transcript(given).advice(given)["does_not_claim"]
+
+
+METER = ReadinessMeter()
+BY_THE_LISTS = ReadinessMeter(Profile.from_data(released_profile("dr-1"), "dr-1"))
+
+
+class TestBeyondTheLists:
+    """Clear ownership language; references a concrete artifact; any blocker keyword found."""
+
+    @pytest.mark.parametrize("action", ["Nadia will raise the time-out", "Ops will deploy it", "O'Brien  will test it"])
+    def test_a_name_and_will_says_who_acts(self, action: str) -> None:
+        assert METER.is_owned(action)
+        assert not BY_THE_LISTS.is_owned(action)
+
+    @pytest.mark.parametrize(
+        "action",
+        [
+            pytest.param("It will deploy itself", id="a pronoun"),
+            pytest.param("Nothing will change", id="nobody"),
+            pytest.param("nadia will raise it", id="not capitalised"),
+            pytest.param("Raise it, Nadia will not mind", id="not at the start"),
+            pytest.param("Nadia willingly agrees", id="another word"),
+        ],
+    )
+    def test_a_sentence_about_something_else_does_not(self, action: str) -> None:
+        assert not METER.is_owned(action)
+
+    @pytest.mark.parametrize("action", ["proxy.yaml", "`upload.py`", "Makefile", "docs/README.md."])
+    def test_a_file_name_alone_is_an_artifact(self, action: str) -> None:
+        assert METER.is_specific(action)
+        assert not BY_THE_LISTS.is_specific(action)
+
+    @pytest.mark.parametrize("action", ["End.", "Makefiles", "e.g.", "10.5", "Later today"])
+    def test_another_word_alone_is_none(self, action: str) -> None:
+        assert not METER.is_specific(action)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Add handling of missing values to load.py",
+            "Does the parser skip missing fields?",
+            "Write a test for blocked users",
+            "Report all the missing columns",
+        ],
+    )
+    def test_a_blocker_word_in_another_sense_does_not_block(self, text: str) -> None:
+        assert METER.find_blocker([text]) is None
+        assert BY_THE_LISTS.find_blocker([text]) == text
+        found = METER.measure(1, [text], [], None)
+        assert f'a word of the blocker list has another sense in "{text}"' in found.blockers.found
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("The credentials are missing", id="what is said is that something is missing"),
+            pytest.param("Missing values from the team", id="nothing is done about them"),
+            pytest.param("Handle the missing access", id="what is missing is access"),
+            pytest.param("Handle missing values once we get the missing key", id="one sense of two"),
+            pytest.param("Handling depends on the vendor", id="another word of the list"),
+        ],
+    )
+    def test_a_blocker_word_in_its_own_sense_blocks(self, text: str) -> None:
+        assert METER.find_blocker([text]) == text
+
+    def test_long_texts_are_read_in_linear_time(self) -> None:
+        assert METER.find_blocker(["handling of missing values " * 40_000]) is None
+        assert METER.find_blocker(["test for the " * 50_000 + "missing"]) is not None
