@@ -5,12 +5,12 @@ filled in key by key, everything else is taken whole.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, model_serializer
 from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
@@ -156,7 +156,11 @@ class MeetingConfig(Block):
     cost_per_step: Amount | None = None
     """What a round costs, where its record does not say."""
     cost_limit: Amount | None = None
-    """With what the meeting may cost at most, it ends."""
+    """What the meeting may cost; a round that reaches it is the last one."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_set(self, plain: Callable[["MeetingConfig"], dict[str, Any]]) -> dict[str, Any]:
+        return {k: v for k, v in plain(self).items() if v is not None or not k.startswith("cost_")}
 
 
 def find_meeting_config(name: str | Path) -> MeetingConfig:

@@ -31,7 +31,8 @@ class Situation:
     """A round as the rules see it.
 
     ``convergence_gain`` and ``exploration_gain`` are what the scores gained since two rounds before, None without that
-    round. ``unconfirmed`` means that the round before was ready to decide and its user said no.
+    round. ``unconfirmed`` means that the round before was ready to decide and its user said no. ``total_cost`` is what
+    the meeting has cost, None where nobody says.
     """
 
     record: JudgeRecord
@@ -42,6 +43,7 @@ class Situation:
     convergence_gain: float | None
     exploration_gain: float | None
     unconfirmed: bool
+    total_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +120,15 @@ def ending_allowed(s: Situation) -> bool:
 
 
 def round_limit(s: Situation) -> Decision | None:
-    """Close the last round: decide if that is allowed, else record that there is no decision."""
-    most = s.config.round_limits.max_rounds
-    if s.record.round_index < most:
+    """Close the last round, by number or by cost: decide if that is allowed, else record that there is no decision."""
+    most, limit = s.config.round_limits.max_rounds, s.config.cost_limit
+    if s.record.round_index >= most:
+        last = f"round {s.record.round_index} of at most {most}"
+        return _decide_or_park(s, (last,), "This was the last round", "The rounds are used up")
+    if limit is None or s.total_cost is None or below(s.total_cost, limit):
         return None
-    last = f"round {s.record.round_index} of at most {most}"
-    return _decide_or_park(s, (last,), "This was the last round", "The rounds are used up")
+    spent = f"cost {words(s.total_cost)} of at most {words(limit)}"
+    return _decide_or_park(s, (spent,), "The budget is used up")
 
 
 def early_consensus(s: Situation) -> Decision | None:
@@ -166,8 +171,7 @@ def doubted(s: Situation) -> Decision | None:
 
 def refused(s: Situation, decision: Decision) -> bool:
     """Return whether the user said no to a decision of this round, and another round may follow."""
-    last = s.record.round_index >= s.config.round_limits.max_rounds
-    return decision.status == "ready_to_decide" and s.record.user_confirmed is False and not last
+    return decision.status == "ready_to_decide" and s.record.user_confirmed is False and not round_limit(s)
 
 
 def ready(s: Situation) -> Decision | None:

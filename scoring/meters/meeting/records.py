@@ -141,8 +141,12 @@ def annotated(annotations: Any) -> dict[str, int] | None:
     return counts
 
 
+NOT_COUNTED = "counted_from_messages"
+"""The key of a novelty block whose counts are not the judge's."""
+
+
 class Novelty(Block):
-    """How many points of the round were new, and how many had been made before."""
+    """How many points of the round were new, and how many had been made before; from the messages where not counted."""
 
     novel_points_count: Count
     repeated_points_count: Count
@@ -150,6 +154,11 @@ class Novelty(Block):
     novelty_score_recent: Share | None = None
     examples_novel_points: list[Text] | None = None
     examples_repeated_points: list[Text] | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the judge has counted; where it has not, both counts are 0 and those of the messages count."""
+        return not (self.model_extra or {}).get(NOT_COUNTED)
 
 
 class CostTime(Block):
@@ -184,6 +193,20 @@ class Recommendation(Block):
 
 class JudgeRecord(Block):
     """One judge's record of one round of a deliberation."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _uncounted(cls, data: Any) -> Any:
+        """Take a record with messages and without counts of points: they are counted later."""
+        if not isinstance(data, Mapping) or not (messages := data.get("messages")) or not isinstance(messages, list):
+            return data
+        novelty = data.get("novelty")
+        if novelty is None:
+            novelty = {}
+        names = ("novel_points_count", "repeated_points_count")
+        if not isinstance(novelty, Mapping) or any(novelty.get(name) is not None for name in names):
+            return data
+        return {**data, "novelty": {**novelty, **dict.fromkeys(names, 0), NOT_COUNTED: True}}
 
     meeting_id: Text | None = None
     round_index: RoundNumber
