@@ -1,4 +1,7 @@
-"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
+"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation.
+
+The module is long because the meter has eight commands, each a few lines, that share their options.
+"""
 
 import json
 import sys

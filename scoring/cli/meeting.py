@@ -1,4 +1,7 @@
-"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
+"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked.
+
+The module is long because what the five commands print is written next to each of them.
+"""
 
 import json
 import shlex
@@ -16,7 +19,7 @@ from scoring.cli.app import settings_options
 from scoring.cli.output import show, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError, SettingsError
-from scoring.files import write_atomically
+from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings
 from scoring.meters import PLACES, rounded
 from scoring.meters.figures import check_plot, draw_meeting
@@ -170,10 +173,11 @@ def run(
 def _asked(judge: str, question: dict[str, Any]) -> bytes:
     """Run a judge's command with what to ask next on its standard input, and return what it wrote."""
     try:
-        arguments = shlex.split(judge)
+        if not (arguments := shlex.split(judge)):
+            raise ValueError("is empty; name a command")
         done = subprocess.run(arguments, input=json.dumps(question).encode(), stdout=subprocess.PIPE, check=False)
-    except (OSError, ValueError, IndexError) as e:
-        raise InputError(f"--judge {judge}: {getattr(e, 'strerror', None) or e or 'is empty'}") from e
+    except (OSError, ValueError) as e:
+        raise InputError(f"--judge {judge}: {reason(e)}") from e
     if done.returncode:
         raise InputError(f"--judge {judge}: ended with status {done.returncode}; nothing was taken from it")
     return done.stdout

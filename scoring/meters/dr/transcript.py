@@ -200,7 +200,7 @@ def extracted(data: bytes, source: str) -> dict[str, Any]:
     if text.lstrip()[0] != "{":
         return transcript_of(text)
     given = parse_transcript(text, source, texts=True)
-    return given.model_dump(mode="json", exclude_unset=True)
+    return given.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
 def _is_lines(text: str, source: str) -> bool:

@@ -7,7 +7,8 @@ and :func:`score_meeting` puts them together into one verdict per round. docs/DE
 :func:`simulate_meeting` makes up a deliberation from a seed and a few knobs, to see how a config behaves before it is
 trusted: some of the experts who disagree come over to the leading option in every round, the others grow surer, aspects
 are explored one level at a time, and what is new gets less. The same knobs give the same records on any machine: only
-``random.Random.random`` is drawn from, and only sums, products and quotients are taken.
+``random.Random.random`` is drawn from, and only sums, products and quotients are taken. The module is long because made
+meetings are a third of it.
 """
 
 import math

@@ -331,12 +331,11 @@ def remaining_options(s: Situation) -> tuple[str, ...]:
 
 def _either(s: Situation) -> str:
     match remaining_options(s):
-        case ():
-            return "decide"
         case (only,):
             return f"decide on {printable(only)}"
-        case (*some, last):
-            return f"decide between {names(some)} and {printable(last)}"
+        case (*some, last_one):
+            return f"decide between {names(some)} and {printable(last_one)}"
+    return "decide"
 
 
 def _choice(s: Situation) -> str:

@@ -104,7 +104,7 @@ class TestBeyondTheLists:
     def test_a_sentence_about_something_else_does_not(self, action: str) -> None:
         assert not METER.is_owned(action)
 
-    @pytest.mark.parametrize("action", ["proxy.yaml", "`upload.py`", "Makefile", "docs/README.md."])
+    @pytest.mark.parametrize("action", ["proxy.yaml", "`upload.py`", "Makefile", "guide/README.md."])
     def test_a_file_name_alone_is_an_artifact(self, action: str) -> None:
         assert METER.is_specific(action)
         assert not BY_THE_LISTS.is_specific(action)
