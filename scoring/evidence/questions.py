@@ -11,12 +11,13 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
-from scoring.evidence.transcripts.attribution import Asked
 from scoring.evidence.transcripts.discovery import WorkTrees
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
+from scoring.evidence.transcripts.makers import Asked
+from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.streams import SHA_DIGITS, Neighbourhood, same_remote
+from scoring.evidence.transcripts.streams import SHA_DIGITS
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 

@@ -14,6 +14,11 @@ from scoring.text import printable
 from scoring.views.doctor import Examination
 
 _WIDTH = 100
+_WORKTREES = (
+    "Where work trees of this repository may have been, as globs of folders: sessions that worked in one that is gone "
+    "count too."
+)
+_TEST_COMMANDS = "How commands begin that run tests here, beside the tools that da-score knows."
 
 
 def rubric_for_real_work() -> str:
@@ -34,8 +39,8 @@ def settings_text(seen: Examination, settings: Settings) -> str:
         _block(_log_found(seen), _log_setting(seen, settings)),
         _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
         _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
-        *_named("Folders where work trees of this repository may have been.", "worktrees", settings.worktrees),
-        *_named("How commands begin that run tests here.", "test-commands", settings.test_commands),
+        _block(_WORKTREES, _list_setting("worktrees", settings.worktrees, "~/worktrees/*")),
+        _block(_TEST_COMMANDS, _list_setting("test-commands", settings.test_commands, "./check --all")),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -61,9 +66,9 @@ def _setting(key: str, value: str | None, example: str) -> str:
     return f"# {key} = {_quoted(example)}" if value is None else f"{key} = {_quoted(value)}"
 
 
-def _named(comment: str, key: str, values: Sequence[str]) -> list[str]:
-    """Return the block of a list, where the options name one."""
-    return [_block(comment, f"{key} = [{', '.join(map(_quoted, values))}]")] if values else []
+def _list_setting(key: str, values: Sequence[str], example: str) -> str:
+    """Return the line of a list; where the options name none, as an example in a comment."""
+    return f"{'' if values else '# '}{key} = [{', '.join(map(_quoted, values or (example,)))}]"
 
 
 def _log_found(seen: Examination) -> str:

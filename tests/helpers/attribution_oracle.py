@@ -1,7 +1,8 @@
 """A second opinion on whose work a transcript is: the rules of docs/EVIDENCE.md, read slowly, with no code of ours.
 
 It reads what is on disk, holds every line in memory, and goes over all of them for every question. It is told one thing
-by the history, as which commits of the trunk others landed: how that is found out has tests of its own.
+by the history, as which commits of the trunk others landed: how that is found out has tests of its own. It is longer
+than other modules, since a reading that is spread over several could not be compared with the rules line by line.
 """
 
 import fnmatch
@@ -63,8 +64,8 @@ class Told:
         seen = sorted((line for line in self.lines if line.tested or line.edits), key=lambda line: line.time)
         runs = [line for line in seen if line.tested]
         before = [line for line in seen if self.end is None or line.time <= self.end]
-        last = next((line for line in reversed(before) if line.tested), None)
-        edited = bool(last) and any(line.edits for line in before[before.index(last) :])
+        last = next((line for line in reversed(before) if line.tested not in ("", "open")), None)
+        edited = last is not None and any(line.edits for line in before[before.index(last) :])
         return len(runs), sum(run.tested == "failed" for run in runs), last.tested == "passed" if last else None, edited
 
     @property
@@ -86,9 +87,14 @@ class Oracle:
         self.in_checkpoints: set[str] = set()
         self.files: list[tuple[str, set[str]]] = []
         self.recorded: list[tuple[str, set[str]]] = []
+        self.test_calls: dict[str, Line] = {}
+        self.answered: set[str] = set()
         self._read_checkpoints()
         self._read_home()
         self._add_sub_agents()
+        for call, line in self.test_calls.items():
+            if call not in self.answered:
+                line.tested = "open"
         self.ends = {n: self._result_line(n) for n in self.entries}
 
     def answers(self) -> dict[int, Told]:
@@ -160,7 +166,7 @@ class Oracle:
             own += [line] if owner == n else []
         return own
 
-    def _by_commit(self, n: int, told: dict[int, Told]) -> Told | None:
+    def _by_commit(self, n: int, _told: dict[int, Told]) -> Told | None:
         at = self.ends[n]
         if at is None:
             return None
@@ -251,11 +257,13 @@ class Oracle:
         owned = {id(line) for line in self.ends.values() if line}
         for n in self.entries.keys() - told.keys():
             names = {self.entries[n]["sha"] or self._landing(n)} - {None}
-            if self.ends[n] and any(self.entries[n]["commit"].startswith(sha) for sha, _ in self.ends[n].made):
+            own = self.ends[n]
+            if own and any(self.entries[n]["commit"].startswith(sha) for sha, _ in own.made):
                 continue
             for line in self.lines.values():
                 fulls = [next((s for s in self.commits if s.startswith(sha)), "") for sha, _ in line.made]
-                later = self.ends[n] is None or line.time > self.ends[n].time
+                end = self.ends[n]
+                later = end is None or line.time > end.time
                 if later and id(line) not in owned and any(self.landed.get(full) in names for full in fulls):
                     self.ends[n] = line
 
@@ -384,8 +392,7 @@ class Oracle:
             delta = _output(row)
             if delta is not None and "payload" in row:
                 delta, totals = delta - totals, delta
-            for call, command in _uses(row):
-                commands[call] = command
+            commands |= dict(_uses(row))
             if "timestamp" not in row or (counts and not (counts(own, cwd) or counts(main, cwd))):
                 taken.append(None)
                 continue
@@ -401,7 +408,11 @@ class Oracle:
                 for sha, subject in made
                 if subject in known or any(c.startswith(sha) for c in [*self.commits, *entered])
             ]
+            for call, command in _uses(row):
+                if TEST_RUN.match(command):
+                    self.test_calls[call] = line
             for call, said in _results(row):
+                self.answered.add(call)
                 if TEST_RUN.match(commands.get(call, "")):  # without a summary the exit status, here always 0, decides
                     line.tested = "failed" if "1 failed" in said else "passed"
             line.edits = any(i.get("name") == "Edit" for i in _items(row) if i.get("type") == "tool_use")
@@ -437,8 +448,9 @@ def _with_commits(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 
 def _named_last(rows: list[dict[str, Any]]) -> str:
     """Name the session whose file it is."""
-    opened = [row["payload"]["id"] for row in rows if row["type"] == "session_meta"]
-    return [*opened[:1], *(row["sessionId"] for row in rows if "sessionId" in row)][-1]
+    opened: list[str] = [row["payload"]["id"] for row in rows if row["type"] == "session_meta"]
+    named: list[str] = [row["sessionId"] for row in rows if "sessionId" in row]
+    return ["", *opened[:1], *named][-1]
 
 
 def _items(row: dict[str, Any]) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ class Session:
             self.lines.append(_codex(second + self.shift, "event_msg", {"type": "token_count", "info": info}))
             return
         counts = {"input_tokens": 1, "output_tokens": output, "cache_read_input_tokens": 7}
-        message = {"id": f"msg_{output}", "model": "claude-opus-4-1", "role": "assistant"}
+        message: Line = {"id": f"msg_{output}", "model": "claude-opus-4-1", "role": "assistant"}
         message |= {"content": list(content), "usage": counts | {"cache_creation_input_tokens": 3}}
         self._claude(second, side, type="assistant", requestId=f"req_{output}", message=message)
 

@@ -259,7 +259,7 @@ class _Maker:
         """Bring what an agent committed to the trunk, in one of the ways that teams have."""
         history, git, marks = self.history, self.history.git, self.unlanded.pop(branch)
         self.now += 60
-        ways = [way for way in ("rebased", "squashed", "picked") if way in self.chosen] or ["merged"]
+        ways: list[str] = [way for way in ("rebased", "squashed", "picked") if way in self.chosen] or ["merged"]
         way = self.rng.choice([*ways, ways[0], "merged"])
         at = 1_776_000_000 + int(self.now)
         if way == "merged":
@@ -269,19 +269,19 @@ class _Maker:
             text = f"All of {branch} {self.numbers}\n\n" + "\n".join(f"* {git.of(m).message}" for m in marks)
             files = dict(f for m in marks for f in git.of(m).files.items())
             git.branches["main"] = git.commit((history.main,), text, at, files)
-            history.landed |= dict.fromkeys(marks, history.main)
+            history.landed[marks[-1]] = history.main  # git says so of the tip alone
         else:
             for mark in marks:
                 git.branches["main"] = git.again(mark, history.main, at)
                 history.landed[mark] = history.main
         self._renamed(marks)
-        git.branches[branch] = history.main if way != "open" else git.branches[branch]
+        git.branches[branch] = history.main
 
     def _renamed(self, marks: list[int]) -> None:
         """Some entries name what their commits became."""
         for n, entry in enumerate(self.history.entries):
             if entry.commit in marks and entry.commit in self.history.landed and self.rng.random() < 0.4:
-                landed = self.history.landed[entry.commit]  # type: ignore[index]  # a mark
+                landed = self.history.landed[entry.commit]
                 taken = any(e.commit == landed for e in self.history.entries)
                 if not taken:
                     self.history.entries[n] = type(entry)(entry.number, landed, entry.summary, entry.session)

@@ -15,7 +15,7 @@ from helpers.repos import Repo
 from scoring.cli import main
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Landing
-from scoring.evidence.transcripts.facts import LinesFound, Observed, Seen
+from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt
 from scoring.log.model import IterationRecord
 from scoring.sidecars.ownlines import OwnLines
 from scoring.signals.table import signal_of
@@ -299,7 +299,11 @@ class TestWords:
         assert list(known.sources(facts(Observed(problem="2 sessions overlap")), None)) == []
 
     def test_of_sources_name_only_what_is_of_their_kind(self) -> None:
-        seen = (Seen("commit a", HERE, 9), Seen("last test run", HERE, 3, "tests"), Seen("no", HERE, 4, "correction"))
+        seen = (
+            SeenAt("commit a", HERE, 9),
+            SeenAt("last test run", HERE, 3, "tests"),
+            SeenAt("no", HERE, 4, "correction"),
+        )
         observed = Observed("commit", ("s",), seen=seen)
         known = signal_of("correction_pressure")
         assert known and list(known.sources(facts(observed), None)) == ["no at t.jsonl:4"]

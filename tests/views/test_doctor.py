@@ -315,11 +315,13 @@ class TestInit:
         )
         found = self.settings(whole)
         assert (found.trunk, found.iter_log_dir) == ("main", whole.log)
+        assert (found.worktrees, found.test_commands) == ((f"{os.environ['HOME']}/worktrees/*",), ("./check --all",))
         assert found.transcript_dirs == (Path(os.environ["HOME"]) / ".claude/projects/-home-me-src-app",)
 
     def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path) -> None:
         (whole.path / "t").mkdir()
         options = ["--trunk", "main", "--transcript-dir", "t", "--transcript-dir", str(tmp_path)]
+        options += ["--worktrees", "/trees/*", "--worktrees", "*/wt-?", "--test-commands", 'make "all"']
         assert self.init(*options, "--iter-log-dir", "elsewhere/log") == 0
         given = tomllib.loads((whole.path / ".agents/da-score.toml").read_text())
         assert given == {
@@ -327,7 +329,10 @@ class TestInit:
             "iter-log-dir": "elsewhere/log",
             "trunk": "main",
             "transcript-dir": ["t", str(tmp_path)],
+            "worktrees": ["/trees/*", "*/wt-?"],
+            "test-commands": ['make "all"'],
         }
+        assert self.settings(whole).test_commands == ('make "all"',)
         assert self.settings(whole).transcript_dirs == (whole.path / "t", tmp_path)
 
     def test_writes_no_transcripts_where_none_are_wanted(self, whole: Place) -> None:

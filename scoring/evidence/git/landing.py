@@ -54,6 +54,7 @@ class Landings:
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
         self._decided: dict[str, Landing] = {}
+        self._ancestors: dict[str, Landing] = {}
         self._changes: dict[Pair, tuple[Change, ...]] = {}
         self._own: dict[str, Landing | None] = {}
         self._unsure: set[str] = set()
@@ -62,8 +63,10 @@ class Landings:
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
         if self._graph.on_trunk(sha):
-            merged_in = next(iter(self._graph.brought_by(sha)), None)
-            return self._found(sha, facts.ANCESTOR, sha, merged_in, self.reverted_by(sha))
+            if sha not in self._ancestors:
+                merged_in = next(iter(self._graph.brought_by(sha)), None)
+                self._ancestors[sha] = self._found(sha, facts.ANCESTOR, sha, merged_in, self.reverted_by(sha))
+            return self._ancestors[sha]
         if sha not in self._decided:
             self._decide([sha] if not self._decided else [tip.sha for tip in self._iterations])
         return self._decided[sha]

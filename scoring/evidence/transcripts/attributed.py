@@ -9,19 +9,19 @@ The module is long because it is where all of that meets.
 
 import contextlib
 import os
-from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
 
 from scoring.errors import DaScoreError
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
-from scoring.evidence.transcripts.attribution import EMPTY, NOBODY, Asked, Attribution, LandedAs, Share
+from scoring.evidence.transcripts.attribution import EMPTY, Attribution, Share
+from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.discovery import WorkTrees, discover
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
@@ -36,9 +36,11 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
-from scoring.evidence.transcripts.in_git import checkpoint_transcripts
+from scoring.evidence.transcripts.in_git import as_turn_counts, checkpoint_transcripts, stated_totals
 from scoring.evidence.transcripts.kept_answers import AnswersFile, KeptAnswers, digest_of, sources_digest
-from scoring.evidence.transcripts.rows import RUN, Rows
+from scoring.evidence.transcripts.makers import NOBODY, Asked, LandedAs
+from scoring.evidence.transcripts.neighbourhood import Neighbourhood
+from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.sightings import (
     Sightings,
@@ -51,19 +53,27 @@ from scoring.evidence.transcripts.sightings import (
 )
 from scoring.evidence.transcripts.streams import (
     File,
-    Neighbourhood,
     Session,
     SessionKey,
-    continued,
+    count_once,
     number_lines,
     order_lines,
     sessions_of,
 )
-from scoring.evidence.transcripts.tally import Tallies, chosen
-from scoring.evidence.transcripts.testruns import TestTools
+
+if TYPE_CHECKING:  # a run that reads nothing does not pay for the test tools
+    from scoring.evidence.transcripts.testruns import TestTools
+
+
+def known_test_tools(commands: Sequence[str]) -> "TestTools":
+    """Return what knows the test tools, and some further commands."""
+    from scoring.evidence.transcripts.testruns import TestTools
+
+    return TestTools(commands)
+
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", TestTools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", known_test_tools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
@@ -121,7 +131,7 @@ class AttributedScan(Scan):
     def _begin(self) -> None:
         """Begin to read, unless the answers of an earlier run were found in the same transcripts."""
         if self.cache_dir:
-            seen = sorted(self._checkpoints.items()), [h.name for h in self._harnesses], self._reading
+            seen = sorted(self._checkpoints.items()), [h.name for h in self._harnesses], tuple(self._commands)
             self._found_state = sources_digest(self._discovery.transcripts, seen)
             self._answers_file = AnswersFile(self.cache_dir, (self._rules.index_name, self._places))
             kept = self._answers_file.load()
@@ -175,12 +185,13 @@ class AttributedScan(Scan):
         made = {commit.sha for session in sessions.values() for commit in session.made}
         there = neighbourhood(WorkTrees(self._places.repo_dir), made)
         there.mark(sessions.values())
+        count_once(files, lines)
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
         totals = stated_totals(self._checkpoints.values(), {file.checkpoint for file in files})
         attribution = Attribution(asked, files, sessions, landed_as, [NOBODY] * lines, totals)
         shares = attribution.run()
-        counted = self._count(files, attribution.owners, len(questions))
+        counted, self._tallies = count_lines(files, attribution.owners, len(questions), self._harnesses)
         seen = sightings_of(files, attribution.owners, len(questions))
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
         places = lines_that_made(files, shares)
@@ -246,22 +257,6 @@ class AttributedScan(Scan):
         files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.path)))
         return files
 
-    def _count(self, files: Sequence[File], owners: Sequence[int], count: int) -> list[TranscriptFacts]:
-        """Count responses and calls by iteration: the place of an iteration is in the place of a time."""
-        windows = [IterationWindow(place, place - 1, place) for place in range(1, count + 1)]
-        tallies = self._tallies = Tallies(windows, [harness.name for harness in self._harnesses])
-        counters = {h.name: h.counter(tallies.of[h.name], lambda _: True, lambda _: []) for h in self._harnesses}
-        for number, file in enumerate(continued(files)):
-            places = [
-                (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0
-                for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
-            ]
-            rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
-            counters[file.harness.name].add(number, rows, True)
-        for counter in counters.values():
-            counter.finish()
-        return tallies.facts()
-
     def _answer(
         self,
         question: Question,
@@ -301,19 +296,6 @@ class AttributedScan(Scan):
         )
 
 
-def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
-    """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``.
-
-    They are of the session up to the checkpoint, in newer layouts of its part: their proportions are what counts.
-    """
-    found = {
-        checkpoint.id: {session.session_id: session.tokens for session in checkpoint.sessions if session.tokens}
-        for checkpoint in checkpoints
-        if checkpoint.id not in read
-    }
-    return {name: tokens for name, tokens in found.items() if tokens}
-
-
 def from_totals(
     question: Question, share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]
 ) -> AttributedFacts | None:
@@ -321,25 +303,13 @@ def from_totals(
     tokens = [(name, found) for checkpoint in share.stated for name, found in totals[checkpoint].items()]
     if not tokens:
         return None
-    given, output, reads, creations, responses = map(sum, zip(*(found for _, found in tokens), strict=True))
+    counts = [as_turn_counts(found) for _, found in tokens]
+    given, output, reads, creations, responses = map(sum, zip(*counts, strict=True))
     names = tuple(sorted({name for name, _ in tokens if name}))
     counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)
     return AttributedFacts(
         counted, Observed(share.method, names, checkpoint_tokens=True, checkpoints=question.asked.checkpoints)
     )
-
-
-def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
-    """Return rows with the place of an iteration instead of a line's number, without the lines whose place is 0."""
-    covers = [array("q", filter(None, map(places.__getitem__, numbers))) for numbers in rows.covers]
-    tables = {}
-    for kind, columns in rows.tables.items():
-        if kind < RUN:
-            found = array("q", map(places.__getitem__, columns[1]))
-            whole = [columns[0], found, *columns[2:]]
-            tables[kind] = whole if all(found) else chosen(whole, list(map(bool, found)))
-    # What repeats another session's lines is left out already: no session counts as a fork of another one.
-    return Rows([span._replace(parent="") for span in rows.spans], covers, tables, rows.skipped)
 
 
 def _unclaimed(sessions: Iterable[Session], owners: Sequence[int]) -> list[SessionFound]:

@@ -8,47 +8,18 @@ counts for one iteration: the first that has it in this order, and then by numbe
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.facts import NS, IterationWindow, Method
-from scoring.evidence.transcripts.streams import SHA_DIGITS, File, Made, Session, SessionKey
-
-DAY = 86_400 * NS
-"""How far the author time of a commit may be from when a session made a commit of the same subject."""
-
-NOBODY = -1
+from scoring.evidence.transcripts.facts import Method
+from scoring.evidence.transcripts.makers import NOBODY, Asked, LandedAs, Makers
+from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 EMPTY = "session found, no turns in its part"
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
-NO_LINES = "session found, no lines of it are left for this iteration"
 """Why an iteration has no lines."""
-
-_MIN_SHA = 7
-
-
-class Asked(NamedTuple):
-    """What is known of an iteration when its lines are looked for.
-
-    ``commits`` are the names of its commit, in small hex digits: as the entry has it, and in full; ``landed`` those of
-    its commits on the trunk. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author
-    time in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none;
-    ``checkpoints`` the ids of those that the commit names; ``window`` its window of time, None where its commit does
-    not resolve.
-    """
-
-    iteration: int
-    commits: tuple[str, ...] = ()
-    landed: tuple[str, ...] = ()
-    subjects: tuple[int, ...] = ()
-    authored: int | None = None
-    session: str = ""
-    checkpoints: tuple[str, ...] = ()
-    window: IterationWindow | None = None
 
 
 @dataclass(slots=True)
@@ -71,43 +42,6 @@ class Share:
     stated: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Commit:
-    """A commit in a session, and whose it is: the place of the iteration among those asked, -1 for nobody's.
-
-    ``named`` is whether the iteration names this very commit. ``copied`` is whether another session made it, and this
-    one goes on from that.
-    """
-
-    made: Made
-    whose: int
-    named: bool = False
-    copied: bool = False
-
-
-_Names: TypeAlias = dict[str, list[tuple[str, int]]]
-"""Names of commits with the places of their iterations, by the digits that all have."""
-
-
-def _by_prefix(names: Iterable[Sequence[str]]) -> _Names:
-    found: _Names = {}
-    for place, those in enumerate(names):
-        for name in those:
-            if len(name) >= _MIN_SHA:
-                found.setdefault(name[:_MIN_SHA], []).append((name[:SHA_DIGITS], place))
-    return found
-
-
-def _place_of(names: _Names, sha: str) -> int:
-    """Return the place of the first iteration that has a commit of this name, of which only a part may be known."""
-    alike = names.get(sha[:_MIN_SHA], ())
-    return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
-
-
-LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
-"""Says of commits that sessions made, by what is known of their names, as which commits they landed."""
-
-
 @dataclass
 class Attribution:
     """The lines of all iterations. ``owners`` has, for each line, the place of its iteration, or :data:`NOBODY`."""
@@ -123,75 +57,14 @@ class Attribution:
 
     def run(self) -> list[Share]:
         """Give each line to its iteration, and return what each iteration has."""
-        self._commits = self._known_commits()
-        self._makers = self._by_place()
+        self._makers = Makers(self.asked, self.sessions, self.landed_as)
         self._parts = self._checkpoint_parts()
         self.shares = [Share(n) for n in range(len(self.asked))]
         waiting = self._by_checkpoint(range(len(self.asked)))
         if waiting:
-            self._know_landed()
+            self._makers.learn_landed()
         self._by_time(self._by_totals(self._by_session(self._by_commit(waiting))))
         return self.shares
-
-    # Whose are the commits that sessions made?
-
-    def _known_commits(self) -> dict[SessionKey, list[_Commit]]:
-        """Say of each commit of each session whose it is."""
-        names = _by_prefix(asked.commits for asked in self.asked)
-        landed = _by_prefix(asked.landed for asked in self.asked)
-        self._named = partial(_place_of, names)
-        found: dict[SessionKey, list[_Commit]] = {}
-        for key, session in self.sessions.items():
-            for made in session.made:
-                whose = self._named(made.sha)
-                named = whose != NOBODY
-                whose = whose if named else _place_of(landed, made.sha)
-                found.setdefault(key, []).append(_Commit(made, whose, named, made.line in session.copies))
-        for place, commit in sorted(self._same_subject(found).items(), reverse=True):
-            commit.whose = place
-        return found
-
-    def _know_landed(self) -> None:
-        """Learn of commits that landed as an iteration's, by another name and another subject: rebased, squashed."""
-        unknown = [c for commits in self._commits.values() for c in commits if c.whose == NOBODY]
-        landed = self.landed_as(sorted({commit.made.sha for commit in unknown})) if unknown else {}
-        for commit in unknown:
-            places = map(self._named, landed.get(commit.made.sha, ()))
-            commit.whose = min((place for place in places if place != NOBODY), default=NOBODY)
-        self._makers = self._by_place()
-
-    def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
-        """Return, for each iteration, the sessions that made its commit, each with its last line that did."""
-        makers: dict[int, dict[SessionKey, Made]] = {}
-        others: dict[int, dict[SessionKey, Made]] = {}
-        for key in sorted(self._commits):
-            for commit in self._commits[key]:
-                if commit.whose != NOBODY and not commit.copied:
-                    (makers if commit.named else others).setdefault(commit.whose, {})[key] = commit.made
-        return others | makers
-
-    def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
-        """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
-        named = {commit.whose for commits in found.values() for commit in commits}
-        by_subject: dict[int, list[tuple[SessionKey, _Commit]]] = {}
-        for key, commits in found.items():
-            for commit in commits:
-                if commit.whose == NOBODY and not commit.copied:
-                    by_subject.setdefault(commit.made.subject, []).append((key, commit))
-        one: dict[int, _Commit] = {}
-        for place, asked in enumerate(self.asked):
-            authored = asked.authored
-            if place in named or authored is None:
-                continue
-            alike = [pair for subject in asked.subjects for pair in by_subject.get(subject, ())]
-            near = [(abs(commit.made.time - authored), n) for n, (_, commit) in enumerate(alike)]
-            near = [one for one in near if one[0] <= DAY]
-            makers: dict[int, set[SessionKey]] = {}
-            for _, n in near:
-                makers.setdefault(alike[n][1].made.line, set()).add(alike[n][0])
-            if makers and set.intersection(*makers.values()):
-                one[place] = alike[min(near)[1]][1]
-        return one
 
     def _take(self, place: int, lines: Iterable[int]) -> int:
         """Give lines that nobody has to an iteration, and return how many they are."""
@@ -232,7 +105,7 @@ class Attribution:
         spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
-        """Add the lines of a session's files that no checkpoint repeats, those of sub-agents, to the part of their time.
+        """Add the lines of files that no checkpoint repeats, which are those of sub-agents, to the part of their time.
 
         A session's own file may go beyond its checkpoints, or know what was said for one that is not here.
         """
@@ -284,9 +157,7 @@ class Attribution:
         self, key: SessionKey, lines: Sequence[tuple[int, int]], places: Sequence[int], first_of: dict[int, int]
     ) -> None:
         """Give the part of one session to the iterations that name its checkpoint, cut where each made its commit."""
-        low = min(lines)[0]
-        commits = self._commits.get(key, ()) if len(places) > 1 else ()
-        cuts = sorted((c.made.time, c.whose) for c in commits if c.whose in places and c.made.time >= low)
+        cuts = self._makers.cuts(key, places, min(lines)[0]) if len(places) > 1 else []
         uncut = [place for place in places if place not in {whose for _, whose in cuts}]
         rest = uncut[0] if uncut else cuts[-1][1]
         for place in uncut[1:]:
@@ -303,17 +174,15 @@ class Attribution:
     def _by_commit(self, waiting: Iterable[int]) -> list[int]:
         left: list[int] = []
         for place in waiting:
-            makers = [(key, made) for key, made in self._makers.get(place, {}).items() if self.sessions[key].lines]
+            makers = [(key, made) for key, made in self._makers.of(place).items() if self.sessions[key].lines]
             if not makers:
                 left.append(place)
                 continue
             share = self.shares[place]
             count = 0
             for key, made in makers:
-                commits = self._commits[key]
-                behind = bisect_left(commits, made.time, key=lambda commit: commit.made.time)
-                before = (c.made.time for c in reversed(commits[:behind]) if c.whose not in (place, NOBODY))
-                count += self._take(place, self.sessions[key].between(next(before, None), made.time))
+                start = self._makers.before(key, place, made.time)
+                count += self._take(place, self.sessions[key].between(start, made.time))
             share.method, share.sessions = "commit", tuple(key for key, _ in makers)
             share.problem = "" if count else EMPTY
             self._end(share, place, None)
@@ -396,7 +265,7 @@ class Attribution:
         return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
 
     def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
-        """Return the session that has all of some lines: of several, as where one goes on from another, the shortest."""
+        """Return the session that has all of some lines; of several, as of one and its copy, the shortest."""
         lines = {line for _, line, _ in inside}
         having = Counter(key for _, _, key in inside)
         whole = [key for key, count in having.items() if count == len(lines)]
@@ -404,7 +273,7 @@ class Attribution:
 
     def _end(self, share: Share, place: int, part_end: int | None) -> None:
         """Say when an iteration ended, and which line made its commit."""
-        made = max(self._makers.get(place, {}).values(), default=None)
+        made = max(self._makers.of(place).values(), default=None)
         share.made = made
         share.end = made.time if made else self.asked[place].authored
         if share.end is None:

@@ -152,7 +152,7 @@ class CorrectionsSeen:
     resets: int = 0
 
 
-class Seen(NamedTuple):
+class SeenAt(NamedTuple):
     """Where something was seen: ``what`` in a few words, the transcript, the number of its line, from 1, its kind."""
 
     what: str
@@ -203,7 +203,7 @@ class Observed:
     corrections: CorrectionsSeen = CorrectionsSeen()
     written: frozenset[str] = frozenset()
     ran: tuple[bool, ...] = ()
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[SeenAt, ...] = ()
     checkpoint_tokens: bool = False
     checkpoints: tuple[str, ...] = ()
     lines: tuple[LinesFound, ...] = ()

@@ -4,10 +4,10 @@ A scan takes them beside what it finds on disk. They are this repository's own, 
 its lines name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
+from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, TokenTotals
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile
 from scoring.evidence.transcripts.facts import FileFound, RootFound
@@ -34,3 +34,26 @@ def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRep
                 found.setdefault(session.blobs, transcript)
     roots = (RootFound(Path(BRANCH), "checkpoints", files=count),) if count else ()
     return Discovery(tuple(found.values()), tuple(left_out), roots)
+
+
+def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
+    """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``.
+
+    They are of the session up to the checkpoint, in newer layouts of its part: their proportions are what counts.
+    """
+    found = {
+        checkpoint.id: {session.session_id: session.tokens for session in checkpoint.sessions if session.tokens}
+        for checkpoint in checkpoints
+        if checkpoint.id not in read
+    }
+    return {name: tokens for name, tokens in found.items() if tokens}
+
+
+def as_turn_counts(tokens: TokenTotals) -> TokenTotals:
+    """Return totals with the input that was not read from the cache as what was written to it, where nothing says that.
+
+    Codex counts cached tokens in its input and does not say what it wrote to the cache, as in its transcripts.
+    """
+    if tokens.cache_creation or not 0 < tokens.cache_read <= tokens.input:
+        return tokens
+    return tokens._replace(cache_creation=tokens.input - tokens.cache_read)

@@ -1,6 +1,7 @@
 """Reads one transcript: opens it, decompresses it, cuts it into lines and gives each to the reader of its harness.
 
-Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format.
+Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format. The module is long
+because a file, a compressed file and objects in git are cut into lines in one way, with one set of limits.
 """
 
 import contextlib

@@ -17,7 +17,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from operator import add
 from pathlib import Path
@@ -132,12 +132,11 @@ class Scan:
         self.cache_dir = reading.get("cache_dir")
         self._warned = 0
         self._tell = reading.get("warn", silent)
-        self._reading = tuple(reading.get("test_commands", ()))
         self._processes, self._keeps = reading.get("processes"), reading.get("keep", True)
         self._rules, self._places = rules, places
         self._harnesses = rules.harnesses()
         commands = reading.get("test_commands", ())
-        self._tools = rules.tools(commands) if rules.tools else None
+        self._commands = commands
         name = rules.index_name + (f"-{key_of(chr(0).join(commands)):x}" if commands and rules.tools else "")
         self._index = TranscriptIndex(self.cache_dir, name) if self.cache_dir else None
         self._discovery = extra
@@ -151,6 +150,11 @@ class Scan:
         self._skipped: Counter[str] = Counter()
         self._tallies = Tallies((), ())
         self._sessions: dict[tuple[str, str], list[_Source]] = {}
+
+    @cached_property
+    def _tools(self) -> "TestTools | None":
+        """The test tools, for readers that observe; made when the first transcript is read."""
+        return self._rules.tools(self._commands) if self._rules.tools else None
 
     def _warn(self, text: str) -> None:
         self._warned += 1
@@ -249,7 +253,7 @@ class Scan:
                     return
                 stamp = Stamp.of(fd)
                 known = self._index.load(path, fd, stamp) if self._index else None
-                if transcript.in_one_piece or self._tools:
+                if transcript.in_one_piece or self._rules.tools:
                     known = known if known and known.stamp == stamp else None
                     bounds = [stamp.size if known else 0, stamp.size]
                 else:
@@ -262,7 +266,7 @@ class Scan:
 
     def _note(self, transcript: TranscriptFile, stamp: Stamp, known: Indexed | None, bounds: Sequence[int]) -> None:
         self._held += sum(rows.weight() for rows in known.rows.values()) if known else 0
-        recall = known is not None and not self._tools and self._held > HELD_BYTES
+        recall = known is not None and not self._rules.tools and self._held > HELD_BYTES
         source = _Source(transcript, stamp, bounds[0], None if recall else known, recall)
         tasks = [_Task(len(self._sources), a, b) for a, b in pairwise(bounds) if a < b]
         source.tasks = len(tasks)
@@ -285,7 +289,7 @@ class Scan:
             with opened(path, warnings.append) as fd, _no_collection():
                 if fd is not None:
                     harnesses = writers(self._harnesses, transcript)
-                    if transcript.in_one_piece or self._tools:
+                    if transcript.in_one_piece or self._rules.tools:
                         how = transcript.compressed, transcript.document, harnesses, too_long, self._tools
                         return _Found(read_whole(fd, *how), task.end, {}, warnings)
                     return _Found(*read_lines(fd, task.start, task.end, harnesses, too_long), warnings)

@@ -1,7 +1,8 @@
 """What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
 
 The readers note it line by line; here it is put together over the files of a session and the lines of an iteration.
-``docs/EVIDENCE.md``, "Observations", says what each is.
+``docs/EVIDENCE.md``, "Observations", says what each is. The module is long because one walk over the rows finds all of
+them.
 """
 
 import posixpath
@@ -14,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.filekinds import is_code
 from scoring.evidence.transcripts.attribution import Share
-from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, Seen, TestsSeen
+from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen
 from scoring.evidence.transcripts.rows import (
     AMEND,
     BREAK,
@@ -157,15 +158,20 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
     ``owners`` has, for each line, the place of its iteration, or a number below 0.
     """
     found = [Sightings() for _ in range(count)]
-    open_runs: dict[tuple[SessionKey, int], Sighting] = {}
+    open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
         for session, table in ((file.sessions[0][0], file.rows.tables),) if file.rows.tables else ():
             _look(file, (file.harness.name, session), table, owners, found, open_runs, ended)
     # A run whose call is in one file of a session and whose result is in the next one.
     for owner, result in ended:
-        if call := open_runs.pop((result.session, result.key), None):
-            found[owner].found.append(result._replace(text=call.text))
+        if begun := open_runs.pop((result.session, result.key), None):
+            found[owner].found.append(result._replace(text=begun[1].text))
+    # A run without a result, unless a copy of its call has one: the end of a transcript may be missing.
+    whole = {(run.session[0], run.key, run.text) for one in found for run in one.found if run.kind == "run"}
+    for owner, call in open_runs.values():
+        if (call.session[0], call.key, call.text) not in whole:
+            found[owner].found.append(call)
     for sightings in found:
         sightings.found.sort(key=attrgetter("time"))
     return found
@@ -177,7 +183,7 @@ def _look(
     tables: "dict[int, Columns]",
     owners: Sequence[int],
     found: list[Sightings],
-    open_runs: dict[tuple[SessionKey, int], Sighting],
+    open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]],
     ended: list[tuple[int, Sighting]],
 ) -> None:
     """Look at one file."""
@@ -209,8 +215,9 @@ def _look(
                 ended.append((owner, run))
                 continue
             if states[row] == CALL_ONLY:
-                open_runs[session, keys[row]] = run
-            found[owner].found.append(run)
+                open_runs[session, keys[row]] = owner, run
+            else:
+                found[owner].found.append(run)
     if EDIT in tables:
         _, numbers, paths, _ = tables[EDIT]
         for row, owner, time in owned(numbers):
@@ -270,18 +277,18 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
 
 def places_seen(
     made: Made | None, where: tuple[File, int] | None, run: Sighting | None, others: Sequence[Sighting]
-) -> tuple[Seen, ...]:
+) -> tuple[SeenAt, ...]:
     """Say where the commit, the last test run and the corrections of an iteration were seen."""
-    found: list[Seen] = []
+    found: list[SeenAt] = []
     if made and where:
         file, number = where
-        found.append(Seen(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
+        found.append(SeenAt(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
     if run:
         verdict = "passed" if run.passed else "failed"
-        found.append(Seen(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
+        found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
     words = {"interrupt": "interrupted by the user", "rejection": "tool use refused by the user"}
     found += [
-        Seen(words.get(one.kind, "own work taken back"), one.path, one.number + 1, "correction") for one in others
+        SeenAt(words.get(one.kind, "own work taken back"), one.path, one.number + 1, "correction") for one in others
     ]
     return tuple(found)
 

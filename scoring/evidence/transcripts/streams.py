@@ -1,32 +1,26 @@
-"""Transcripts as sessions: which lines a session has, in which files, and whether they are work in this repository.
+"""Transcripts as sessions: which lines a session has, in which files, and which commits it made.
 
 A line may be in several files: a checkpoint repeats what earlier ones hold, and a resumed session copies what it goes
 on from. It is one line wherever it is, known by its key, and has one number here, counted up over all files.
-``docs/EVIDENCE.md``, "Attribution", says which sessions belong to a repository.
 """
 
 import os
-import re
-from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import translate
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.discovery import TranscriptFile
-from scoring.evidence.transcripts.harness import Harness, InRepository
-from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, RUN, WHOLE, Rows
+from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, WHOLE, Rows
 
 SessionKey: TypeAlias = tuple[str, str]
 """A session: the name of its harness, and its id; a file that names no session is one, by its path."""
 
 SHA_DIGITS = 15
 """How many hex digits of the SHA of a commit that a session made are kept."""
-
-_NOWHERE = "no folder"
 
 
 class Made(NamedTuple):
@@ -46,8 +40,8 @@ class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
     ``checkpoint`` and ``session`` are those that it is of, "" for a file on disk; ``start`` is how many lines are from
-    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``fresh``
-    whether it is in no earlier file, ``here`` whether it is work in this repository.
+    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``here``
+    whether it is work in this repository, and ``fresh`` whether it is in no earlier file that.
     """
 
     transcript: TranscriptFile
@@ -138,112 +132,32 @@ class Session:
         return self.lines[first : bisect_right(self.times, end)]
 
 
-@dataclass(frozen=True)
-class Neighbourhood:
-    """What decides whether work belongs to a repository.
-
-    ``in_repository`` says so of a folder, ``worktrees`` are globs of folders where its work trees may have been,
-    ``remotes`` the URLs of its remotes in one form, ``is_its_commit`` says of the name of a commit whether it is one of
-    the repository's or of an entry; ``commits`` has what the names of those that sessions made stand for, "" for
-    nothing. ``folders`` are those that were asked about: whether they are in the repository, and whether they are
-    there.
-    """
-
-    in_repository: InRepository
-    worktrees: Sequence[str]
-    remotes: frozenset[str]
-    is_its_commit: Callable[[str], bool]
-    commits: Mapping[str, str] = field(default_factory=dict)
-    folders: dict[str, tuple[bool, bool]] = field(default_factory=dict)
-
-    @cached_property
-    def _is_worktree(self) -> Callable[[str], object]:
-        return re.compile("|".join(map(translate, self.worktrees)) or r"(?!)").match
-
-    def mark(self, sessions: Iterable[Session]) -> None:
-        """Say of each line of some sessions whether it is work in the repository."""
-        for session in sessions:
-            known = self._is_known(session)
-            recorded = any(file.checkpoint for file in session.files)
-            for file in session.files:
-                if not file.here:
-                    file.here = [False] * len(file.numbers)
-                self._mark(file, session.key[1], known, recorded)
-
-    def _is_known(self, session: Session) -> bool:
-        """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
-        if self.remotes and any(
-            span.remote and same_remote(span.remote) in self.remotes
-            for file in session.files
-            for span in file.rows.spans
-        ):
-            return True
-        return any(self.is_its_commit(made.sha) for made in session.made)
-
-    def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
-        if recorded or file.transcript.whole:
-            for place in next(places for name, places in file.sessions if name == session):
-                file.here[place] = True
-            return
-        folders = file.harness.folders(file.rows.spans)
-        counts = [self._counts(folder, known) for folder in folders]
-        said = [here for here, folder in zip(counts, folders, strict=True) if folder]
-        for span, here, folder, numbers in zip(file.rows.spans, counts, folders, file.rows.covers, strict=True):
-            # A line without a folder goes with the others of its file.
-            if (here if folder else any(said)) and len(numbers) and session in (span.session, file.owner):
-                for number in numbers:
-                    file.here[file.place[number]] = True
-
-    def _counts(self, folder: str, known: bool) -> bool:
-        if not folder:
-            return False
-        inside, there = self.look(folder)
-        return inside or (not there and (known or self._is_worktree(folder) is not None))
-
-    def look(self, folder: str) -> tuple[bool, bool]:
-        """Return whether a folder is in the repository, and whether it is there; one that no path names is."""
-        if folder not in self.folders:
-            there = not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
-            self.folders[folder] = self.in_repository(folder), there
-        return self.folders[folder]
-
-
-def same_remote(url: str) -> str:
-    """Return the address of a remote in one form: what differs between two ways to the same repository is left out.
-
-    That is the scheme, the user, ``.git`` and slashes at the end, the form of scp, and the case of the host.
-    """
-    address = url.strip()
-    _, found, rest = address.partition("://")
-    if found:
-        host, _, path = rest.partition("/")
-        host = host.rpartition("@")[2]
-        name, colon, port = host.rpartition(":")
-        host = name if colon and port.isdecimal() else host
-    else:
-        host, colon, path = address.partition(":")
-        if not colon or "/" in host:  # a path
-            return address.rstrip("/").removesuffix(".git").rstrip("/")
-        host = host.rpartition("@")[2]
-    return f"{host.lower()}/{path.strip('/').removesuffix('.git').rstrip('/')}"
-
-
 def number_lines(files: Iterable[File]) -> int:
     """Give the lines of all files their numbers, and return how many there are."""
     numbers: dict[str, dict[int, int]] = {}
     count = 0
     for file in files:
         known = numbers.setdefault(file.harness.name, {})
-        ids, fresh = [], []
+        ids = []
         for key in file.keys:
             line = known.get(key)
-            fresh.append(line is None)
             if line is None:
                 line = known[key] = count
                 count += 1
             ids.append(line)
-        file.ids, file.fresh = ids, fresh
+        file.ids = ids
     return count
+
+
+def count_once(files: Iterable[File], lines: int) -> None:
+    """Say of each line that is work in the repository where it counts: in the first file where it is that."""
+    seen = bytearray(lines)
+    for file in files:
+        fresh = []
+        for line, here in zip(file.ids, file.here, strict=True):
+            fresh.append(here and not seen[line])
+            seen[line] |= here
+        file.fresh = fresh
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
@@ -320,44 +234,3 @@ def _made(session: Session) -> list[Made]:
             found.setdefault(made.line, []).append(made)
     session.copies = found.keys() - own
     return list(dict.fromkeys(chain.from_iterable(found.values())))
-
-
-def continued(files: Iterable[File]) -> list[File]:
-    """Return files to count: one that goes on where another of its session ends is put behind that one.
-
-    What counts in a line may depend on what earlier ones say, as where totals run on.
-    """
-    counted: list[File] = []
-    last: dict[SessionKey, File] = {}
-    for file in files:
-        key = (file.harness.name, file.owner)
-        before = last.get(key)
-        if file.checkpoint and before and file.harness.runs_on and not file.rows.opens and all(file.fresh):
-            file = _behind(before, file)
-            counted.remove(before)
-        counted.append(file)
-        if file.checkpoint:
-            last[key] = file
-    return counted
-
-
-def _behind(first: File, second: File) -> File:
-    """Return two files as one."""
-    shift = max(first.numbers, default=-1) + 1
-    rows = second.rows
-    tables = {
-        kind: [columns[0], array("q", [number + shift for number in columns[1]]), *columns[2:]]
-        for kind, columns in rows.tables.items()
-        if kind < RUN
-    }
-    covers = [array("q", [number + shift for number in numbers]) for numbers in rows.covers]
-    joined = first.harness.joined([first.rows, Rows(rows.spans, covers, tables, rows.skipped)])
-    numbers = [*first.numbers, *(number + shift for number in second.numbers)]
-    joined.lines = [
-        array("q", column) for column in (numbers, [*first.times, *second.times], [*first.keys, *second.keys])
-    ]
-    joined.opens = first.rows.opens
-    whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
-    whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh
-    whole.here = first.here + second.here
-    return whole

@@ -6,8 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_COVERED, Asked, Attribution
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_COVERED, Attribution
 from scoring.evidence.transcripts.facts import IterationWindow, LinesFound
+from scoring.evidence.transcripts.makers import Asked
 from scoring.evidence.transcripts.sightings import lines_found
 
 

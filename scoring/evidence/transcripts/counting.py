@@ -1,0 +1,89 @@
+"""Counts responses and calls by iteration: the place of an iteration stands where else the time of a line does.
+
+So what counts once, and which copy of it counts, is decided as it is for windows of time.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+
+from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
+from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.rows import RUN, Rows
+from scoring.evidence.transcripts.streams import File, SessionKey
+from scoring.evidence.transcripts.tally import Tallies, chosen
+
+
+def count_lines(
+    files: Sequence[File], owners: Sequence[int], count: int, harnesses: Sequence[Harness]
+) -> tuple[list[TranscriptFacts], Tallies]:
+    """Count what is in the lines of each of some iterations, and return it with the sums of everything.
+
+    ``owners`` has, for each line, the place of its iteration, or a number below 0.
+    """
+    windows = [IterationWindow(place, place - 1, place) for place in range(1, count + 1)]
+    tallies = Tallies(windows, [harness.name for harness in harnesses])
+    counters = {h.name: h.counter(tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
+    for number, file in enumerate(continued(files)):
+        places = [
+            (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0
+            for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
+        ]
+        rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
+        counters[file.harness.name].add(number, rows, True)
+    for counter in counters.values():
+        counter.finish()
+    return tallies.facts(), tallies
+
+
+def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
+    """Return rows with the place of an iteration instead of a line's number, without the lines whose place is 0."""
+    covers = [array("q", filter(None, map(places.__getitem__, numbers))) for numbers in rows.covers]
+    tables = {}
+    for kind, columns in rows.tables.items():
+        if kind < RUN:
+            found = array("q", map(places.__getitem__, columns[1]))
+            whole = [columns[0], found, *columns[2:]]
+            tables[kind] = whole if all(found) else chosen(whole, list(map(bool, found)))
+    # What repeats another session's lines is left out already: no session counts as a fork of another one.
+    return Rows([span._replace(parent="") for span in rows.spans], covers, tables, rows.skipped)
+
+
+def continued(files: Iterable[File]) -> list[File]:
+    """Return files to count: one that goes on where another of its session ends is put behind that one.
+
+    What counts in a line may depend on what earlier ones say, as where totals run on.
+    """
+    counted: list[File] = []
+    last: dict[SessionKey, File] = {}
+    for file in files:
+        key = (file.harness.name, file.owner)
+        before = last.get(key)
+        if file.checkpoint and before and file.harness.runs_on and not file.rows.opens and all(file.fresh):
+            file = _behind(before, file)
+            counted.remove(before)
+        counted.append(file)
+        if file.checkpoint:
+            last[key] = file
+    return counted
+
+
+def _behind(first: File, second: File) -> File:
+    """Return two files as one."""
+    shift = max(first.numbers, default=-1) + 1
+    rows = second.rows
+    tables = {
+        kind: [columns[0], array("q", [number + shift for number in columns[1]]), *columns[2:]]
+        for kind, columns in rows.tables.items()
+        if kind < RUN
+    }
+    covers = [array("q", [number + shift for number in numbers]) for numbers in rows.covers]
+    joined = first.harness.joined([first.rows, Rows(rows.spans, covers, tables, rows.skipped)])
+    numbers = [*first.numbers, *(number + shift for number in second.numbers)]
+    joined.lines = [
+        array("q", column) for column in (numbers, [*first.times, *second.times], [*first.keys, *second.keys])
+    ]
+    joined.opens = first.rows.opens
+    whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
+    whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh
+    whole.here = first.here + second.here
+    return whole

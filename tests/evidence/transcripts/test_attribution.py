@@ -1,0 +1,557 @@
+"""Whose work a transcript is: made histories with known truth, scored, and compared with what is written here.
+
+The output tokens of responses are powers of two, so that a sum says which responses are in it. At the end stand
+histories by the hundred, compared with a second reading (``helpers/attribution_oracle.py``).
+
+What the rules leave open, and what these tests decide:
+
+- A file is that of the session it names last; lines in it under other names are copies of what it goes on from. A
+  commit was made by the session that wrote its line first: not by one with a file that has all of another's. What was
+  done before a session was resumed and led to a commit after that belongs to that commit.
+- A copy of a line is no second session in a window of time.
+- Sessions that do not belong here are nobody's makers, also where they made a commit of the same subject.
+- Where an iteration names a commit that a session made, that line is its end. Where it names what commits landed as
+  (squashed, rebased), the last of these is. Git says of the last commit of a squashed branch alone as what it landed.
+- What of a checkpoint nothing cuts goes to the first iteration whose commit line is nowhere in it; only the others
+  without such a line share.
+- Sub-agents count for the part of a checkpoint between whose first and last line they wrote. Other lines that no
+  checkpoint holds, as those of a checkpoint whose transcript is not here, are no part of a later one.
+- A session with a checkpoint here belongs, whatever its folder, with its files on disk.
+- A run of tests whose result is missing counts as a run, once, without a verdict; runs after the end count, and do not
+  decide.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from helpers.attribution_oracle import Oracle, Told
+from helpers.histories import History, Session
+from helpers.random_histories import random_history
+
+from rubric import released_rubric
+from scoring.score import ScoredIteration, score_log
+
+DAY = 86_400
+
+
+class Found(NamedTuple):
+    """What the product says of one iteration."""
+
+    method: str | None
+    sessions: set[str]
+    turns: int
+    output: int
+    problem: str
+    shared_with: int | None
+    tests: tuple[int, int, bool | None, bool]
+    interrupts: int
+
+
+Read = Callable[[History], dict[int, Found]]
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Write a history, unless it is written already, score its log, and say what was found of each iteration."""
+
+    def scored(history: History) -> dict[int, Found]:
+        if not history.shas:
+            history.write()
+        monkeypatch.setenv("HOME", str(history.home))
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
+        monkeypatch.setenv("CODEX_HOME", str(history.home / ".codex"))
+        rubric = released_rubric("3.1.0")
+        log = score_log(history.log, history.repo, rubric=rubric, transcripts="auto", worktrees=history.globs)
+        return {scored.record.iteration: found(scored) for scored in log.iterations}
+
+    return scored
+
+
+def found(scored: ScoredIteration) -> Found:
+    seen, counted = scored.facts.observed, scored.facts.transcripts
+    assert seen is not None
+    tests = seen.tests
+    return Found(
+        seen.method,
+        set(seen.sessions),
+        counted.turns if counted else 0,
+        counted.output_tokens if counted else 0,
+        seen.problem,
+        seen.shared_with,
+        (tests.runs, tests.failed, tests.last_passed, tests.edited_after),
+        seen.corrections.interrupts,
+    )
+
+
+def told(said: Told) -> Found:
+    method = "shared" if said.shared_with else said.method
+    return Found(
+        method, said.sessions, said.turns, said.output, said.problem, said.shared_with, said.tests, said.interrupts
+    )
+
+
+def brief(one: Found) -> tuple[str | None, set[str], int]:
+    """Method, sessions and output tokens."""
+    return one.method, one.sessions, one.output
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> History:
+    return History(tmp_path)
+
+
+def commits(history: History, session: Session, second: float, output: int, subject: str, *trailers: str) -> int:
+    """A session commits, on its own branch, and an entry is written about it; return the commit's mark."""
+    mark = history.commit(second, subject, *trailers, branch=session.branch)
+    session.commits(second + 0.2, output, mark, subject)
+    history.entry(mark, subject, session.id)
+    return mark
+
+
+NOTHING: tuple[str | None, set[str], int] = (None, set(), 0)
+
+
+class TestWhichSessionsBelong:
+    @pytest.mark.parametrize(
+        ("place", "known", "counts"),
+        [
+            pytest.param("gone/w1", True, True, id="a worktree that was removed, and a commit that is here"),
+            pytest.param("gone/w1", False, False, id="a worktree that was removed, and no commit that is here"),
+            pytest.param("formerly", True, True, id="the repository was moved since"),
+            pytest.param("other", True, False, id="another repository that exists, whatever it says"),
+            pytest.param("app", False, True, id="this repository"),
+        ],
+    )
+    def test_by_folder_and_commit(self, made: History, read: Read, place: str, known: bool, counts: bool) -> None:
+        session = made.session("s1", made.root / place)
+        session.turn(10, 1)
+        mark = made.commit(20, "work")
+        if known:
+            session.commits(20.2, 2, mark, "work")
+        made.entry(mark, "work")
+        assert (read(made)[1].output > 0) is counts
+
+    @pytest.mark.parametrize(
+        ("glob", "counts"),
+        [
+            pytest.param("gone/*", True, id="the setting names it"),
+            pytest.param("elsewhere/*", False, id="the setting names another place"),
+        ],
+    )
+    def test_by_the_setting_worktrees(self, made: History, read: Read, glob: str, counts: bool) -> None:
+        made.session("s1", made.root / "gone" / "w1").turn(10, 1)
+        made.entry(made.commit(20, "work"), "work")
+        made.globs = (f"{made.root}/{glob}",)
+        assert brief(read(made)[1]) == (("time", {"s1"}, 1) if counts else NOTHING)
+
+    @pytest.mark.parametrize(
+        ("url", "counts"),
+        [
+            pytest.param("git@GitHub.com:Made/App", True, id="scp form, host in upper case"),
+            pytest.param("ssh://me@github.com/Made/App.git/", True, id="user, .git and slash"),
+            pytest.param("https://github.com/made/app", False, id="another path, by its case"),
+            pytest.param("https://example.org/Made/App.git", False, id="another host"),
+        ],
+    )
+    @pytest.mark.parametrize("place", ["gone/w1", "other"])
+    def test_by_the_remote_of_codex(self, made: History, read: Read, url: str, counts: bool, place: str) -> None:
+        made.remote = "https://github.com/Made/App.git"
+        session = made.session("c1", made.root / place, harness="codex")
+        session.open_codex(5, git={"repository_url": url}).turn(10, 1)
+        made.entry(made.commit(20, "work"), "work")
+        counts = counts and place != "other"
+        assert brief(read(made)[1]) == (("time", {"c1"}, 1) if counts else NOTHING)
+
+    def test_a_session_in_a_checkpoint_belongs_with_its_sub_agents(self, made: History, read: Read) -> None:
+        session = made.session("s1", made.root / "gone" / "w1")
+        session.turn(10, 1)
+        session.turn(11, 2, side=True)
+        session.turn(12, 4)
+        made.entry(made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, session.lines))), "work")
+        assert brief(read(made)[1]) == ("checkpoint", {"s1"}, 1 + 2 + 4)
+
+
+class TestCommitsOfASession:
+    @pytest.mark.parametrize(
+        ("command", "counts"),
+        [
+            pytest.param("git commit -m x", True, id="commit"),
+            pytest.param("cd /x && git -C /y -c a=b commit -m x", True, id="global options"),
+            pytest.param("git cherry-pick 123", True, id="cherry-pick"),
+            pytest.param("pytest -q", False, id="a test that makes a repository of its own"),
+            pytest.param("cat log.txt", False, id="a file that has such a line"),
+            pytest.param("echo 'git commit'", False, id="a command that names it"),
+        ],
+    )
+    def test_only_what_git_says(self, made: History, read: Read, command: str, counts: bool) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        mark = made.commit(20, "work")
+        session.commits(20.2, 2, mark, "work", command)
+        made.entry(mark, "work")
+        assert read(made)[1].method == ("commit" if counts else "time")
+
+    def test_a_commit_in_a_temporary_repository_is_no_end(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        session.run(12, 2, "cd /tmp/x && git commit -m init", "[main (root-commit) abcdef1] init")
+        commits(made, session, 20, 4, "work")
+        assert brief(read(made)[1]) == ("commit", {"s1"}, 7)
+
+    def test_another_repository_with_the_same_subject_is_no_second_maker(self, made: History, read: Read) -> None:
+        made.session("s2", made.other).run(12, 1, "git commit -m work", "[main 0123abc] work")
+        session = made.session("s1")
+        old = made.commit(20, "work", branch="side")
+        session.commits(20.2, 2, old, "work")
+        made.git.branches["main"] = made.git.again(old, made.commit(30, "by hand"), made.git.of(old).committed + 40)
+        made.landed[old] = made.main
+        made.entry(made.main, "work")
+        assert brief(read(made)[1]) == ("commit", {"s1"}, 2)
+
+
+class TestByCommit:
+    @pytest.mark.parametrize("count", [2, 3, 5])
+    @pytest.mark.parametrize("removed", [False, True], ids=["worktrees are there", "worktrees were removed"])
+    def test_parallel_sessions_never_mix(self, made: History, read: Read, count: int, removed: bool) -> None:
+        for n in range(count):
+            place = made.root / ("gone" if removed else "trees") / f"w{n}"
+            session = made.session(f"s{n}", place, branch=f"side-{n}")
+            if not removed:
+                made.worktrees[str(place)] = session.branch
+            session.turn(10 + n, 1 << n)
+        for n, session in enumerate(made.sessions):
+            commits(made, session, 30 + n, 32 << n, f"work {n}")
+        got = read(made)
+        assert [brief(got[n + 1]) for n in range(count)] == [
+            ("commit", {f"s{n}"}, (1 << n) + (32 << n)) for n in range(count)
+        ]
+
+    def test_from_one_commit_to_the_next(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        commits(made, session, 20, 2, "one")
+        session.turn(30, 4)
+        commits(made, session, 40, 8, "two")
+        session.turn(50, 16)
+        got = read(made)
+        assert (brief(got[1]), brief(got[2])) == (("commit", {"s1"}, 3), ("commit", {"s1"}, 12))
+
+    def test_a_commit_without_an_entry_is_no_end(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        session.commits(20.2, 2, made.commit(20, "nobody asked"), "nobody asked")
+        commits(made, session, 40, 4, "work")
+        assert brief(read(made)[1]) == ("commit", {"s1"}, 7)
+
+    def test_two_commits_a_second_apart(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        commits(made, session, 20, 2, "one")
+        commits(made, session, 21, 4, "two")
+        got = read(made)
+        assert (got[1].output, got[2].output) == (3, 4)
+
+    @pytest.mark.parametrize("amended", [True, False], ids=["the entry names the amended one", "the entry is older"])
+    def test_amended(self, made: History, read: Read, amended: bool) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        old = made.commit(20, "work")
+        session.commits(20.2, 2, old, "work")
+        session.turn(25, 4)
+        new = made.commit(30, "work", parent=made.git.of(old).parents[0])
+        session.commits(30.2, 8, new, "work", "git commit --amend --no-edit")
+        made.entry(new if amended else old, "work")
+        assert brief(read(made)[1]) == ("commit", {"s1"}, 15 if amended else 3)
+
+    @pytest.mark.parametrize(
+        ("late", "twice", "method"),
+        [
+            pytest.param(0, False, "commit", id="one session made a commit of its subject"),
+            pytest.param(0, True, "session", id="two sessions did"),
+            pytest.param(DAY + 60, False, "session", id="more than a day before"),
+            pytest.param(DAY - 60, False, "commit", id="almost a day before"),
+        ],
+    )
+    def test_rebased(self, made: History, read: Read, late: int, twice: bool, method: str) -> None:
+        session = made.session("s1", branch="side")
+        session.turn(10, 1)
+        old = made.commit(20, "work", branch="side")
+        session.commits(19.2, 2, old, "work")
+        if twice:
+            again = made.commit(21, "work", branch="third", files={"other.py": "x"})
+            made.session("s2", branch="third").commits(21.2, 4, again, "work")
+        by_hand = made.commit(30, "by hand")
+        files = {"rebased.py": "with more in it"}  # so that nothing says as what the old one landed
+        new = made.commit(
+            20 + late, "work", parent=by_hand, files=files, committed=made.git.of(old).committed + 2 * DAY
+        )
+        made.entry(new, "work", "s1")
+        assert brief(read(made)[1]) == (method, {"s1"}, 3)
+
+    def test_a_commit_that_landed_by_another_name_is_an_end(self, made: History, read: Read) -> None:
+        session = made.session("s1", branch="side")
+        session.turn(10, 1)
+        old = made.commit(20, "one", branch="side")
+        session.commits(20.2, 2, old, "one")
+        made.git.branches["main"] = made.git.again(
+            old, made.commit(22, "by hand"), made.git.of(old).committed + 5, "ONE"
+        )
+        made.entry(made.main, "something else")
+        commits(made, session, 40, 4, "two")
+        assert brief(read(made)[2]) == ("commit", {"s1"}, 4)
+
+    def test_squashed_with_a_commit_that_has_no_entry(self, made: History, read: Read) -> None:
+        session = made.session("s1", branch="side")
+        session.turn(10, 1)
+        one = commits(made, session, 20, 2, "one")
+        session.turn(25, 4)
+        two = made.commit(30, "two", branch="side")
+        session.commits(30.2, 8, two, "two")
+        files = {**made.git.of(one).files, **made.git.of(two).files}
+        made.commit(60, "All of it (#1)", files=files)
+        assert brief(read(made)[1]) == ("commit", {"s1"}, 3)  # and not what led to the other one
+
+    def test_cherry_picked_to_another_branch(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        mark = commits(made, session, 20, 2, "work")
+        made.git.branches["release"] = picked = made.git.again(mark, 1, made.git.of(mark).committed + 10)
+        session.branch = "release"
+        session.commits(30, 4, picked, "work", "git cherry-pick main")
+        session.branch = "main"
+        session.turn(40, 8)
+        commits(made, session, 50, 16, "more")
+        got = read(made)
+        assert brief(got[1]) == ("commit", {"s1"}, 3)
+        assert brief(got[2])[:2] == ("commit", {"s1"})
+
+    def test_three_days_with_a_compaction(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        session.compact(DAY)
+        session.turn(DAY + 10, 2)
+        session.turn(3 * DAY, 4)
+        commits(made, session, 3 * DAY + 20, 8, "work")
+        assert brief(read(made)[1]) == ("commit", {"s1"}, 15)
+
+    @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])
+    @pytest.mark.parametrize("kept", [True, False], ids=["the old file is there", "the old file is gone"])
+    def test_resumed(self, made: History, read: Read, rename: bool, kept: bool) -> None:
+        old = made.session("s1")
+        old.turn(10, 1)
+        commits(made, old, 20, 2, "one")
+        old.turn(30, 4)
+        new = old.copy("s2", rename=rename)
+        made.sessions.append(new)
+        new.turn(40, 8)
+        commits(made, new, 50, 16, "two")
+        old.stored = kept
+        got = read(made)
+        assert brief(got[1]) == ("commit", {"s2" if rename and not kept else "s1"}, 3)
+        assert brief(got[2]) == ("commit", {"s2"}, 4 + 8 + 16)
+
+    @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])
+    def test_forked(self, made: History, read: Read, rename: bool) -> None:
+        old = made.session("s1")
+        old.turn(10, 1)
+        new = old.copy("s2", rename=rename)
+        made.sessions.append(new)
+        old.turn(30, 2)
+        new.turn(31, 4)
+        commits(made, new, 40, 8, "of the fork")
+        commits(made, old, 50, 16, "of the old one")
+        got = read(made)
+        assert brief(got[1]) == ("commit", {"s2"}, 1 + 4 + 8)
+        assert brief(got[2]) == ("commit", {"s1"}, 2 + 16)
+
+    def test_sub_agents_count_by_the_same_times(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1, side=True)
+        commits(made, session, 20, 2, "one")
+        session.turn(30, 4, side=True)
+        commits(made, session, 40, 8, "two")
+        got = read(made)
+        assert (got[1].output, got[2].output) == (3, 12)
+
+    def test_a_commit_by_hand_in_between_is_nobodys(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        made.entry(made.commit(15, "by hand"), "by hand")
+        commits(made, session, 20, 2, "work")
+        got = read(made)
+        assert brief(got[2]) == ("commit", {"s1"}, 3)
+        assert got[1].problem == "no transcript covers the iteration window"
+
+    @pytest.mark.parametrize("cut", [True, False], ids=["half of the last line is missing", "all of it is there"])
+    def test_cut_off(self, made: History, read: Read, cut: bool) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        commits(made, session, 20, 2, "work")
+        session.turn(30, 4)
+        mark = made.commit(40, "more")
+        session.commits(40.2, 8, mark, "more")
+        made.entry(mark, "more", "")
+        session.cut_off = cut
+        got = read(made)
+        assert brief(got[1]) == ("commit", {"s1"}, 3)
+        assert brief(got[2]) == (("time" if cut else "commit"), {"s1"}, 4 if cut else 12)
+
+    @pytest.mark.parametrize("shift", [-3600, 0, 3600])
+    def test_clocks_an_hour_apart(self, made: History, read: Read, shift: int) -> None:
+        session = made.session("s1", shift=shift)
+        session.turn(10, 1)
+        commits(made, session, 20, 2, "one")
+        session.run(30, 4, "pytest -q", "1 failed in 0.1s", failed=True)
+        session.interrupt(32)
+        session.run(33, 8, "pytest -q", "3 passed in 0.1s")
+        session.edit(35, 16, "src/a.py")
+        commits(made, session, 40, 32, "two")
+        got = read(made)
+        assert got[1] == Found("commit", {"s1"}, 2, 3, "", None, (0, 0, None, False), 0)
+        assert got[2] == Found("commit", {"s1"}, 4, 4 + 8 + 16 + 32, "", None, (2, 1, True, True), 1)
+
+
+class TestByCheckpoint:
+    @pytest.mark.parametrize(
+        ("tail", "start"),
+        [
+            pytest.param(False, 3, id="whole, and a start"),
+            pytest.param(False, None, id="whole, and no start"),
+            pytest.param(True, 0, id="tail alone"),
+            pytest.param(True, 3, id="tail alone, and a start that is the whole session's"),
+        ],
+    )
+    def test_parts(self, made: History, read: Read, tail: bool, start: int | None) -> None:
+        session = made.session("s1", "/nowhere/at/all")
+        session.stored = False
+        session.turn(10, 1)
+        session.turn(11, 2)
+        session.turn(12, 4)
+        one = made.checkpoint(1, ({"session": "s1"}, session.lines[:3]))
+        session.turn(30, 8)
+        lines = session.lines[3:] if tail else session.lines
+        two = made.checkpoint(2, ({"session": "s1", "checkpoint_transcript_start": start}, lines))
+        made.entry(made.commit(20, "one", one), "one")
+        made.entry(made.commit(40, "two", two), "two")
+        got = read(made)
+        assert (brief(got[1]), brief(got[2])) == (("checkpoint", {"s1"}, 7), ("checkpoint", {"s1"}, 8))
+
+    @pytest.mark.parametrize("opens", [True, False], ids=["opens the session", "is a tail"])
+    def test_a_start_without_an_earlier_transcript(self, made: History, read: Read, opens: bool) -> None:
+        session = made.session("s1", stored=False)
+        session.turn(9, 16)
+        session.turn(10, 1)
+        session.turn(11, 2)
+        lines = session.lines if opens else session.lines[1:]
+        checkpoint = made.checkpoint(1, ({"session": "s1", "checkpoint_transcript_start": 2}, lines))
+        made.entry(made.commit(20, "work", checkpoint), "work")
+        assert read(made)[1].output == (2 if opens else 3)
+
+    @pytest.mark.parametrize("cut", [True, False], ids=["commit lines cut it", "nothing cuts it"])
+    def test_a_checkpoint_that_several_iterations_name(self, made: History, read: Read, cut: bool) -> None:
+        session = made.session("s1", stored=False)
+        marks = []
+        for n in range(2):
+            session.turn(10 + 20 * n, 1 << 2 * n)
+            marks.append(made.commit(20 + 20 * n, f"work {n}", "250000000001"))
+            if cut:
+                session.commits(20.2 + 20 * n, 2 << 2 * n, marks[-1], f"work {n}")
+        assert made.checkpoint(1, ({"session": "s1"}, session.lines)) == "250000000001"
+        for n, mark in enumerate(marks):
+            made.entry(mark, f"work {n}", "s1")
+        got = read(made)
+        if cut:
+            assert (brief(got[1]), brief(got[2])) == (("checkpoint", {"s1"}, 3), ("checkpoint", {"s1"}, 12))
+        else:
+            assert (brief(got[1]), brief(got[2])) == (("checkpoint", {"s1"}, 5), ("shared", {"s1"}, 5))
+            assert got[2].shared_with == 1
+
+    def test_a_squash_merge_keeps_several(self, made: History, read: Read) -> None:
+        ids = []
+        for n in range(2):
+            session = made.session(f"s{n}", made.root / "gone", stored=False)
+            session.turn(10 + n, 1 << n)
+            ids.append(made.checkpoint(n + 1, ({"session": session.id}, session.lines)))
+        middle = "".join(f"* part\n\nEntire-Checkpoint: {name}\n\n" for name in ids)
+        made.entry(made.commit(60, f"All of it (#1)\n\n{middle}Signed-off-by: A"), "summary")
+        assert brief(read(made)[1]) == ("checkpoint", {"s0", "s1"}, 3)
+
+    def test_one_without_a_transcript_leaves_it_to_the_commit(self, made: History, read: Read) -> None:
+        """And what its session did before its first transcript is no other checkpoint's."""
+        session = made.session("s1")
+        session.turn(10, 1)
+        commits(made, session, 20, 2, "one", made.checkpoint(1, ({"session": "s1"}, None)))
+        before = len(session.lines)
+        session.turn(30, 4)
+        mark = made.commit(40, "two", "4a0000000002")
+        session.commits(40.2, 8, mark, "two")
+        made.entry(mark, "two")
+        assert made.checkpoint(2, ({"session": "s1"}, session.lines[before:])) == "4a0000000002"
+        got = read(made)
+        assert (brief(got[1]), brief(got[2])) == (("commit", {"s1"}, 3), ("checkpoint", {"s1"}, 12))
+
+    def test_an_empty_part(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        one = made.checkpoint(1, ({"session": "s1"}, session.lines))
+        session.interrupt(30)
+        two = made.checkpoint(2, ({"session": "s1"}, session.lines))
+        made.entry(made.commit(20, "one", one), "one")
+        made.entry(made.commit(40, "two", two), "two")
+        assert (got := read(made)[2]).problem == "session found, no turns in its part"
+        assert brief(got) == ("checkpoint", {"s1"}, 0)
+
+
+class TestBySession:
+    def test_from_the_end_of_the_previous_iteration(self, made: History, read: Read) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        commits(made, session, 20, 2, "one")
+        session.turn(30, 4)
+        made.entry(made.commit(40, "by hand"), "by hand", "s1")
+        session.turn(50, 8)
+        got = read(made)
+        assert brief(got[2]) == ("session", {"s1"}, 4)
+
+    def test_a_session_that_is_not_there(self, made: History, read: Read) -> None:
+        made.session("s1").turn(10, 1)
+        made.entry(made.commit(20, "work"), "work", "no-such-session")
+        assert brief(read(made)[1]) == ("time", {"s1"}, 1)
+
+
+class TestByTime:
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_one_session_in_the_window(self, made: History, read: Read, count: int) -> None:
+        for n in range(count):
+            made.session(f"s{n}").turn(10 + n, 1 << n)
+        made.entry(made.commit(20, "by hand"), "by hand")
+        got = read(made)[1]
+        assert brief(got) == (("time", {"s0"}, 1) if count == 1 else NOTHING)
+        assert got.problem == ("" if count == 1 else f"{count} sessions overlap")
+
+    def test_lines_that_have_an_iteration_do_not_overlap(self, made: History, read: Read) -> None:
+        busy = made.session("s1")
+        busy.turn(10, 1)
+        made.session("s2").turn(11, 2)
+        made.entry(made.commit(15, "by hand"), "by hand")
+        commits(made, busy, 20, 4, "work")
+        got = read(made)
+        assert (brief(got[1]), brief(got[2])) == (("time", {"s2"}, 2), ("commit", {"s1"}, 5))
+
+    def test_a_copy_is_no_second_session(self, made: History, read: Read) -> None:
+        old = made.session("s1")
+        old.turn(10, 1)
+        made.sessions.append(old.copy("s2"))
+        made.sessions[-1].turn(40, 2)
+        made.entry(made.commit(20, "by hand"), "by hand")
+        assert brief(read(made)[1]) == ("time", {"s1"}, 1)
+
+
+@pytest.mark.sampled(20)
+@pytest.mark.parametrize("seed", range(320))
+def test_generated_histories(seed: int, tmp_path: Path, read: Read) -> None:
+    history, situations = random_history(seed, tmp_path)
+    expected = {number: told(said) for number, said in Oracle(history).answers().items()}
+    assert read(history) == expected, sorted(situations)

@@ -1,0 +1,129 @@
+"""Real repositories and the checkpoints of their agents: whose work each commit was. Left out where they are not."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rubric import released_rubric
+from scoring.score import ScoredIteration, score_log
+
+REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
+BRANCH = "origin/entire/checkpoints/v1"
+NAMED = re.compile(r"^\s*Entire-Checkpoint: ([0-9a-f]{12})\s*$", re.M)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}"),
+    pytest.mark.parametrize("name", ["entire-cli", "git-sync"]),
+]
+
+
+def git(repo: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", repo, *arguments], capture_output=True, check=True)
+    return done.stdout.decode(errors="replace")
+
+
+@pytest.fixture
+def clone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    subprocess.run(["git", "clone", "-q", "-n", REAL / f"{name}.bundle", tmp_path / "clone"], check=True)
+    return tmp_path / "clone"
+
+
+def scored(clone: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[ScoredIteration, ...]:
+    """Write a log of some entries, and score it."""
+    log = clone.parent / "log"
+    log.mkdir()
+    for n, entry in enumerate(entries, 1):
+        whole = {"schema_version": 2, "iteration": n, "date": "2026-04-12", "task_id": "t", **entry}
+        (log / f"iter-{n}.yaml").write_text(json.dumps(whole))
+    return score_log(log, clone, rubric=released_rubric("3.1.0"), transcripts="auto").iterations
+
+
+def transcripts(clone: Path) -> dict[str, list[tuple[str, str]]]:
+    """Return, for each session, the checkpoints that hold something of it, each with what it holds."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    paths = git(clone, "ls-tree", "-r", "--name-only", BRANCH).splitlines()
+    for path in paths:
+        if re.search(r"/(full|transcript)\.jsonl$", path):
+            folder = path.rpartition("/")[0]
+            about = json.loads(git(clone, "show", f"{BRANCH}:{folder}/metadata.json"))
+            session = re.sub(r"^\d{4}-\d\d-\d\d-", "", about.get("session_id", ""))
+            more = sorted(other for other in paths if re.fullmatch(re.escape(path) + r"\.\d+", other))
+            text = "".join(git(clone, "show", f"{BRANCH}:{part}") for part in [path, *more])
+            found.setdefault(session, []).append(("".join(path.split("/")[:2]), text))
+    return found
+
+
+def test_linked_commits_are_attributed_by_checkpoint(clone: Path) -> None:
+    there = {checkpoint for parts in transcripts(clone).values() for checkpoint, _ in parts}
+    told = git(clone, "log", "--no-merges", "--reverse", "--format=%H%x00%s%x00%B%x01", "HEAD").split("\x01")
+    entries = []
+    for block in told[:-1]:
+        sha, subject, text = block.strip("\n").split("\0")
+        if there & set(NAMED.findall(text)):
+            entries.append({"commit": sha, "impl": {"summary": subject}})
+    assert len(entries) > 90
+    methods = [one.facts.observed.method for one in scored(clone, entries) if one.facts.observed]
+    assert sum(method in ("checkpoint", "shared") for method in methods) >= 0.98 * len(entries)
+
+
+def test_the_tokens_of_each_session(clone: Path) -> None:
+    """Each session is asked for by its name, on a commit after them all that nobody made: all of it is its own."""
+    tip = next(
+        sha
+        for sha in git(clone, "rev-list", "--no-merges", "HEAD").split()
+        if not NAMED.search(git(clone, "log", "-1", "--format=%B", sha))
+    )
+    until = datetime.fromtimestamp(int(git(clone, "log", "-1", "--format=%at", tip)), UTC).isoformat()[:19]
+    sessions = {session: [text for _, text in parts] for session, parts in transcripts(clone).items()}
+    sessions = {name: texts for name, texts in sessions.items() if all(_known(text) for text in texts)}
+    names = sorted(sessions)
+    entries = [{"commit": tip, "impl": {"summary": "?"}, "agent": {"session_id": name}} for name in names]
+    expected, counted = {}, {}
+    seen: set[tuple[str, str]] = set()
+    for name, one in zip(names, scored(clone, entries), strict=True):
+        outputs = _outputs(sessions[name], until)
+        mine = {key: output for key, output in outputs.items() if key not in seen}
+        seen |= outputs.keys()
+        facts = one.facts.transcripts
+        counted[name] = (facts.turns, facts.output_tokens) if facts else (0, 0)
+        expected[name] = len(mine), sum(mine.values())
+    assert counted == expected
+
+
+def _known(text: str) -> bool:
+    """Whether a transcript is of lines that this simple reading knows, those of Claude Code."""
+    first = next(_objects(text.partition("\n")[0]), {})
+    return bool(first) and "payload" not in first and "messages" not in first
+
+
+def _outputs(texts: list[str], until: str) -> dict[tuple[str, str], int]:
+    """Return the output tokens of each response, by its id; of its copies the one with the most counts."""
+    outputs: dict[tuple[str, str], int] = {}
+    for line in (line for text in texts for line in _objects(text)):
+        message = line.get("message")
+        if line.get("type") != "assistant" or not isinstance(message, dict) or not message.get("usage"):
+            continue
+        if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage") or line["timestamp"] > until:
+            continue
+        key = (message["id"], line.get("requestId", ""))
+        outputs[key] = max(outputs.get(key, 0), message["usage"].get("output_tokens", 0))
+    return outputs
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.split("\n"):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found
