@@ -29,7 +29,9 @@ class _GaveUp(BaseException):
 @click.argument("arguments", nargs=-1, metavar="[N] [HOOK-JSON]")
 @shared_options(*SCORING_OPTIONS, "derive")
 @click.option(
+    "--recompute",
     "--score-recompute",
+    "score_recompute",
     default="current",
     show_default=True,
     metavar="current|recent-K|all",
