@@ -17,9 +17,9 @@ COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 COMMANDS = {
     name: f"scoring.cli.{name.replace('-', '_')}"
     for name in (
-        *("run", "iteration", "session", "records", "signals", "integrity", "explain", "report", "check", "watch"),
-        *("export", "query", "close-task", "backfill", "doctor", "init", "hook", "label", "rubric", "dr", "meeting"),
-        *("demo", "completion"),
+        *("run", "iteration", "session", "records", "signals", "integrity", "explain", "outcomes", "validate"),
+        *("report", "check", "watch", "export", "query", "close-task", "backfill", "doctor", "init", "derive"),
+        *("entry", "lint", "schema", "hook", "label", "rubric", "dr", "meeting", "demo", "completion"),
     )
 }
 """Every command in the order of the help, with its module, which is loaded when it is called and has ``command``."""
@@ -114,6 +114,21 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "COMMAND",
         "help": "How a command begins that runs tests here, beside the known tools; may be given several times.",
     },
+    "code-globs": {
+        "multiple": True,
+        "metavar": "GLOB",
+        "help": "Which files are code, for outcomes; may be given several times.  [default: known source files]",
+    },
+    "fix-words": {
+        "multiple": True,
+        "metavar": "WORD",
+        "help": "A word that the subject of a fix has, for outcomes; may be given several times.  "
+        "[default: fix, bug, revert and the like]",
+    },
+    "horizon": {
+        "metavar": "TIME",
+        "help": "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
+    },
     "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
     "cache-dir": _FOLDER
     | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
@@ -122,6 +137,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "type": click.IntRange(1),
         "metavar": "N",
         "help": "How many processes read transcripts.  [default: as many as are worth it]",
+    },
+    "derive": {
+        "is_flag": True,
+        "default": None,
+        "help": "First write an entry for every commit of the session that ended and has none.",
     },
     "json": {"is_flag": True, "default": None, "help": "Print JSON."},
 }
@@ -168,6 +188,7 @@ EVIDENCE_OPTIONS = (
     *("cache-dir", "no-cache", "processes"),
 )
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
+OUTCOME_OPTIONS = ("code-globs", "fix-words", "horizon")
 
 
 class Number(click.FloatRange):

@@ -229,6 +229,37 @@ class AttributedScan(Scan):
         checkpoints = CheckpointsFound(len(self._checkpoints), len(held), missing)
         return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
+    @property
+    def checkpoints(self) -> Mapping[str, Checkpoint]:
+        """The checkpoints of the repository, by their ids."""
+        return self._checkpoints
+
+    def sessions(self, neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood]) -> Sequence[Session]:
+        """Return every session that was read, with the commits that it made; may be called once, and then no other.
+
+        ``neighbourhood`` is as for :meth:`answers`; each file says which of its lines are work in the repository.
+        """
+        self._begin_anyway()
+        files = self._files_read()
+        number_lines(files)
+        found = sessions_of(files)
+        made = {commit.sha for session in found.values() for commit in session.made}
+        neighbourhood(WorkTrees(self._places.repo_dir), made).mark(found.values())
+        return list(found.values())
+
+    def session_ids(self) -> set[str]:
+        """Return the ids of all sessions that transcripts and checkpoints have; may be called once, and no other."""
+        self._begin_anyway()
+        stated = {one.session_id for checkpoint in self._checkpoints.values() for one in checkpoint.sessions}
+        return stated | {name for _, _, of in self._read() for rows in of.values() for name in rows.sessions()}
+
+    def _begin_anyway(self) -> None:
+        """Begin to read, whatever an earlier run kept."""
+        self.start()
+        if self._kept:
+            self._kept = None
+            super()._begin()
+
     def _files_read(self) -> list[File]:
         """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
         harnesses = {harness.name: harness for harness in self._harnesses}
