@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from helpers.repos import Repo
 
 from scoring.evidence.git.browsing import NOTHING_BROWSED, Browsed, browse
 from scoring.evidence.git.repository import GitRepository
-from tests.helpers.repos import Repo
 
 
 @pytest.fixture
