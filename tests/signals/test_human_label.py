@@ -113,6 +113,11 @@ class TestAbsent:
                 "no label for iter-5 counts: all of them are readonly",
                 id="only readonly ones",
             ),
+            pytest.param(
+                judged(label("ann", edit(3), schema_version="2.0.0")),
+                "no label for iter-5 counts: line 4: schema version 2.0.0, and 1.x is read; this label is left out",
+                id="only one of another major",
+            ),
             pytest.param(judged(label("ann", edit())), "the labels for iter-5 give no value", id="only a note"),
             pytest.param(
                 judged(schema_version="2.0.0"),
