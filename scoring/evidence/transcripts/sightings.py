@@ -5,6 +5,7 @@ The readers note it line by line; here it is put together over the files of a se
 them.
 """
 
+import os
 import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -261,6 +262,28 @@ def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
     """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
     name = posixpath.normpath(path)
     return any(f"/{other}".endswith(f"/{name}") for other in written.get(posixpath.basename(name), ()))
+
+
+def written_through_links(root: Path, places: Iterable[str], written: Mapping[str, Collection[str]]) -> set[str]:
+    """Return those of some places in a repository that were written by another name: through a link.
+
+    Args:
+        root: the directory that relative paths start at.
+        places: paths of the repository without links.
+        written: what :func:`written_paths` returns.
+    """
+    wanted = {identity: place for place in places if place and (identity := _identity(root / place))}
+    paths = (path for alike in written.values() for path in alike) if wanted else ()
+    return {wanted[found] for path in paths if (found := _identity(root / path)) in wanted}
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return by what the system knows a file, whatever name leads to it; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:
