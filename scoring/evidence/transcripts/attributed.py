@@ -308,7 +308,7 @@ class AttributedScan(Scan):
             return AttributedFacts(
                 TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints)
             )
-        problem = share.problem or ("" if counted.turns else EMPTY)
+        problem = share.problem or ("" if counted.turns or seen.tool_calls else EMPTY)
         tests, last = seen.tests(share.end)
         corrections, breaks = seen.corrections()
         verifiers = question.verifiers
