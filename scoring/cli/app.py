@@ -15,18 +15,41 @@ from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 
-COMMANDS = {
-    name: f"scoring.cli.{name.replace('-', '_')}"
-    for name in (
-        *("run", "iteration", "session", "records", "signals", "integrity", "explain", "report", "check", "watch"),
-        *("export", "query", "close-task", "backfill", "doctor", "init", "hook", "label", "rubric", "dr", "meeting"),
-        *("demo", "completion"),
-    )
+GROUPS = {
+    "Start here": ("demo", "init", "run", "doctor", "explain"),
+    "Scores": ("iteration", "session", "signals", "integrity", "records", "outcomes", "validate", "label", "rubric"),
+    "Look": ("report", "watch", "query"),
+    "Gates and data": ("check", "export", "derive", "entry", "lint", "schema"),
+    "Jobs": ("close-task", "backfill", "hook", "completion"),
+    "Meters": ("dr", "meeting"),
 }
-"""Every command in the order of the help, with its module, which is loaded when it is called and has ``command``."""
+"""The commands by what they are for, in the order of the help."""
+
+COMMANDS = {name: f"scoring.cli.{name.replace('-', '_')}" for names in GROUPS.values() for name in names}
+"""Every command with its module, which is loaded when it is called and has ``command``."""
+
+
+def _own_options_first(command: click.Command) -> click.Command:
+    """Return a command whose help lists what only it has before what all have; of a group each of its commands."""
+    command.params.sort(key=lambda param: param.name is not None and param.name.replace("_", "-") in _EVERYWHERE)
+    for inner in (command.commands if isinstance(command, click.Group) else {}).values():
+        _own_options_first(inner)
+    return command
 
 
 class _LazyGroup(click.Group):
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, each summary whole."""
+        listed = set(self.list_commands(ctx))
+        for title, names in GROUPS.items():
+            rows = [(name, command) for name in names if name in listed and (command := self.get_command(ctx, name))]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(10**6)) for name, command in rows])
+        if others := [name for name in listed if not any(name in names for names in GROUPS.values())]:
+            found = [(name, command) for name in others if (command := self.get_command(ctx, name))]
+            with formatter.section("Others"):
+                formatter.write_dl([(name, command.get_short_help_str(10**6)) for name, command in found])
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
@@ -34,7 +57,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
-        return command
+        return _own_options_first(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -78,7 +101,7 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Example:  da-score run --repo-dir . --transcript-dir ~/.codex/sessions/2026/06/03",
+    epilog="Example:  da-score run --last 5",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
 @click.option(
@@ -134,6 +157,21 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "COMMAND",
         "help": "How a command begins that runs tests here, beside the known tools; may be given several times.",
     },
+    "code-globs": {
+        "multiple": True,
+        "metavar": "GLOB",
+        "help": "Which files are code, for outcomes; may be given several times.  [default: known source files]",
+    },
+    "fix-words": {
+        "multiple": True,
+        "metavar": "WORD",
+        "help": "A word that the subject of a fix has, for outcomes; may be given several times.  "
+        "[default: fix, bug, revert and the like]",
+    },
+    "horizon": {
+        "metavar": "TIME",
+        "help": "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
+    },
     "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
     "cache-dir": _FOLDER
     | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
@@ -143,8 +181,17 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "How many processes read transcripts.  [default: as many as are worth it]",
     },
+    "derive": {
+        "is_flag": True,
+        "default": None,
+        "help": "First write an entry for every commit of the session that ended and has none.",
+    },
     "json": {"is_flag": True, "default": None, "help": "Print JSON."},
 }
+
+
+_EVERYWHERE = {*_OPTIONS, "quiet", "verbose"}
+"""The names of the options that commands share."""
 
 
 def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -216,6 +263,7 @@ EVIDENCE_OPTIONS = (
     *("cache-dir", "no-cache", "processes"),
 )
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
+OUTCOME_OPTIONS = ("code-globs", "fix-words", "horizon")
 
 
 class Number(click.FloatRange):

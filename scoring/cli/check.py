@@ -31,7 +31,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(epilog="Example:  da-score check --min-score 0.5 --max-drop 0.1 --baseline origin/main")
+@click.command(epilog="Example:  da-score check --min-score 0.5 --no-over-claims")
 @settings_options(*SCORING_OPTIONS)
 @_gate_options
 @selection_options

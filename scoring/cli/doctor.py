@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scoring.views.doctor.findings import Finding
 
 
-@click.command(epilog="Example:  da-score doctor --rubric 2.3.0 --json")
+@click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
 @shared_options(*SCORING_OPTIONS)
 @click.option("--files", "list_files", is_flag=True, help="List every transcript, not only how many there are.")
 def command(options: dict[str, Any], list_files: bool) -> None:

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.log.settings import Settings
 
 
-@click.command(epilog="Example:  da-score explain 42")
+@click.command(epilog="Example:  da-score explain 3")
 @click.argument("iteration", type=int, shell_complete=complete_iterations)
-@settings_options(*SCORING_OPTIONS)
+@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Explain the score that the evidence gives now, not the sidecar's.")
 def command(iteration: int, settings: Settings, recompute: bool) -> None:
     """Say in plain words why an iteration scored what it did.
@@ -25,11 +25,12 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     from scoring.sidecars.provenance import read_provenance
     from scoring.views.explain import explain, explanation_text
 
-    view = replace(log_view(settings, recompute), only=iteration)
+    view = replace(log_view(settings, recompute, outcomes=True), only=iteration)
     log_dir = view.iter_log_dir
     for one in view.examine():
         kept = read_provenance(log_dir, iteration)
-        explanation = explain(one, entry_places(log_dir, iteration), kept.own if kept else None)
+        horizon = view.outcomes.horizon_days if view.outcomes else 0
+        explanation = explain(one, entry_places(log_dir, iteration), kept.own if kept else None, horizon)
         if settings.json:
             write_json(explanation.as_dict())
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import PATH, SCORING_OPTIONS, selection_options, shared_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import SettingsError
 from scoring.views.columns import TABLES, DataRow
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
-@shared_options(*SCORING_OPTIONS)
+@shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="The format."
 )

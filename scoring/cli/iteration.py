@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # most calls show a sidecar and score nothing
     from scoring.score import ScoredIteration
 
 
-@click.command(epilog="Example:  da-score iteration 42 --recompute")
+@click.command(epilog="Example:  da-score iteration 3 --recompute")
 @click.argument("iteration", type=int, shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it.")

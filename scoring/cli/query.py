@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, shared_options
 from scoring.cli.output import show, write, write_json
 from scoring.errors import InputError
 from scoring.files import read_file
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from scoring.views.sql import Answer
 
 
-@click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band" ~/src')
+@click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band"')
 @click.argument("sql", metavar="SQL|-|@FILE")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
-@shared_options(*SCORING_OPTIONS)
+@shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, as_csv: bool) -> None:

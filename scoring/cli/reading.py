@@ -15,13 +15,33 @@ from scoring.cli.app import BROKEN
 from scoring.cli.output import complain, warn
 from scoring.errors import LogError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
-from scoring.log.settings import Settings, resolve_settings
+from scoring.log.settings import Settings, days_of, resolve_settings
 
 if TYPE_CHECKING:
     from scoring.log.find import FoundLog
     from scoring.log.selection import Selection
+    from scoring.outcomes.outcome import OutcomeRules
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
+
+
+def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
+    """Return the settings for the whole repository, and not for a folder in it, for a command that makes files there.
+
+    Raises:
+        SettingsError: they cannot be used.
+    """
+    from scoring.errors import GitError
+    from scoring.evidence.git.repository import GitRepository
+
+    settings = resolve_settings(options, files=files)
+    try:
+        top = GitRepository(settings.repo_dir).top_level
+    except GitError:  # whoever needs the repository will say so
+        return settings
+    if top.samefile(settings.repo_dir):
+        return settings
+    return resolve_settings({**options, "repo-dir": top}, files=files)
 
 
 def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
@@ -97,6 +117,13 @@ def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
     return resolve_settings({**options, "repo-dir": repository})
 
 
+def outcome_rules(settings: Settings) -> "OutcomeRules":
+    """Return how outcomes are measured under some settings."""
+    from scoring.outcomes.outcome import FIX_WORDS, OutcomeRules
+
+    return OutcomeRules(days_of(settings.horizon), settings.code_globs, settings.fix_words or FIX_WORDS)
+
+
 def cache_dir(settings: Settings) -> Path | None:
     """Return where the cache is; None when there is to be none."""
     if settings.no_cache:
@@ -117,8 +144,10 @@ def broken_entries(*texts: str | LogError) -> None:
             complain(text)
 
 
-def log_view(settings: Settings, recompute: bool = False, selection: "Selection | None" = None) -> "LogView":
-    """Return the one log that some settings name.
+def log_view(
+    settings: Settings, recompute: bool = False, selection: "Selection | None" = None, outcomes: bool = False
+) -> "LogView":
+    """Return the one log that some settings name, with ``outcomes`` also what became of its work.
 
     Raises:
         RubricError: its rubric cannot be used.
@@ -128,7 +157,8 @@ def log_view(settings: Settings, recompute: bool = False, selection: "Selection 
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
     rubric, how, chosen = find_rubric(settings.rubric), options(settings), selection or Selection()
-    return LogView(*log, rubric, recompute, selection=chosen, options=how, broken=broken_entries)
+    rules = outcome_rules(settings) if outcomes else None
+    return LogView(*log, rubric, recompute, selection=chosen, options=how, broken=broken_entries, outcomes=rules)
 
 
 def log_views(
@@ -144,12 +174,12 @@ def log_views(
         NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
     """
     if not roots:
-        return [log_view(resolve_settings(options), recompute, selection)]
+        return [log_view(resolve_settings(options), recompute, selection, outcomes=True)]
     from scoring.log.find import find_logs
 
     found = find_logs(roots)
-    views = ((log, log_view(settings_of(log, options), recompute, selection)) for log in found)
-    return [replace(view, iter_log_dir=log.iter_log_dir) for log, view in views]
+    views = [(log_view(settings_of(log, options), recompute, selection, True), log.iter_log_dir) for log in found]
+    return [replace(view, iter_log_dir=place) for view, place in views]
 
 
 def rows_of(views: "Iterable[LogView]") -> "Iterator[tuple[str, DataRow]]":

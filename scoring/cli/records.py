@@ -12,7 +12,7 @@ from scoring.log.settings import Settings
 from scoring.yamlread import TRUE_FLAGS
 
 
-@click.command(epilog="Example:  da-score records --iter-log-dir .agents/active/iteration-log")
+@click.command(epilog="Example:  da-score records --last 1")
 @settings_options(*LOG_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:

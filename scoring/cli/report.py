@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from scoring.cli.app import PATH, SCORING_OPTIONS, settings_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, show, write, write_json
 from scoring.errors import InputError
 from scoring.log.settings import Settings
@@ -15,7 +15,7 @@ _WIDE = 100
 
 
 @click.command(epilog="Example:  da-score report --out report.html")
-@settings_options(*SCORING_OPTIONS)
+@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
     "--out", type=PATH, metavar="FILE", default=Path("report.html"), show_default=True, help="Where the page goes."
 )
@@ -40,10 +40,12 @@ def command(
     Also says what changed since the page that was at the same place before. Needs the extra 'report':
     pip install 'da-score[report]'; --terminal needs nothing.
     """
-    from scoring.cli.reading import log_view
+    from scoring.cli.reading import log_view, outcome_rules
     from scoring.files import write_atomically
     from scoring.log.selection import Selection, day_of
+    from scoring.outcomes.validity import Case, validity
     from scoring.views.formats import require
+    from scoring.views.outcome_pages import with_cases
     from scoring.views.report import changes, page, read_snapshot, report_lines
     from scoring.views.report.digest import digest
 
@@ -55,16 +57,21 @@ def command(
         before = read_snapshot(earlier or out)
         if earlier and before is None:
             raise InputError(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
-    view = replace(log_view(settings, recompute, selection), observe=not terminal)
-    found = digest(view.iter_log_dir, view.rubric, view.examine())
+    view = replace(log_view(settings, recompute, selection, outcomes=True), observe=not terminal)
+    cases: list[Case] = []
+    found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))
+    found.validity = validity(cases, "defective", view.rubric.version, outcome_rules(settings).horizon_days)
     if terminal:
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
     changed = None if before is None else changes(found.lines, before)
     write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
     if settings.json:
+        meaning = {"validity": found.validity.as_dict() if found.validity else None}
         means = {"mean": found.mean, "interval": found.interval and list(found.interval)}
         more = {"insufficient": found.insufficient, "trend": found.trend and found.trend.as_dict()}
-        write_json({"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more})
+        write_json(
+            {"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more, **meaning}
+        )
     else:
         write(f"Wrote {out}: {len(found.lines)} iterations\n")

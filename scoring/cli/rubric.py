@@ -1,4 +1,4 @@
-"""``da-score rubric``: list, show, validate and compare rubrics."""
+"""``da-score rubric``: list, show, validate, compare and fit rubrics."""
 
 import os
 from collections.abc import Iterator
@@ -20,17 +20,18 @@ from rubric import (
     rubric_versions,
 )
 from rubric.model import BOUNDS_SIDECAR, FULL_TEXT, LENIENT
-from scoring.cli.app import EVIDENCE_OPTIONS, PATH, settings_options, shared_options
+from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
 from scoring.cli.output import show as show_page
 from scoring.cli.output import write, write_json
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
+from scoring.outcomes.validity import OUTCOMES, OutcomeName
 from scoring.text import printable
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 
 @click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")
 def command() -> None:
-    """List, show, check and compare rubrics."""
+    """List, show, check, compare and fit rubrics."""
 
 
 @command.command("list", epilog="Example:  da-score rubric list --json")
@@ -73,7 +74,7 @@ def validate(file: Path, settings: Settings) -> None:
         write(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
 
 
-@command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0 --repo-dir ~/src/app")
+@command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @shared_options(*EVIDENCE_OPTIONS)
@@ -103,6 +104,44 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
         write_json(comparison_payload(found, log, place, tasks))
     else:
         show_page(comparison_page(found, log, place, tasks))
+
+
+NOT_BETTER = 3
+"""The exit status when fitted weights are no better than the old ones."""
+
+
+@command.command("fit", epilog="Example:  da-score rubric fit --outcome defective --rubric 3.1.0 -o mine.yaml")
+@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
+@click.option("--outcome", type=click.Choice(OUTCOMES), required=True, help="What the weights are to foretell.")
+@click.option("-o", "--out", type=PATH, required=True, metavar="FILE", help="Where the rubric goes.")
+@click.option("--anyway", is_flag=True, help="Write the rubric also when its weights are not clearly better.")
+def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> int:
+    """Propose weights that foretell an outcome, and say what they are worth on newer sessions.
+
+    Exits with 3, and writes nothing, when the gain may be chance: its 95 % interval does not lie above 0.
+    Needs the extra: pip install 'da-score[validity]'
+    """
+    from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
+    from scoring.files import write_atomically
+    from scoring.outcomes.fitting import fit_weights, fitted_rubric
+    from scoring.outcomes.validity import log_cases
+    from scoring.views.formats import require
+    from scoring.views.outcome_pages import fit_lines, rubric_text
+
+    require("validity", "sklearn")
+    rubric, rules = find_rubric(settings.rubric), outcome_rules(settings)
+    sources = sources_of_each([rubric], settings)
+    (cases,) = log_cases([rubric], settings.iter_log_dir, sources, rules, outcome, broken_entries)
+    found = fit_weights(cases, rubric, outcome)
+    written = found.weights is not None and (found.holds or anyway)
+    if written:
+        text = rubric_text(fitted_rubric(rubric, found), rubric, found, rules.horizon_days)
+        write_atomically(out, text.encode(), mode=0o644)
+    if settings.json:
+        write_json({**found.as_dict(), "rubric": rubric.version, "written": str(out) if written else None})
+    else:
+        show_page([Line(line) for line in fit_lines(found, rubric, out if written else None)])
+    return 0 if written else NOT_BETTER
 
 
 _EVIDENCE = {

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from scoring.log.selection import Selection
 
 
-@click.command(
-    epilog="Example:  da-score run --repo-dir ~/src/app --transcript-dir ~/.claude/projects/-home-me-src-app"
-)
+@click.command(epilog="Example:  da-score run --last 5")
 @settings_options(*SCORING_OPTIONS)
 @selection_options
 @click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")

@@ -13,7 +13,7 @@ from scoring.score import score_log
 from scoring.views.score_pages import signals_payload
 
 
-@click.command(epilog="Example:  da-score signals --repo-dir . | jq '.[-1].signals.landed'")
+@click.command(epilog="Example:  da-score signals --last 1")
 @settings_options(*SCORING_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:

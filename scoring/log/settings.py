@@ -9,6 +9,7 @@ relative to the current directory.
 import glob
 import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,10 @@ class Settings:
     ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,
     and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
     found. ``worktrees`` are globs of folders, absolute or beginning with a wildcard, where work trees of the repository
-    may have been; ``test_commands`` the beginnings of commands that run tests here.
+    may have been; ``test_commands`` the beginnings of commands that run tests here. ``code_globs`` are the files whose
+    lines count as code in outcomes, by default all known source files; ``fix_words`` the words of which the subject of
+    a fix has one, and ``horizon`` how long work is watched (:func:`days_of`). ``derive`` is whether ``close-task``
+    writes the entries that the session which ended lacks.
     """
 
     iter_log_dir: Path = DEFAULT_LOG_DIR
@@ -46,7 +50,11 @@ class Settings:
     trunk: str | None = None
     worktrees: tuple[str, ...] = ()
     test_commands: tuple[str, ...] = ()
+    code_globs: tuple[str, ...] = ()
+    fix_words: tuple[str, ...] = ()
+    horizon: str = "14d"
     rubric: str = RUBRIC_VERSION
+    derive: bool = False
     json: bool = False
     cache_dir: Path | None = None
     no_cache: bool = False
@@ -64,6 +72,25 @@ _GLOBS = ListOf(
     "a list of globs of folders", Kind("a glob of folders", lambda value: is_text(value) and value.strip() != "")
 )
 _COMMANDS = ListOf("a list of commands", Kind("a command", lambda value: is_text(value) and value.strip() != ""))
+_FILES = ListOf(
+    "a list of globs of files", Kind("a glob of files", lambda value: is_text(value) and value.strip() != "")
+)
+_WORDS = ListOf("a list of words", Kind("a word", lambda value: is_text(value) and value.strip() != ""))
+_SPAN = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)([hdw]?)", re.ASCII)
+_SPAN_UNITS = {"h": 1 / 24, "": 1, "d": 1, "w": 7}
+
+
+def days_of(text: object) -> float:
+    """Return how many days a time such as ``14d``, ``2w`` or ``36h`` has, a bare number is in days; 0 of anything else.
+
+    Whole days are an integer.
+    """
+    m = _SPAN.fullmatch(text.strip()) if isinstance(text, str) else None
+    days = float(m[1]) * _SPAN_UNITS[m[2]] if m else 0.0
+    return int(days) if days == int(days) else days
+
+
+_TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
 _COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
 _KINDS: dict[str, Kind | ListOf] = {
     "iter-log-dir": _PATH,
@@ -73,13 +100,17 @@ _KINDS: dict[str, Kind | ListOf] = {
     "trunk": _NAME,
     "worktrees": _GLOBS,
     "test-commands": _COMMANDS,
+    "code-globs": _FILES,
+    "fix-words": _WORDS,
+    "horizon": _TIME,
     "rubric": TEXT,
+    "derive": FLAG,
     "json": FLAG,
     "cache-dir": _PATH,
     "no-cache": FLAG,
     "processes": _COUNT,
 }
-_SEPARATORS = {"test-commands": ";"}
+_SEPARATORS = {"test-commands": ";", "fix-words": ","}
 """What is between the items of a list in a variable, where it is not what is between paths."""
 
 _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
@@ -113,7 +144,7 @@ def resolve_settings(
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     for key, value in given.items():
         kind = _KINDS[key]
-        if kind in (_WAY, _NAME):
+        if kind in (_WAY, _NAME, _TIME):
             _fitting(value, kind, f"--{key}", value)
     variables = _from_environment(os.environ if environment is None else environment)
     named = (variables | given).get("repo-dir")
@@ -162,7 +193,7 @@ def _typed(key: str, value: Any) -> Any:
         return tuple(map(Path, value))
     if kind == _GLOBS:
         return tuple(_glob(Path(), one, f"--{key}") for one in value)
-    if kind == _COMMANDS:
+    if kind in (_COMMANDS, _FILES, _WORDS):
         return tuple(value)
     return Path(value) if kind == _PATH else str(value)
 

@@ -78,6 +78,11 @@ def _objective(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
     return _flag(name, meaning, lambda of: _seen(getattr(of.it.signals.objective, name)), True)
 
 
+def _became(name: str) -> "Callable[[Of[Examined]], Any]":
+    """Return what takes a part of the outcome, where that was looked for."""
+    return lambda of: getattr(of.it.outcome, name, None)
+
+
 def _seen(value: "SignalValue | None") -> bool | None:
     return bool(value.sub_score) if value and value.present else None
 
@@ -139,6 +144,21 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
         "whether a verifier named a trace and its outcome",
         lambda of: of.it.score.linked_traces_to_outcomes,
     ),
+    _text(
+        "outcome",
+        "whether it is known what became of the work within the horizon",
+        lambda of: getattr(of.it.outcome, "status", None),
+        "known, too_young, not_landed",
+        True,
+    ),
+    _text("landed_commit", "the trunk's commit that brought the work", _became("commit"), missing=True),
+    _count("code_lines", "lines", "the lines of code that this commit added", _became("lines_added"), True),
+    _count("code_lines_changed", "lines", "those that later commits changed", _became("lines_changed"), True),
+    _count("code_lines_fixed", "lines", "those that fixes changed", _became("lines_fixed"), True),
+    _share("survival", "the share of these lines that is still there", _became("survival"), True),
+    _flag("reverted", "whether the trunk took the work back", _became("reverted"), True),
+    _text("reverted_by", "the commit that did", _became("reverted_by"), missing=True),
+    _flag("defective", "whether it was reverted, or fixes changed 5 % of its lines", _became("defective"), True),
 )
 
 _SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (

@@ -8,10 +8,10 @@ is every one when asked to.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from rubric import Rubric, default_rubric
-from scoring.errors import InputError, NotFoundError, Warn, silent
+from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import Broken, load_log_for
@@ -25,6 +25,9 @@ from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_sco
 from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
 
+if TYPE_CHECKING:
+    from scoring.outcomes.outcome import Outcome, OutcomeRules  # a view without outcomes does not pay for them
+
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this very pass."""
 
@@ -34,7 +37,8 @@ class Examined:
     """One iteration as a pass over its log finds it.
 
     ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
-    that was asked for, from ``facts`` and ``signals``. ``state`` is what the sidecar is worth.
+    that was asked for, from ``facts`` and ``signals``. ``outcome`` is what became of the work, where that was asked
+    for; it has no part in any score. ``state`` is what the sidecar is worth.
     """
 
     facts: IterationFacts
@@ -42,6 +46,7 @@ class Examined:
     computed: PersistedScore
     score: PersistedScore
     origin: ScoreOrigin
+    outcome: "Outcome | None" = None
     state: State = CURRENT
 
     @property
@@ -68,7 +73,7 @@ class LogView:
     ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one.
     ``observe`` reads DR transcripts also where the rubric does not have them vote; ``options`` say how evidence is
     found and read, and those of :meth:`examine` come before them. ``broken`` takes every entry that a lenient rubric
-    leaves out because it cannot be read.
+    leaves out because it cannot be read. ``outcomes`` says how outcomes are measured; without it nobody looks at them.
     """
 
     iter_log_dir: Path
@@ -81,6 +86,7 @@ class LogView:
     observe: bool = False
     options: Options = field(default_factory=Options)
     broken: Broken = silent
+    outcomes: "OutcomeRules | None" = None
 
     def examine(self, **options: Unpack[Options]) -> Iterator[Examined]:
         """Yield the iterations in order.
@@ -99,10 +105,27 @@ class LogView:
         if not wanted:
             return
         store = self._fingerprints(sources.reading.get("cache_dir"))
+        became = self._outcomes(records, wanted, sources)
         with sources.transcripts().start() as scan:
             log_dir, observe = self.iter_log_dir, self.observe
             for (one,) in score_records(records, log_dir, sources, scan, rubric, only=wanted, observe=observe):
-                yield self.examined(one, sources.warn, store)
+                found = self.examined(one, sources.warn, store)
+                yield replace(found, outcome=became.get(one.record.iteration))
+
+    def _outcomes(self, records: list[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
+        if self.outcomes is None:
+            return {}
+        from scoring.outcomes.outcome import log_outcomes
+
+        cache, trunk = sources.reading.get("cache_dir"), sources.trunk
+        try:
+            found = log_outcomes(records, sources.repo_dir, self.outcomes, cache, trunk, wanted)
+        except NotARepositoryError:
+            raise
+        except GitError as e:
+            sources.warn(f"outcomes are not known: {e}")
+            return {}
+        return {outcome.iteration: outcome for outcome in found}
 
     def _fingerprints(self, cache_dir: Path | None) -> FingerprintStore | None:
         if self.recompute:
@@ -125,7 +148,7 @@ class LogView:
             one.facts, emit(on_disk.as_dict()), (self.repo_dir, self.iter_log_dir), self.rubric
         )
         state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
-        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state)
+        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
         path = iteration_score_path(self.iter_log_dir, iteration)

@@ -13,6 +13,7 @@ from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
 from scoring.views.chain import chain_lines, chain_payload, kept_payload
 from scoring.views.examined import Examined
+from scoring.views.outcome_pages import outcome_text
 from scoring.views.score_cells import band_text, value_text
 
 _WORTH_SAYING = 0.0005
@@ -53,6 +54,7 @@ class Explanation:
     signals: tuple[ExplainedSignal, ...]
     entry: str | None
     kept: OwnLines | None = None
+    horizon_days: float = 0
 
     @property
     def raises(self) -> list[ExplainedSignal]:
@@ -83,17 +85,21 @@ class Explanation:
             "signals": [asdict(signal) for signal in self.signals],
             "would_have_raised": [{"signal": s.signal, "by": s.could_add, "advice": s.advice} for s in self.raises],
             "integrity": [observation.as_dict() for observation in one.signals.integrity],
+            "outcome": one.outcome and {"horizon_days": self.horizon_days, **one.outcome.as_dict()},
         }
 
 
-def explain(one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None) -> Explanation:
+def explain(
+    one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None, horizon_days: float = 0
+) -> Explanation:
     """Explain the score of an iteration that a pass over its log found.
 
-    ``entry`` is where its fields are, and ``kept`` what its evidence file says of its lines, where they are known.
+    ``entry`` is where its fields are, and ``kept`` what its evidence file says of its lines, where they are known;
+    ``horizon_days`` is how long its work was watched, where its outcome was asked for.
     """
     votes = sum(row.nominal_weight for row in one.score.breakdown if row.present)
     signals = tuple(_explained(row, votes, one, entry) for row in one.score.breakdown)
-    return Explanation(one, signals, str(entry.path) if entry else None, kept)
+    return Explanation(one, signals, str(entry.path) if entry else None, kept, horizon_days)
 
 
 def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
@@ -164,6 +170,9 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     if one.signals.integrity:
         yield from ("", "What was claimed, and what was seen")
         yield from (f"  {_claim(observation)}" for observation in one.signals.integrity)
+    if one.outcome:
+        yield from ("", "What became of it, which has no part in the score")
+        yield f"  {outcome_text(one.outcome, explanation.horizon_days)}"
 
 
 def _voted(signal: ExplainedSignal) -> Iterator[str]:

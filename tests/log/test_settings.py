@@ -71,7 +71,11 @@ KEYS = [
         "test_commands",
         (("npm run e2e:all;./check", ("npm run e2e:all", "./check")), ("./c", ("./c",))),
     ),
+    Key("code-globs", "code_globs", (("src/**:*.go", ("src/**", "*.go")), ("lib/*", ("lib/*",)))),
+    Key("fix-words", "fix_words", (("repair,mend", ("repair", "mend")), ("oops", ("oops",)))),
+    Key("horizon", "horizon", (("7d", "7d"), ("2w", "2w"))),
     Key("rubric", "rubric", (("2.0.2", "2.0.2"), ("/a/rubric.yaml", "/a/rubric.yaml"))),
+    Key("derive", "derive", (("1", True), ("0", False))),
     Key("json", "json", (("1", True), ("0", False))),
     Key("cache-dir", "cache_dir", (("/a", Path("/a")), ("/b", Path("/b"))), personal=True),
     Key("no-cache", "no_cache", (("1", True), ("0", False))),
@@ -369,7 +373,11 @@ WRONG_KINDS = {
     "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
     "worktrees": ("a list of globs of folders", ["1", "true", "{a = 1}", '["/a", 1]', '[" "]']),
     "test-commands": ("a list of commands", ["1", "true", "{a = 1}", '["./check", ""]']),
+    "code-globs": ("a list of globs of files", ["1", "true", "{a = 1}", '["*.py", ""]']),
+    "fix-words": ("a list of words", ["1", "true", "{a = 1}", '["fix", " "]']),
+    "horizon": ("a time above 0 such as 14d, 2w or 36h", ["14", '"0d"', '"soon"', '"-1d"', '"14 days"', "true"]),
     "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
+    "derive": ("true or false", ['"true"', "1", "0", "[]"]),
     "json": ("true or false", ['"true"', "1", "0", "[]"]),
     "no-cache": ("true or false", ['"1"', "1"]),
     "processes": ("a number above 0", ["0", "-1", "1.5", '"2"', "true", "[]"]),
@@ -394,7 +402,13 @@ class TestFiles:
         where = self.write(file, f"{key} = {written}\n")
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        one = {"transcript-dir": "a path", "worktrees": "a glob of folders", "test-commands": "a command"}.get(key)
+        one = {
+            "transcript-dir": "a path",
+            "worktrees": "a glob of folders",
+            "test-commands": "a command",
+            "code-globs": "a glob of files",
+            "fix-words": "a word",
+        }.get(key)
         item = rf"|{key}\[[01]\] is .*, not {one}" if one else ""
         wrong = f"{re.escape(where)}: ({key} is .*, not {WRONG_KINDS[key][0]}{item})"
         assert re.fullmatch(wrong, str(raised.value))

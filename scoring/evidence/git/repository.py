@@ -13,10 +13,11 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from scoring.errors import GitError, NotARepositoryError
 
@@ -207,6 +208,18 @@ class GitRepository:
     def command(self, *arguments: str) -> list[str]:
         """Return what runs git here, for who starts it in another way than :meth:`ask`."""
         return _command(self.directory, [f"safe.directory={path}" for path in self._trusted], arguments)
+
+    def lines(self, *arguments: str, given: bytes = b"") -> Iterator[bytes]:
+        """Yield what git prints by line, as it goes on; see :meth:`ask`.
+
+        Raises:
+            GitError: it failed; whatever it printed before has been returned.
+        """
+        with tempfile.TemporaryFile() as source:
+            source.write(given)
+            source.flush()
+            source.seek(0)
+            yield from _lines(self.directory, self.command(*arguments), source, arguments[0])
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         """Return what git prints; see :meth:`ask`.
@@ -407,16 +420,17 @@ def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
     Raises:
         GitError: it failed; whatever it printed before has been returned.
     """
-    command = _command(directory, (), arguments)
-    nowhere = subprocess.DEVNULL
-    with (
-        open(given, "rb") as source,
-        _running(command, _environment(), stdin=source, stdout=subprocess.PIPE, stderr=nowhere) as process,
-    ):
+    with open(given, "rb") as source:
+        yield from _lines(directory, _command(directory, (), arguments), source, arguments[0])
+
+
+def _lines(directory: Path, command: list[str], source: IO[bytes], name: str) -> Iterator[bytes]:
+    streams = {"stdin": source, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with _running(command, _environment(), **streams) as process:
         assert process.stdout is not None
         yield from process.stdout
     if process.returncode:
-        raise GitError(f"{directory}: git {arguments[0]} failed: exit {process.returncode}")
+        raise GitError(f"{directory}: git {name} failed: exit {process.returncode}")
 
 
 def _git(

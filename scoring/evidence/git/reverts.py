@@ -65,6 +65,10 @@ class Reverts:
         self._settle(saying)
         return next((sha for sha in saying if self._live[sha]), None)
 
+    def mentioned(self, targets: Iterable[str], place: int) -> bool:
+        """Return whether any commit newer than ``place``, live or not, says it reverts one of ``targets``."""
+        return bool(self._saying(targets, place))
+
     def _saying(self, targets: Iterable[str], place: int) -> list[str]:
         found = {
             sha

@@ -12,6 +12,7 @@ from typing import Any
 from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.text import cell, spans
+from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import charts
 from scoring.views.report.digest import Digest, ReportedIteration
 from scoring.views.score_cells import band_text
@@ -64,6 +65,7 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
         since=since,
         most=_MOST_ROWS,
         certainty=list(_certainty(digest)),
+        foretold=_foretold(digest),
         over=sum(row.over_claims for row in digest.integrity),
         charts=_charts(digest) if digest.lines else {},
         style=environment.filters["safe"]((folder / "report.css").read_text("utf-8")),
@@ -76,6 +78,17 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
         iteration=_link,
         version=version("da-score"),
     )
+
+
+def _foretold(digest: Digest) -> dict[str, Any] | None:
+    """Return whether the scores foretell what became of the work: sentences, tables of figures, and the bands."""
+    found = digest.validity
+    if found is None:
+        return None
+    parts = {
+        title: [validity_row(found, *row) for row in part.items()] for title, part in validity_parts(found).items()
+    }
+    return {"sentences": list(validity_sentences(found)), "parts": parts, "bands": found.bands}
 
 
 def _charts(digest: Digest) -> dict[str, Any]:
@@ -230,6 +243,8 @@ def _certainty(digest: Digest) -> Iterator[str]:
     for state, iterations in digest.states.items():
         scores = "1 score is" if len(iterations) == 1 else f"{len(iterations)} scores are"
         yield f"{scores} {state}: iteration {spans(iterations)}"
+    if digest.validity:
+        yield f"foretelling defective work: {digest.validity.verdict}"
     if digest.insufficient:
         yield f"{digest.insufficient} without enough evidence, in no mean"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
+from scoring.outcomes.validity import Validity
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
@@ -124,6 +125,8 @@ class Digest:
     hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each rule of a hook gate had each result."""
     integrity: list[IntegritySummary] = field(default_factory=list)
+    validity: Validity | None = None
+    """Whether the scores foretell what became of the work; None where nobody looked at that."""
 
     @property
     def values(self) -> list[float]:

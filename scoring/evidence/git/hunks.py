@@ -1,0 +1,153 @@
+"""Which lines a commit changed, read from one stream of patches: the lines that ``git blame -w`` would ask about.
+
+Differences of white space alone are none, and renames are followed, as ``git blame -w`` does both.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from scoring.errors import GitError
+from scoring.evidence.git.changes import Pair, line_of
+from scoring.evidence.git.repository import GitRepository, as_lines, as_text
+
+_SAME = (
+    *("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-all-space", "--unified=0", "-M"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
+)
+_OPTIONS = ("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", *_SAME)
+_HEADER = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
+_PLAIN = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
+
+class Hunk(NamedTuple):
+    """Lines that were replaced: ``removed`` ones from ``at`` on, counted from 0, by others.
+
+    ``added`` has a 1 for each new line that counts and a 0 for a blank one.
+    """
+
+    at: int
+    removed: int
+    added: bytes
+
+
+@dataclass(slots=True)
+class PatchedFile:
+    """What happened to one file: ``status`` as git has it, its path before (``was``) and now, and its hunks.
+
+    ``same`` is whether the content is the same to the byte.
+    """
+
+    status: str
+    was: str
+    path: str
+    same: bool = False
+    hunks: list[Hunk] = field(default_factory=list)
+
+
+Counts = Callable[[str], bool]
+"""Says of a path whether its lines count; those of other files are all taken for blank."""
+
+
+def patches(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> Iterator[list[PatchedFile]]:
+    """Yield what changed from the second commit of each pair to the first, in their order.
+
+    Raises:
+        GitError: git cannot read a commit, or content that it names.
+    """
+    if not pairs:
+        return
+    read = 0
+    lines = repository.lines("diff-tree", "--stdin", *_OPTIONS, given=_given(pairs))
+    for files in _blocks(lines, counts):
+        yield files
+        read += 1
+    if read != len(pairs):  # of what is no commit, git may say nothing at all and still be content
+        raise GitError(f"{repository.directory}: git diff-tree left out {len(pairs) - read} of {len(pairs)} commits")
+
+
+def patch_from(
+    repository: GitRepository, pair: Pair, sources: Sequence[str], path: str, counts: Counts
+) -> PatchedFile | None:
+    """Return what one new file was made of, when only some files that went are looked at; None when of none of them.
+
+    ``git blame`` asks this of each file for itself, so that one file may go on in several.
+    """
+    paths = (b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path))
+    options = [*_OPTIONS, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
+    lines = repository.run("diff-tree", *options).splitlines(keepends=True)
+    for files in _blocks([f"{pair[0]}\n".encode(), *lines], counts):
+        return next((file for file in files if file.path == path and file.status == "R"), None)
+    return None
+
+
+def _given(pairs: Iterable[Pair]) -> bytes:
+    return as_lines(map(line_of, pairs))
+
+
+def _blocks(lines: Iterable[bytes], counts: Counts) -> Iterator[list[PatchedFile]]:
+    """Split the output at its headers; what is in a hunk is read by its counts, so that it cannot pass for one."""
+    files: dict[str, PatchedFile] | None = None
+    into: PatchedFile | None = None
+    rest = iter(lines)
+    for line in rest:
+        start = line[:4]
+        if start[:3] == b"@@ ":
+            hunk = _hunk(line, rest, into is not None and counts(into.path))
+            if into is not None:
+                into.hunks.append(hunk)
+        elif start == b"--- ":
+            into = None
+        elif start == b"+++ ":
+            into = (files or {}).get(_named(line))
+        elif start[:1] == b":" and files is not None:
+            file = _raw(line)
+            files[file.path] = file
+        elif _HEADER.fullmatch(line):
+            if files is not None:
+                yield list(files.values())
+            files, into = {}, None
+    if files is not None:
+        yield list(files.values())
+
+
+def _hunk(head: bytes, rest: Iterator[bytes], counts: bool) -> Hunk:
+    m = _HUNK.match(head)
+    assert m
+    removed, added = int(m[2] or 1), int(m[4] or 1)
+    marks = bytearray()
+    gone = 0
+    while gone < removed or len(marks) < added:
+        line = next(rest)
+        if line[:1] == b"-":
+            gone += 1
+        elif line[:1] == b"+":
+            marks.append(counts and not line[1:].isspace())
+    return Hunk(int(m[1]) - (removed > 0), removed, bytes(marks))
+
+
+def _raw(line: bytes) -> PatchedFile:
+    about, was, *now = line.rstrip(b"\n").split(b"\t")
+    _, _, before, after, status = about.split()
+    name = _unquoted(was)
+    path = _unquoted(now[0]) if now else name
+    return PatchedFile(chr(status[0]), name, path, before == after)
+
+
+def _named(line: bytes) -> str:
+    """Return the path in a line before the hunks, which a tab ends where it holds blanks; "" for a deleted file."""
+    name = line[4:].rstrip(b"\n").rstrip(b"\t")
+    return "" if name == b"/dev/null" else _unquoted(name)[2:]
+
+
+def _unquoted(name: bytes) -> str:
+    if name[:1] != b'"':
+        return as_text(name)
+    return as_text(_ESCAPE.sub(lambda m: _PLAIN.get(m[1]) or _byte(m[1]), name[1:-1]))
+
+
+def _byte(escape: bytes) -> bytes:
+    return bytes([int(escape, 8)]) if len(escape) == 3 else escape

@@ -1,0 +1,276 @@
+"""Where the lines of commits went: each line is followed forwards through the trunk, as ``git blame -w`` goes back.
+
+One stream of patches is read, oldest commit first. What is held is, for the commits whose children are still to come,
+which lines of which files are somebody's; a merge takes each line from the first parent that has it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.hunks import Counts, PatchedFile, patch_from, patches
+from scoring.evidence.git.repository import GitRepository
+
+Lines: TypeAlias = list[int]
+"""Whose the lines of a file are: the number of a followed line, 0 for any other. Lines after the last are all 0."""
+
+State: TypeAlias = dict[str, Lines]
+"""The files of one commit in which there are followed lines. A list in it is never changed, only replaced."""
+
+_NEW = -1
+_MOST_SPLITS = 100
+
+
+class Fate(NamedTuple):
+    """What became of the lines of some work until a later commit of the trunk.
+
+    ``added`` is how many there were; ``taken`` has, for each that is gone, the commits that changed or removed it.
+    """
+
+    added: int
+    taken: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Some work: the commit that has all of it, the commits whose lines it is, and until which commit it is watched."""
+
+    commit: str
+    parts: frozenset[str]
+    until: str
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """The followed lines: whose each is, in which files its commit's lines have been, and who took it away."""
+
+    owners: list[str] = field(default_factory=lambda: [""])
+    places: dict[str, set[str]] = field(default_factory=dict)
+    takers: dict[int, list[str]] = field(default_factory=dict)
+
+    def new(self, commit: str, path: str, marks: bytes) -> Lines:
+        """Return the numbers of new lines; one that does not count is nobody's."""
+        found = []
+        for counts in marks:
+            if counts:
+                self.owners.append(commit)
+            found.append(len(self.owners) - 1 if counts else 0)
+        self.places.setdefault(commit, set()).add(path)
+        return found
+
+    def moved(self, lines: Lines, path: str) -> None:
+        for commit in {self.owners[n] for n in set(lines)} - {""}:
+            self.places[commit].add(path)
+
+    def take(self, lines: Iterable[int], commit: str) -> None:
+        for line in lines:
+            if line > 0:
+                self.takers.setdefault(line, []).append(commit)
+
+    def of(self, parts: Iterable[str], state: State) -> set[int]:
+        """Return which lines of some commits are in a state."""
+        parts = frozenset(parts)
+        paths = {path for commit in parts for path in self.places.get(commit, ())}
+        owners = self.owners
+        return {n for path in paths for n in state.get(path, ()) if n and owners[n] in parts}
+
+
+def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: Counts) -> Iterator[Fate]:
+    """Return what became of each work, in their order; ``counts`` says of which files lines are counted.
+
+    Raises:
+        GitError: git cannot read a commit of the trunk, or content that it names.
+    """
+    followed = {part for work in works for part in work.parts}
+    order = _needed(graph, works, followed)
+    ledger = _Ledger()
+    added: dict[Work, set[int]] = {}
+    left: dict[Work, set[int]] = {}
+    asked: dict[str, list[Work]] = {}
+    for work in dict.fromkeys(works):
+        asked.setdefault(work.commit, []).append(work)
+        if work.until != work.commit:
+            asked.setdefault(work.until, []).append(work)
+    for commit, state in _states(repository, graph, order, followed, ledger, counts):
+        for work in asked.get(commit, ()):
+            if commit == work.commit:
+                added[work] = ledger.of(work.parts, state)
+            if commit == work.until:
+                left[work] = ledger.of(work.parts, state)
+    for work in works:
+        gone = sorted(added[work] - left[work])
+        until = graph.mainline_index[work.until]
+        takers = ([c for c in ledger.takers.get(n, ()) if graph.introduced[c] >= until] for n in gone)
+        taken = (tuple(dict.fromkeys(commits)) for commits in takers)
+        yield Fate(len(added[work]), tuple(taken))
+
+
+def _needed(graph: CommitGraph, works: Sequence[Work], followed: set[str]) -> list[str]:
+    """Return the commits that may hold followed lines while somebody watches, parents first."""
+    newest = min((graph.mainline_index[work.until] for work in works), default=0)
+    found: dict[str, None] = {}
+    for commit in reversed(graph.trunk):
+        holds = commit in followed or any(parent in found for parent in graph.parents[commit])
+        if holds and graph.introduced[commit] >= newest:
+            found[commit] = None
+    return list(found)
+
+
+def _states(
+    repository: GitRepository,
+    graph: CommitGraph,
+    order: Sequence[str],
+    followed: set[str],
+    ledger: _Ledger,
+    counts: Counts,
+) -> Iterator[tuple[str, State]]:
+    """Yield each commit with whose lines are where in it."""
+    parents = {commit: [p for p in graph.parents[commit] if p in graph] for commit in order}
+    waiting: dict[str, int] = {}
+    for commit in order:
+        for parent in parents[commit]:
+            waiting[parent] = waiting.get(parent, 0) + 1
+    pairs = [(commit, parent) for commit in order for parent in parents[commit] or [""]]
+    stream = patches(repository, pairs, counts)
+    states: dict[str, State] = {}
+    for commit in order:
+        owner = commit if commit in followed else ""
+        sides = []
+        for parent in parents[commit] or [""]:
+            before = states.get(parent, {})
+            if parent:
+                waiting[parent] -= 1
+                if waiting[parent]:
+                    before = dict(before)
+                else:
+                    states.pop(parent, None)
+            files = next(stream)
+            held = None if owner else before
+            sides.append((before, files + _splits(repository, (commit, parent), held, files, counts)))
+        state = _step(*sides[0], commit, owner, ledger) if len(sides) == 1 else _merge(sides, owner, ledger)
+        if waiting.get(commit):
+            states[commit] = state
+        yield commit, state
+    next(stream, None)
+
+
+def _splits(
+    repository: GitRepository, pair: tuple[str, str], held: State | None, files: Sequence[PatchedFile], counts: Counts
+) -> list[PatchedFile]:
+    """Return the new files that go on with a file that went, where another new file does so too.
+
+    Only files that went with lines in ``held`` are looked at; all of them without it.
+    """
+    sources = [file.was for file in files if file.status == "R" and (held is None or file.was in held)]
+    new = [file.path for file in files if file.status == "A"] if sources else []
+    found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
+    return [file for file in found if file]
+
+
+def _step(state: State, files: Sequence[PatchedFile], commit: str, owner: str, ledger: _Ledger) -> State:
+    """Return a state after a commit of one parent; the state before it is used up."""
+    old = {file.was: state[file.was] for file in files if file.status != "A" and file.was in state}
+    kept: set[int] = set()
+    gone: list[int] = []
+    for file in files:
+        if file.status in "DRT":
+            state.pop(file.was, None)
+    for file in files:
+        if file.status == "D":
+            continue
+        before = old.get(file.was, []) if file.status in "MR" else []
+        lines = _changed(before, file, owner, ledger)
+        if any(lines):
+            state[file.path] = lines
+            if file.status == "R":
+                ledger.moved(lines, file.path)
+        else:
+            state.pop(file.path, None)
+    for file in files:
+        if file.was in old:
+            gone += old.pop(file.was)
+        if file.status != "D":
+            kept.update(state.get(file.path, ()))
+    ledger.take((line for line in gone if line not in kept), commit)
+    return state
+
+
+def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, new: int = 0) -> Lines:
+    """Return the lines of a file after a change; new ones are the owner's, or where there is none, ``new``."""
+    if not file.hunks:
+        return before
+    lines: Lines = []
+    at = 0
+    for hunk in file.hunks:
+        if hunk.at > at:
+            lines += before[at : hunk.at]
+            if len(before) < hunk.at:
+                lines += [0] * (hunk.at - max(at, len(before)))
+        lines += ledger.new(owner, file.path, hunk.added) if owner else [new] * len(hunk.added)
+        at = hunk.at + hunk.removed
+    lines += before[at:]
+    if not new:
+        while lines and not lines[-1]:
+            lines.pop()
+    return lines
+
+
+def _merge(sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, ledger: _Ledger) -> State:
+    """Return the state of a merge: each file, and in a file that differs from all parents each line, has one origin."""
+    changed = [{file.path: file for file in files if file.status != "D"} for _, files in sides]
+    gone = [{file.was for file in files if file.status in "DR"} for _, files in sides]
+    paths: dict[str, None] = {}
+    for (before, files), lost in zip(sides, gone, strict=True):
+        paths.update(dict.fromkeys(path for path in before if path not in lost))
+        paths.update(dict.fromkeys(file.path for file in files if file.status == "R" and file.was in before))
+    if owner:
+        paths.update(dict.fromkeys(path for path in changed[0] if all(path in files for files in changed)))
+    state: State = {}
+    for path in paths:
+        of = [(before, files.get(path)) for (before, _), files in zip(sides, changed, strict=True)]
+        lines = _merged(path, of, owner, ledger)
+        if any(lines):
+            state[path] = lines
+            ledger.moved(lines, path)
+    return state
+
+
+def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner: str, ledger: _Ledger) -> Lines:
+    for before, file in sides:
+        if file is None:  # the same as in this parent
+            return before.get(path, [])
+    for before, file in sides:
+        if file is not None and file.same and file.status == "R":
+            return before.get(file.was, [])
+    lines: Lines | None = None
+    marks: dict[int, int] = {}
+    for before, file in sides:
+        if file is None or file.status not in "MR":
+            continue
+        own = _changed(before.get(file.was, []), file, "", ledger, _NEW)
+        if lines is None:
+            lines, marks = own, _marks(file)
+        else:
+            longest = max(len(lines), len(own))
+            own, lines = own + [0] * (longest - len(own)), lines + [0] * (longest - len(lines))
+            lines = [b if a == _NEW else a for a, b in zip(lines, own, strict=True)]
+    if lines is None:  # new in all parents
+        lines, file = [], sides[0][1]
+        if file is not None and owner:
+            lines = _changed([], file, owner, ledger)
+        return lines
+    for n, line in enumerate(lines):
+        if line == _NEW:
+            lines[n] = ledger.new(owner, path, bytes([marks.get(n, 0)]))[0] if owner else 0
+    return lines
+
+
+def _marks(file: PatchedFile) -> dict[int, int]:
+    """Return which new lines count, by their place after the change."""
+    found: dict[int, int] = {}
+    shift = 0
+    for hunk in file.hunks:
+        found.update((hunk.at + shift + n, mark) for n, mark in enumerate(hunk.added))
+        shift += len(hunk.added) - hunk.removed
+    return found

@@ -1,0 +1,226 @@
+"""What became of the work of iterations within a horizon: changed, fixed, reverted (``docs/VALIDITY.md``, "Outcomes").
+
+Only the trunk is asked. An answer depends on a commit and on the trunk's commit at the end of the horizon and on
+nothing that comes later, so it is kept.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache, partial
+from hashlib import blake2b
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from scoring.evidence.filekinds import is_code
+from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.reverts import Reverts
+from scoring.log.model import IterationRecord
+from scoring.outcomes.fates import Fate, Work, fates
+
+DAY = 86_400
+HORIZON_DAYS = 14
+FIX_WORDS = ("fix", "fixes", "fixed", "bug", "bugfix", "hotfix", "regression", "revert", "broken", "crash")
+"""The words of which a fix has one in its subject, where the setting ``fix-words`` names no others."""
+
+DEFECTIVE_PERCENT = 5
+"""From how many percent of its lines on work counts as defective when fixes changed them."""
+
+Status: TypeAlias = Literal["known", "too_young", "not_landed"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRules:
+    """How outcomes are measured.
+
+    ``horizon_days`` is how long work is watched from its landing on. ``code_globs`` are the files whose lines count, by
+    default all known source files, and ``fix_words`` those of which a fix has one in its subject.
+    """
+
+    horizon_days: float = HORIZON_DAYS
+    code_globs: tuple[str, ...] = ()
+    fix_words: tuple[str, ...] = FIX_WORDS
+
+    def is_fix(self, subject: str) -> bool:
+        """Return whether a commit is a fix, by its subject."""
+        return _any_of(self.fix_words).search(subject) is not None
+
+    @property
+    def digest(self) -> str:
+        """What stands for how lines are counted, where answers are kept."""
+        return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)" if words else "(?!)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the work of one iteration. Numbers are None where nothing is known yet, or ever.
+
+    Attributes:
+        status: ``known``; ``too_young`` when less than a horizon has passed since it landed; ``not_landed``.
+        commit: the commit of the trunk that brought it; None where none did.
+        lines_added: how many lines of code it added, without blank ones, those that only moved in their line left out.
+        lines_changed: how many of these later commits of the trunk changed or removed within the horizon.
+        survival: the share of its lines that is still there, 0 to 1; None where it added none.
+        lines_fixed: how many of the changed lines a fix changed.
+        reverted: whether the trunk took it back within the horizon.
+        reverted_by: the commit that did.
+        defective: whether it was reverted, or fixes changed at least 5 % of its lines.
+    """
+
+    iteration: int
+    status: Status
+    commit: str | None = None
+    lines_added: int | None = None
+    lines_changed: int | None = None
+    survival: float | None = None
+    lines_fixed: int | None = None
+    reverted: bool | None = None
+    reverted_by: str | None = None
+    defective: bool | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+
+class _Counted(NamedTuple):
+    """What is kept of one work: its lines, those that changed, those that fixes changed, and what reverted it."""
+
+    added: int
+    changed: int
+    fixed: int
+    reverted_by: str | None
+
+
+def log_outcomes(
+    records: Sequence[IterationRecord],
+    repo_dir: Path | str,
+    rules: OutcomeRules | None = None,
+    cache_dir: Path | None = None,
+    trunk: str | None = None,
+    only: Collection[int] | None = None,
+) -> list[Outcome]:
+    """Return what became of each iteration of a log, or of ``only`` some of them, in the order of the records.
+
+    The records are all of the log; ``cache_dir`` is where answers are kept, None keeps none; ``trunk`` is the branch on
+    which work lands, None looks for it.
+
+    Raises:
+        NotARepositoryError: ``repo_dir`` is in no git work tree.
+        GitError: there is no branch ``trunk``, or git cannot read the history of the trunk.
+    """
+    history = _Outcomes(repo_dir, records, cache_dir, trunk)
+    found = history.outcomes(rules or OutcomeRules(), only)
+    history.keep()
+    return found
+
+
+class _Watched(NamedTuple):
+    """Some work whose outcome is known: the commit of the trunk, another one that stands for it, and until when."""
+
+    commit: str
+    also: str
+    until: str
+
+
+class _Outcomes(CorrectedHistory):
+    """The history of a trunk, with what it did to the work of a log."""
+
+    def outcomes(self, rules: OutcomeRules, only: Collection[int] | None = None) -> list[Outcome]:
+        landed: list[tuple[IterationRecord, str | None, _Watched | None]] = []
+        for record in self._records:
+            if only is not None and record.iteration not in only:
+                continue
+            landing = self.landing(record)
+            commit = landing.commit if landing.landed else None
+            landed.append((record, commit, self._watched(commit, landing.sha or "", rules) if commit else None))
+        counted = self._counted([watched for _, _, watched in landed if watched], rules)
+        return [self._outcome(record, commit, counted[w] if w else None) for record, commit, w in landed]
+
+    @staticmethod
+    def _outcome(record: IterationRecord, commit: str | None, counted: _Counted | None) -> Outcome:
+        if counted is None:
+            return Outcome(record.iteration, "too_young" if commit else "not_landed", commit)
+        added, changed, fixed, by = counted
+        survival = 1 - changed / added if added else None
+        defective = by is not None or (added > 0 and fixed * 100 >= DEFECTIVE_PERCENT * added)
+        lost = fixed, by is not None, by, defective
+        return Outcome(record.iteration, "known", commit, added, changed, survival, *lost)
+
+    def _watched(self, commit: str, also: str, rules: OutcomeRules) -> _Watched | None:
+        """Return until which commit some work is watched; None where that is still to come."""
+        index = self._graph.introduced[commit]
+        end = self._times[index] + rules.horizon_days * DAY
+        if self._times[0] < end:
+            return None
+        return _Watched(commit, also, self._graph.mainline[bisect_left(self._earliest, -end)])
+
+    @cached_property
+    def _times(self) -> list[int]:
+        """The committer times of the mainline, newest first."""
+        lines = self._repository.run("rev-list", "--first-parent", "--timestamp", self.trunk.commit or "", "--")
+        return [int(line.split()[0]) for line in lines.splitlines()]
+
+    @cached_property
+    def _earliest(self) -> list[int]:
+        """Of each place on the mainline the earliest time so far, negated, so that it rises: clocks may be wrong."""
+        return [-time for time in accumulate(self._times, min)]
+
+    def _counted(self, works: Sequence[_Watched], rules: OutcomeRules) -> Mapping[_Watched, _Counted]:
+        known = self._cache.section("outcomes", dict[str, _Counted])
+        keys = {work: f"{' '.join(work)} {rules.digest}" for work in works}
+        new = [work for work, key in keys.items() if key not in known]
+        if new:
+            parts = [Work(work.commit, self._parts(work.commit), work.until) for work in new]
+            found = fates(self._repository, self._graph, parts, partial(is_code, globs=rules.code_globs))
+            known.update((keys[work], self._count(work, fate, rules)) for work, fate in zip(new, found, strict=True))
+            self._cache.changed = True
+        return {work: known[key] for work, key in keys.items()}
+
+    def _parts(self, commit: str) -> frozenset[str]:
+        """Return the commits whose lines some work is: of a merge, those that it brought in, and itself."""
+        parents = self._graph.parents[commit]
+        if len(parents) < 2:
+            return frozenset((commit,))
+        introduced = self._graph.introduced
+        brought = self._graph.between(commit, parents[:1])
+        return frozenset(part for part in brought if introduced.get(part) == introduced[commit])
+
+    def _count(self, work: _Watched, fate: Fate, rules: OutcomeRules) -> _Counted:
+        takers = {commit for commits in fate.taken for commit in commits}
+        fixes = {c for c in takers if rules.is_fix(self._subject[c]) and not self._taken_back((c,), work.until)}
+        fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
+        by = self._taken_back((work.commit, work.also), work.until)
+        return _Counted(fate.added, len(fate.taken), fixed, by)
+
+    def _taken_back(self, commits: tuple[str, ...], until: str) -> str | None:
+        """Return what had reverted a commit of the trunk, or a merge that brought it in, when ``until`` was the tip."""
+        place = self._graph.position[commits[0]]
+        targets = [sha for sha in (*commits, *self._graph.brought_by(commits[0])) if sha]
+        if not self._said(0).mentioned(targets, place):
+            return None
+        return self._said(self._graph.mainline_index[until]).of(targets, place)
+
+    def _said(self, index: int) -> Reverts:
+        """Return the reverts that a commit of the mainline contains, by its index there."""
+        if index not in self._reverts:
+            places, introduced = self._graph.position, self._graph.introduced
+            messages = [(places[w.sha], w.sha, w.message) for w in self._walk if w.message]
+            within = (said for said in messages if introduced[said[1]] >= index)
+            self._reverts[index] = Reverts(within, self._graph.brought_by)
+        return self._reverts[index]
+
+    @cached_property
+    def _reverts(self) -> dict[int, Reverts]:
+        return {}
+
+    @cached_property
+    def _subject(self) -> dict[str, str]:
+        return {line.sha: line.subject for line in self._walk}

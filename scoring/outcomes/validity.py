@@ -1,0 +1,282 @@
+"""Whether a score foretells what becomes of the work (``docs/VALIDITY.md``, "Validity").
+
+Each iteration becomes a :class:`Case`: its score, its sub-scores, what else was observed, and what became of it. How
+well a figure foretells is the chance that sound work has a higher one than defective work (AUC, ties count half), or
+for an outcome by degrees Spearman's correlation of ranks. Intervals are of a bootstrap that draws whole sessions.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from rubric import Rubric, Score
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.labels import label_facts
+from scoring.evidence.rules import Sources
+from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.score import ScoredLog, score_log_under
+from scoring.sidecars.scores import PersistedScore
+from scoring.signals.human_label import HUMAN_LABEL, label_value
+from scoring.signals.values import SignalSet
+from scoring.statistics import GroupedDraws, Interval
+
+OutcomeName: TypeAlias = Literal["defective", "survival", "reverted", "label"]
+OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label")
+BY_DEGREES = ("survival", "label")
+"""Outcomes that are no yes or no: a share of lines, and what people said, 0 to 1."""
+
+LEAST_LINES = 5
+"""From how many added lines of code on an iteration counts here."""
+
+LEAST_CASES, LEAST_OF_A_KIND = 30, 10
+
+TOO_FEW, COIN, WEAK, USEFUL = "too few", "no better than a coin", "weak", "useful"
+WRONG_WAY, LINES_DO = "points the wrong way", "no better than counting lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One iteration with its outcome.
+
+    ``session`` is whose it is, ``value`` its score, None without one. ``truth`` is what became of it: for a yes or no
+    1 for sound work and 0 for the other, by degrees the higher the better. ``signals`` and ``observed`` have figures
+    by name, None where there is none.
+    """
+
+    iteration: int
+    session: str
+    value: float | None
+    band: str
+    lines_added: int
+    truth: float
+    signals: Mapping[str, float | None]
+    observed: Mapping[str, float | None]
+
+
+class Foretold(NamedTuple):
+    """How well one figure foretells: of how many cases, the AUC or correlation, and its interval; None if unknown."""
+
+    n: int
+    auc: float | None
+    interval: Interval | None
+
+
+class BandRow(NamedTuple):
+    """The cases of one band: how many, and the share of sound ones, or their mean outcome, 0 to 1."""
+
+    band: str
+    n: int
+    sound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """What a log says of a rubric: whether its score, and each part of it, foretells an outcome."""
+
+    outcome: OutcomeName
+    rubric: str
+    horizon_days: float
+    positives: int | None
+    score: Foretold
+    verdict: str
+    signals: Mapping[str, Foretold]
+    observed: Mapping[str, Foretold]
+    baselines: Mapping[str, Foretold]
+    bands: tuple[BandRow, ...]
+
+    @property
+    def measure(self) -> str:
+        """What the figures are."""
+        return "spearman" if self.outcome in BY_DEGREES else "auc"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data; the key ``auc`` holds the figure also where that is a correlation."""
+        parts = {"signals": self.signals, "observations": self.observed, "baselines": self.baselines}
+        return {
+            "outcome": self.outcome,
+            "rubric": self.rubric,
+            "horizon_days": self.horizon_days,
+            "measure": self.measure,
+            "positives": self.positives,
+            **_plain(self.score),
+            "verdict": self.verdict,
+            **{name: {key: _plain(value) for key, value in part.items()} for name, part in parts.items()},
+            "bands": [row._asdict() for row in self.bands],
+        }
+
+
+def _plain(found: Foretold) -> dict[str, Any]:
+    return {"n": found.n, "auc": found.auc, "interval": found.interval and list(found.interval)}
+
+
+def case_of(
+    facts: IterationFacts,
+    signals: SignalSet,
+    score: Score | PersistedScore,
+    outcome: Outcome | None,
+    name: OutcomeName,
+    log_dir: Path | str = "",
+) -> Case | None:
+    """Return an iteration as a case for one outcome; None where that is unknown, or it added too few lines of code."""
+    lines = outcome.lines_added if outcome else None
+    if outcome is None or lines is None or lines < LEAST_LINES:
+        return None
+    truth = _truth(facts, outcome, name, log_dir)
+    if truth is None:
+        return None
+    seen = facts.observed.sessions if facts.observed else ()
+    session = facts.record.agent.session_id or next(iter(seen), _alone(facts.record.iteration))
+    value = score.value if score.scored else None
+    if name == "label":  # what labels themselves add to the score foretells nothing
+        voting = [row for row in score.breakdown if row.present and row.signal != HUMAN_LABEL]
+        weight = math.fsum(row.nominal_weight for row in voting)
+        value = math.fsum(row.nominal_weight * row.sub_score for row in voting) / weight if weight else None
+    parts = {str(row.signal): float(row.sub_score) if row.present else None for row in score.breakdown}
+    observed = observations(facts, signals)
+    return Case(facts.record.iteration, session, value, score.band, lines, truth, parts, observed)
+
+
+def _truth(facts: IterationFacts, outcome: Outcome, name: OutcomeName, log_dir: Path | str) -> float | None:
+    if name == "label":
+        iteration = facts.record.iteration
+        label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
+        return float(label.sub_score) if label.present else None
+    if name == "survival":
+        return outcome.survival
+    return float(not getattr(outcome, name))
+
+
+def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
+    """Return what was observed of an iteration as numbers, beside its signals; None where nothing was."""
+    found: dict[str, float | None] = {}
+    seen, shown = facts.observed, facts.transcripts
+    if seen is not None and not seen.method:
+        seen = None
+    found["tool_calls"] = seen.tool_calls if seen else None
+    tests = seen.tests if seen and seen.tool_calls else None
+    found["test_runs"] = tests.runs if tests else None
+    found["failed_test_runs"] = tests.failed if tests else None
+    found["last_tests_passed"] = _number(tests.last_passed) if tests else None
+    found["edited_after_tests"] = float(tests.edited_after) if tests and tests.runs else None
+    for name in ("interrupts", "rejections", "corrections", "resets"):
+        found[name] = getattr(seen.corrections, name) if seen else None
+    found["sessions"] = len(seen.sessions) if seen else None
+    found["checkpoints"] = len(seen.checkpoints) if seen else None
+    for name in ("turns", "input_tokens", "output_tokens", "cache_reads", "cache_creations", "tool_calls"):
+        key = "calls_with_verdict" if name == "tool_calls" else name
+        found[key] = getattr(shown, name) if shown and shown.turns else None
+    found["tool_errors"] = shown.tool_errors if shown and shown.tool_calls else None
+    found["tool_error_rate"] = shown.tool_error_rate if shown else None
+    found["cache_hit_rate"] = shown.cache_hit_rate if shown and shown.turns else None
+    found["files_changed"] = None if facts.changed.unknown or not facts.changed.files else len(facts.changed.files)
+    for name in ("ran_cli_command", "committed_after_tests", "read_loop_state"):
+        value = getattr(signals.objective, name)
+        found[name] = float(value.sub_score) if value and value.present else None
+    return found
+
+
+def _number(value: bool | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float) -> Validity:
+    """Find out whether a score foretells an outcome.
+
+    Args:
+        cases: the iterations; those without a score are left out.
+        outcome: what the truth of the cases is.
+        rubric: what the scores are called.
+        horizon_days: how long work was watched.
+    """
+    scored = [case for case in cases if case.value is not None]
+    binary = outcome not in BY_DEGREES
+    draws = GroupedDraws([case.session for case in scored], [case.truth for case in scored], binary)
+
+    def over(take: Callable[[Case], float | None]) -> Foretold:
+        return Foretold(*draws.measured([take(case) for case in scored]))
+
+    def all_of(part: str) -> dict[str, Foretold]:
+        names = dict.fromkeys(name for case in scored for name in getattr(case, part))
+        return {name: over(lambda case, name=name: getattr(case, part).get(name)) for name in names}  # type: ignore[misc]
+
+    score = over(lambda case: case.value)
+    baselines = {"lines_added": over(lambda case: -case.lines_added), "constant": over(lambda _: 0.0)}
+    positives = sum(case.truth == 0 for case in scored) if binary else None
+    verdict = verdict_of(score, positives, [base.auc for base in baselines.values()], binary)
+    return Validity(
+        *(outcome, rubric, horizon_days, positives, score, verdict),
+        signals=all_of("signals"),
+        observed=all_of("observed"),
+        baselines=baselines,
+        bands=_by_band(scored),
+    )
+
+
+def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
+    count = Counter(case.band for case in cases)
+    values: dict[str, list[float]] = {band: [] for band in count}
+    means: dict[str, list[float]] = {band: [] for band in count}
+    for case in cases:
+        values[case.band].append(case.truth)
+        means[case.band].append(case.value or 0.0)
+    order = sorted(count, key=lambda band: (-math.fsum(means[band]) / count[band], band))
+    return tuple(BandRow(band, count[band], math.fsum(values[band]) / count[band]) for band in order)
+
+
+def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float | None], binary: bool = True) -> str:
+    """Return in words what an interval says; a correlation of 0 and an AUC of 0.5 are a coin alike."""
+    kinds = [] if positives is None else [positives, score.n - positives]
+    few = score.n < LEAST_CASES or any(kind < LEAST_OF_A_KIND for kind in kinds)
+    if few or score.auc is None or score.interval is None:
+        return TOO_FEW
+    low, high = score.interval if binary else ((end + 1) / 2 for end in score.interval)
+    said = WRONG_WAY if high < 0.5 else USEFUL if low > 0.6 else WEAK if low > 0.5 else COIN
+    best = max((base for base in baselines if base is not None), default=None)
+    return f"{said}, {LINES_DO}" if best is not None and score.auc <= best else said
+
+
+def log_cases(
+    rubrics: Sequence[Rubric],
+    log_dir: Path | str,
+    sources: Mapping[str, Sources],
+    rules: OutcomeRules,
+    outcome: OutcomeName,
+    broken: Callable[[str], object] = str,
+) -> list[list[Case]]:
+    """Score a log under each rubric, find out what became of its work, and return the cases of each.
+
+    ``sources`` are where evidence comes from, by the name of the rubrics' evidence rules; ``broken`` takes every entry
+    that is left out.
+
+    Raises:
+        LogError, GitError, NotARepositoryError: as scoring and outcomes do.
+    """
+    logs: list[ScoredLog] = score_log_under(rubrics, log_dir, sources)
+    for text in dict.fromkeys(text for log in logs for text in log.broken):
+        broken(text)
+    place = next(iter(sources.values()))
+    cache = place.reading.get("cache_dir")
+    records = [scored.record for scored in logs[0].iterations]
+    trunk = next((of.trunk for of in sources.values() if of.trunk), None)
+    became = {one.iteration: one for one in log_outcomes(records, place.repo_dir, rules, cache, trunk)}
+    found: list[list[Case]] = []
+    sessions: dict[int, str] = {}
+    for log in logs:
+        found.append([])
+        for i in log.iterations:
+            n = i.record.iteration
+            case = case_of(i.facts, i.signals, i.score, became.get(n), outcome, log_dir)
+            if case:
+                found[-1].append(case)
+                if case.session != _alone(n):
+                    sessions.setdefault(n, case.session)
+    # Rules that give iterations no lines of their own do not see whose session one was; others may.
+    return [[replace(case, session=sessions.get(case.iteration, case.session)) for case in cases] for cases in found]
+
+
+def _alone(iteration: int) -> str:
+    """Return the session of an iteration whose session nobody knows."""
+    return f"iteration {iteration}"

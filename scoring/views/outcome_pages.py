@@ -1,0 +1,219 @@
+"""Outcomes, and whether scores foretell them, for people: tables, and sentences."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rubric import Rubric
+from scoring.outcomes.fitting import Fit
+from scoring.outcomes.outcome import Outcome
+from scoring.outcomes.validity import Case, Foretold, Validity, case_of
+from scoring.text import printable
+from scoring.views.examined import Examined
+from scoring.views.score_cells import band_text
+from scoring.views.table import Block, Cell, Column, Line, Table
+
+_COLUMNS = (
+    Column("ITER", right=True),
+    Column("STATUS"),
+    Column("COMMIT"),
+    Column("ADDED", right=True),
+    Column("CHANGED", right=True),
+    Column("SURVIVED", right=True),
+    Column("FIXED", right=True),
+    Column("REVERTED BY"),
+    Column("DEFECTIVE"),
+)
+_SHORT = 12
+
+
+def outcome_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return the table of a log's outcomes, a row for each iteration; what is not known is a dash."""
+    rows = []
+    for one in outcomes:
+        numbers = (_count(one.lines_added), _count(one.lines_changed), _share(one.survival), _count(one.lines_fixed))
+        defective = Cell(one.defective, "-") if one.defective is None else Cell(one.defective, _yes(one.defective))
+        if one.defective:
+            defective = defective._replace(style="red")
+        commits = _commit(one.commit), _commit(one.reverted_by)
+        status = one.status.replace("_", " ")
+        rows.append((one.iteration, status, commits[0], *numbers, commits[1], defective))
+    return Table(_COLUMNS, rows)
+
+
+def outcomes_page(outcomes: Sequence[Outcome], horizon_days: float, table: Table) -> Iterator[Block]:
+    """Yield what became of the work of a log: the table, and a line that counts it."""
+    if not outcomes:
+        yield Line("no iterations")
+        return
+    yield table
+    yield Line()
+    count = Counter(one.status for one in outcomes)
+    known = [one for one in outcomes if one.status == "known"]
+    defective = sum(bool(one.defective) for one in known)
+    reverted = sum(bool(one.reverted) for one in known)
+    yield Line(
+        f"within {horizon_days:g} days: {len(known)} known, {defective} of them defective, {reverted} reverted; "
+        f"{count['too_young']} too young, {count['not_landed']} not landed"
+    )
+
+
+def outcome_text(outcome: Outcome, horizon_days: float) -> str:
+    """Return in a sentence what became of the work of an iteration."""
+    within = f"within {horizon_days:g} days"
+    if outcome.status == "not_landed":
+        return "No commit of the trunk brought this work, so nothing can be said of what became of it."
+    if outcome.status == "too_young":
+        return f"It landed less than {horizon_days:g} days before the newest commit of the trunk: too young to tell."
+    parts = [f"{within} {outcome.lines_changed} of the {outcome.lines_added} lines of code that it added were changed"]
+    if outcome.lines_fixed:
+        parts.append(f"{outcome.lines_fixed} of them by a fix")
+    if outcome.reverted_by:
+        parts.append(f"it was reverted by {outcome.reverted_by[:_SHORT]}")
+    text = ", ".join(parts) if outcome.lines_added else "; ".join(("it added no line of code", *parts[1:]))
+    verdict = "It counts as defective." if outcome.defective else "It does not count as defective."
+    return f"{text[0].upper()}{text[1:]}. {verdict}"
+
+
+def _count(value: int | None) -> Cell:
+    return Cell(value, "-" if value is None else str(value))
+
+
+def _share(value: float | None) -> Cell:
+    return Cell(value, "-" if value is None else f"{value * 100:.0f} %")
+
+
+def _commit(sha: str | None) -> Cell:
+    return Cell(sha, sha[:_SHORT] if sha else "-")
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def with_cases(examined: Iterable[Examined], version: str, cases: list[Case]) -> Iterator[Examined]:
+    """Yield the iterations of a pass, and add to ``cases`` those scored under one rubric whose outcome is known."""
+    for one in examined:
+        case = case_of(one.facts, one.signals, one.score, one.outcome, "defective")
+        if case and one.score.rubric_version == version:
+            cases.append(case)
+        yield one
+
+
+_FORETOLD = (Column("FIGURE"), Column("N", right=True), Column("AUC", right=True), Column("95 % INTERVAL"), Column(""))
+_BY_RANK = (_FORETOLD[0], _FORETOLD[1], Column("SPEARMAN", right=True), *_FORETOLD[3:])
+_BANDS = (Column("BAND"), Column("N", right=True), Column("SOUND", right=True))
+
+
+def validity_page(found: Validity) -> Iterator[Block]:
+    """Yield whether a score foretells an outcome: the answer first, then what it rests on."""
+    for text in validity_sentences(found):
+        yield Line(text, "bold" if text.startswith("Verdict") else "")
+    for title, part in validity_parts(found).items():
+        yield Line()
+        yield Line(title, "bold")
+        yield Table(
+            _BY_RANK if found.measure == "spearman" else _FORETOLD, [validity_row(found, *row) for row in part.items()]
+        )
+    if found.bands:
+        yield Line()
+        yield Line("By band", "bold")
+        yield Table(_BANDS, [(band_text(row.band), row.n, f"{row.sound * 100:.0f} %") for row in found.bands])
+
+
+def validity_sentences(found: Validity) -> Iterator[str]:
+    """Yield the question, the verdict and what it rests on, each in a line."""
+    about = {
+        "defective": f"was reverted, or fixes changed at least 5 % of its lines within {found.horizon_days:g} days",
+        "reverted": f"was reverted within {found.horizon_days:g} days",
+        "survival": f"how much of the work is still there after {found.horizon_days:g} days",
+        "label": "how people judged the work",
+    }[found.outcome]
+    what = "foretell" if found.measure == "spearman" else "foretell which work"
+    yield f"Does the score of rubric {found.rubric} {what} {about}?"
+    score = found.score
+    if score.auc is None:
+        numbers = f"{score.n} iterations, and nothing to compare"
+    elif found.measure == "spearman":
+        numbers = f"{score.n} iterations, Spearman's correlation {_figure(score)}"
+    else:
+        chance = "sound work scores higher than defective work with a chance of"
+        numbers = f"{score.n} iterations, {found.positives} of them not sound; {chance} {_figure(score)}"
+    yield f"Verdict: {found.verdict}."
+    yield f"{numbers}."
+
+
+def validity_parts(found: Validity) -> dict[str, dict[str, Foretold]]:
+    """Return the figures by part, under the names that people read."""
+    names = {"lines_added": "fewer lines added", "constant": "a constant"}
+    baselines = {names.get(name, name): value for name, value in found.baselines.items()}
+    return {
+        "The score and what it must beat": {"score": found.score, **baselines},
+        "Each signal": dict(found.signals),
+        "What else was observed (below a half: more of it, worse work)": {
+            name: value for name, value in found.observed.items() if value.n
+        },
+    }
+
+
+def validity_row(found: Validity, name: str, one: Foretold) -> tuple[str, int, str, str, str]:
+    """Return a figure as people read it: name, number, figure, interval, and whether the interval is clear."""
+    figure = "-" if one.auc is None else f"{one.auc:.2f}"
+    interval = f"{one.interval.low:.2f} to {one.interval.high:.2f}" if one.interval else "-"
+    zero = 0.0 if found.measure == "spearman" else 0.5
+    clear = one.interval is not None and not one.interval.low <= zero <= one.interval.high
+    return name, one.n, figure, interval, "" if not clear else "clear" if (one.auc or 0) > zero else "the wrong way"
+
+
+def _figure(one: Foretold) -> str:
+    if one.interval is None:
+        return f"{one.auc:.2f}"
+    return f"{one.auc:.2f} ({one.interval.low:.2f} to {one.interval.high:.2f})"
+
+
+def fit_lines(fit: Fit, rubric: Rubric, out: Path | None) -> Iterator[str]:
+    """Yield what fitted weights are, and what they are worth, line by line."""
+    old = {str(spec.id): spec.weight for spec in rubric.signals}
+    yield f"Weights for {fit.outcome}, from {fit.learnt} iterations:"
+    for name, weight in old.items():
+        new = (fit.weights or {}).get(name, 0.0)
+        yield f"  {name:<22}{weight:.4f} -> {new:.4f}"
+    if fit.before is None or fit.after is None or fit.interval is None:
+        yield f"There is too little to measure them on: {fit.n} iterations of newer sessions."
+    else:
+        low, high = fit.interval
+        yield f"On {fit.n} iterations of sessions that are newer than what each fit saw:"
+        yield f"  AUC of the old weights {fit.before:.3f}, of fitted ones {fit.after:.3f}"
+        yield f"  gain {fit.gain:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}"
+    if not fit.holds:
+        yield "The gain may be chance: these weights promise nothing."
+    yield f"Wrote {out}" if out else "Wrote nothing."
+
+
+def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> str:
+    """Return a fitted rubric as a file, which begins with where its weights come from."""
+    gain = (
+        "unknown" if fit.interval is None else f"{fit.gain:+.4f} ({fit.interval.low:+.4f} to {fit.interval.high:+.4f})"
+    )
+    worth = f"AUC {_plain(fit.before)} before, {_plain(fit.after)} after"
+    head = [
+        f"Weights fitted by da-score rubric fit to the outcome {fit.outcome!r} at {horizon_days:g} days.",
+        f"Base: rubric {base.version}. Learnt from {fit.learnt} iterations; C = {fit.penalty:g}.",
+        f"Out of sample, {fit.n} iterations of newer sessions: {worth}.",
+        f"Gain {gain}, 95 % interval by session; {'above chance' if fit.holds else 'it may be chance'}.",
+    ]
+    data = {name: value for name, value in asdict(fitted).items() if name not in ("signals", "bands")}
+    lines = [f"# {printable(line)}" for line in head]
+    lines += [f"{name}: {json.dumps(value)}" for name, value in data.items()]
+    for name, items in (("signals", fitted.signals), ("bands", fitted.bands)):
+        lines.append(f"{name}:")
+        for item in items:
+            fields = {key: value for key, value in asdict(item).items() if value != ""}
+            lines.append(f"  - {json.dumps(fields)}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4f}"

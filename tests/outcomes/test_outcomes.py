@@ -1,0 +1,354 @@
+"""What became of work: made histories of which the truth is known, and plain ``git blame -w`` as a second opinion."""
+
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from helpers.repos import START, Repo
+
+from scoring.log.model import IterationRecord
+from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+
+DAY = 86_400
+LATER = START + 100 * DAY
+
+
+def lines(name: str, count: int, start: int = 0) -> str:
+    return "".join(f"{name} = {n}\n" for n in range(start, start + count))
+
+
+def outcome(repo: Repo, commit: str, rules: OutcomeRules | None = None, *, close: bool = True) -> Outcome:
+    """Return what became of one commit; the history goes on long enough for it to be known."""
+    if close:
+        repo.commit(message="much later", time=LATER)
+    (found,) = log_outcomes([IterationRecord(1, 1, commit=commit)], repo.path, rules, trunk="master")
+    return found
+
+
+def numbers(found: Outcome) -> tuple[int | None, int | None, int | None, bool | None]:
+    return found.lines_added, found.lines_changed, found.lines_fixed, found.defective
+
+
+@pytest.fixture
+def started(repo: Repo) -> Repo:
+    repo.commit({"a.py": lines("old", 5), "notes.md": "x\n"})
+    return repo
+
+
+class TestLines:
+    def test_of_untouched_work_all_survive(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        found = outcome(started, work)
+        assert found == Outcome(1, "known", work, 10, 0, 1.0, 0, False, None, False)
+
+    def test_blank_ones_and_documents_are_left_out(self, started: Repo) -> None:
+        work = started.commit({"b.py": "a = 1\n\n   \nb = 2\n", "notes.md": "x\ny\n", "data.json": "{}\n"})
+        assert outcome(started, work).lines_added == 2
+
+    def test_the_globs_alone_say_what_is_code(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 3), "notes.md": "x\ny\n"})
+        assert outcome(started, work, OutcomeRules(code_globs=("*.md",))).lines_added == 1
+
+    def test_changed_and_removed_ones_are_counted_once(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.commit({"b.py": "changed\n" + lines("b", 7, 1)})
+        started.commit({"b.py": "changed again\n" + lines("b", 7, 1)})
+        found = outcome(started, work)
+        assert (found.lines_added, found.lines_changed, found.survival) == (10, 3, 0.7)
+
+    def test_an_indentation_is_no_change(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.commit({"b.py": "if True:\n" + "".join(f"    b = {n}\n" for n in range(10))}, "fix the indentation")
+        assert numbers(outcome(started, work)) == (10, 0, 0, False)
+
+    def test_the_lines_that_a_commit_only_indents_are_not_its_own(self, started: Repo) -> None:
+        work = started.commit({"a.py": "if True:\n" + "".join(f"    old = {n}\n" for n in range(5))})
+        assert outcome(started, work).lines_added == 1
+
+    @pytest.mark.parametrize(
+        "name", ["c.py", "sub/b.py", 'a "b"\t.py', "\u00e9 \u4e2d.py"], ids=["name", "folder", "odd", "text"]
+    )
+    def test_a_rename_is_followed(self, started: Repo, name: str) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.commit({"b.py": None, name: lines("b", 10)}, "move")
+        started.commit({name: lines("b", 8)}, "fix: less")
+        assert numbers(outcome(started, work)) == (10, 2, 2, True)
+
+    def test_a_file_that_is_split_goes_on_in_both(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 20)})
+        started.commit({"b.py": None, "c.py": lines("b", 12), "d.py": lines("b", 11, 9)}, "split")
+        assert outcome(started, work).lines_changed == 0
+
+    def test_a_file_that_goes_takes_its_lines_along(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10), "c.py": lines("c", 2)})
+        started.commit({"b.py": None})
+        assert numbers(outcome(started, work)) == (12, 10, 0, False)
+
+    def test_a_block_that_moves_is_changed_and_the_rest_is_not(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("x", 3) + lines("y", 10)})
+        started.commit({"b.py": lines("y", 10) + lines("x", 3)}, "move a block")
+        assert numbers(outcome(started, work)) == (13, 3, 0, False)
+
+    def test_what_is_changed_after_the_horizon_survives(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        started.commit({"b.py": lines("b", 5)}, "fix", START + 16 * DAY)
+        assert numbers(outcome(started, work)) == (10, 0, 0, False)
+        assert numbers(outcome(started, work, OutcomeRules(15), close=False)) == (10, 5, 5, True)
+
+
+class TestFixes:
+    @pytest.mark.parametrize("subject", ["fix: it", "Fixes #3", "a Bugfix", "was broken", 'Revert "x"', "crash (#2)"])
+    def test_one_line_of_many(self, started: Repo, subject: str) -> None:
+        work = started.commit({"b.py": lines("b", 40)})
+        started.commit({"b.py": "fixed\n" + lines("b", 39, 1)}, subject)
+        assert numbers(outcome(started, work)) == (40, 1, 1, False)
+
+    @pytest.mark.parametrize("subject", ["prefix", "suffixes", "debug", "feature", "fixture", "x\n\nfix"])
+    def test_a_word_in_a_word_or_in_the_body_is_none(self, started: Repo, subject: str) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.commit({"b.py": lines("b", 5)}, subject)
+        assert numbers(outcome(started, work)) == (10, 5, 0, False)
+
+    @pytest.mark.parametrize(("count", "defective"), [(20, True), (21, False)], ids=["5 %", "less"])
+    def test_five_percent_are_defective(self, started: Repo, count: int, defective: bool) -> None:
+        work = started.commit({"b.py": lines("b", count)})
+        started.commit({"b.py": "fixed\n" + lines("b", count - 1, 1)}, "fix")
+        assert outcome(started, work).defective is defective
+
+    def test_the_words_are_a_setting(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.commit({"b.py": lines("b", 5)}, "repair it")
+        assert outcome(started, work, OutcomeRules(fix_words=("repair",))).lines_fixed == 5
+
+    def test_the_last_one_to_touch_a_line_counts_when_an_earlier_did_not_take_it(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.commit({"b.py": lines("z", 3) + lines("b", 10)}, "fix: before it")
+        started.commit({"b.py": lines("z", 3) + lines("b", 9, 1)}, "feature")
+        assert numbers(outcome(started, work)) == (10, 1, 0, False)
+
+
+class TestReverts:
+    def test_are_found_with_what_reverted(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        by = started.revert(work)
+        found = outcome(started, work)
+        assert (found.reverted, found.reverted_by, found.survival, found.defective) == (True, by, 0.0, True)
+
+    def test_a_revert_of_a_revert_leaves_the_work_in(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.revert(started.revert(work))
+        found = outcome(started, work)
+        assert (found.reverted, found.reverted_by, found.lines_fixed, found.defective) == (False, None, 0, False)
+
+    def test_a_revert_of_a_revert_after_the_horizon_is_too_late(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        by = started.revert(work, START + 2 * DAY)
+        started.revert(by, START + 40 * DAY)
+        assert outcome(started, work).reverted_by == by
+
+    def test_a_revert_after_the_horizon_does_not_count(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        started.revert(work, START + 16 * DAY)
+        assert outcome(started, work).reverted is False
+
+    def test_of_the_merge_that_brought_it_counts(self, started: Repo) -> None:
+        started.branch("side")
+        work = started.commit({"b.py": lines("b", 10)})
+        started.checkout("master")
+        merge = started.merge("side")
+        started.git("revert", "--no-edit", "-m", "1", merge, time=started.clock + 60)
+        assert outcome(started, work).reverted_by == started.head("HEAD~1")
+
+
+class TestMerges:
+    def test_are_read_through_to_who_changed_a_line(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 20)})
+        started.branch("side")
+        started.commit({"b.py": lines("b", 18)}, "fix the end")
+        started.commit({"b.py": "new\n" + lines("b", 17, 1)}, "feature")
+        started.checkout("master")
+        started.commit({"c.py": lines("c", 3)})
+        started.merge("side", "Merge the feature")
+        assert numbers(outcome(started, work)) == (20, 3, 2, True)
+
+    def test_that_take_both_sides_of_a_file_keep_the_lines_of_both(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 20)})
+        started.branch("side")
+        started.commit({"b.py": lines("b", 19)}, "fix the end")
+        started.checkout("master")
+        started.commit({"b.py": "new\n" + lines("b", 19, 1)}, "the beginning")
+        started.merge("side")
+        assert numbers(outcome(started, work)) == (20, 2, 1, True)
+
+    def test_a_branch_that_is_not_merged_within_the_horizon_changes_nothing(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        started.branch("side")
+        started.commit({"b.py": lines("b", 5)}, "fix", START + 2 * DAY)
+        started.checkout("master")
+        started.commit({"c.py": "c\n"}, time=START + 30 * DAY)
+        started.merge("side", time=START + 40 * DAY)
+        assert numbers(outcome(started, work)) == (10, 0, 0, False)
+
+    def test_work_of_a_branch_lands_with_its_merge(self, started: Repo) -> None:
+        started.branch("side")
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        started.checkout("master")
+        started.merge("side", time=START + 10 * DAY)
+        started.commit({"b.py": lines("b", 5)}, "fix", START + 20 * DAY)
+        assert numbers(outcome(started, work)) == (10, 5, 5, True)
+
+    def test_an_iteration_that_is_a_merge_is_what_it_brought(self, started: Repo) -> None:
+        started.branch("side")
+        started.commit({"b.py": lines("b", 10)})
+        started.commit({"b.py": lines("b", 8), "d.py": lines("d", 4)})
+        started.checkout("master")
+        started.commit({"c.py": lines("c", 30)})
+        work = started.merge("side", files={"e.py": "merged = 1\n"})
+        started.commit({"d.py": None}, "fix")
+        assert numbers(outcome(started, work)) == (13, 4, 4, True)
+
+
+class TestStatus:
+    def test_is_too_young_until_the_horizon_is_over(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        started.commit(message="tip", time=START + 15 * DAY - 1)
+        assert outcome(started, work, close=False) == Outcome(1, "too_young", work)
+        started.commit(message="tip", time=START + 15 * DAY)
+        assert outcome(started, work, close=False).status == "known"
+
+    def test_is_not_landed_off_the_trunk_or_without_a_commit(self, started: Repo) -> None:
+        started.branch("side")
+        work = started.commit({"b.py": lines("b", 10)})
+        started.checkout("master")
+        started.commit(message="tip", time=LATER)
+        assert outcome(started, work, close=False) == Outcome(1, "not_landed")
+        assert outcome(started, "", close=False) == Outcome(1, "not_landed")
+        assert outcome(started, "0" * 40, close=False) == Outcome(1, "not_landed")
+
+    def test_of_squashed_work_is_that_of_what_landed(self, started: Repo) -> None:
+        started.branch("side")
+        work = started.commit({"b.py": lines("b", 10)})
+        started.checkout("master")
+        started.commit({"c.py": "c\n"})
+        started.git("merge", "-q", "--squash", "side")
+        squash = started.commit(message="all of it")
+        started.commit({"b.py": lines("b", 9)}, "fix")
+        found = outcome(started, work)
+        assert (found.commit, found.lines_added, found.lines_fixed) == (squash, 10, 1)
+
+
+class TestCache:
+    def test_answers_without_reading_a_patch_and_the_same(
+        self, started: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        started.revert(work)
+        started.commit(message="tip", time=LATER)
+        records = [IterationRecord(1, 1, commit=work)]
+        cold = log_outcomes(records, started.path, cache_dir=tmp_path / "cache")
+        monkeypatch.setattr("scoring.outcomes.outcome.fates", None)
+        assert log_outcomes(records, started.path, cache_dir=tmp_path / "cache") == cold
+        with pytest.raises(TypeError):
+            log_outcomes(records, started.path, OutcomeRules(20), tmp_path / "cache")
+            log_outcomes(records, started.path, OutcomeRules(fix_words=("x",)), tmp_path / "cache")
+
+    def test_an_answer_stays_when_the_trunk_goes_on(
+        self, started: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        started.commit({"b.py": lines("b", 9)}, "fix", START + 2 * DAY)
+        started.commit(message="tip", time=LATER)
+        records = [IterationRecord(1, 1, commit=work)]
+        cold = log_outcomes(records, started.path, cache_dir=tmp_path / "cache")
+        started.commit({"b.py": lines("b", 1)}, "fix more", LATER + DAY)
+        monkeypatch.setattr("scoring.outcomes.outcome.fates", None)
+        assert log_outcomes(records, started.path, cache_dir=tmp_path / "cache") == cold
+
+
+def blamed(repo: Repo, at: str) -> Counter[str]:
+    """Return how many lines of code, without blank ones, plain git blame gives to each commit.
+
+    A line that a split left in two files is one line: the commit knows it by its file and number there.
+    """
+    found: set[tuple[str, bytes, bytes]] = set()
+    for path in repo.git("ls-tree", "-r", "-z", "--name-only", at).split("\0"):
+        if path.endswith(".py"):
+            sha = number = name = b""
+            for line in repo.git_bytes("blame", "-w", "--line-porcelain", at, "--", path).splitlines():
+                if re.match(rb"[0-9a-f]{40} ", line):
+                    sha, number = line.split()[:2]
+                elif line.startswith(b"filename "):
+                    name = line
+                elif line.startswith(b"\t") and line.strip():
+                    found.add((sha.decode(), name, number))
+    return Counter(sha for sha, _, _ in found)
+
+
+def grown(repo: Repo, chance: random.Random, count: int) -> list[str]:
+    """Make a history of edits, moves, splits, indentation, branches and merges, and return its commits."""
+    repo.commit({f"f{n}.py": lines(f"f{n}", 12) for n in range(4)})
+    commits, branch = [], ""
+    for step in range(count):
+        files = sorted(path.name for path in repo.path.glob("*.py"))
+        name = chance.choice(files)
+        text = (repo.path / name).read_text().splitlines(keepends=True)
+        at = chance.randrange(len(text) + 1)
+        fresh = "".join(
+            f"s{step} = {n}\n" * chance.choice((1, 1, 2)) + chance.choice(("", "\n"))
+            for n in range(chance.randrange(1, 9))
+        )
+        match chance.randrange(9):
+            case 0:
+                change: dict[str, str | None] = {name: None, f"m{step}.py": "".join(text)}
+            case 1:
+                change = {name: "".join("  " + line if n > at else line for n, line in enumerate(text))}
+            case 2:
+                change = {name: "".join(text[at:] + text[:at])}
+            case 3:
+                change = {name: None, f"p{step}.py": "".join(text[: at + 6]), f"q{step}.py": "".join(text[at:])}
+            case 4:
+                change = {f"n{step}.py": fresh}
+            case 5:
+                change = {name: "".join(text[:at] + text[at + 3 :]) or "x\n"}
+            case _:
+                change = {name: "".join([*text[:at], fresh, *text[at + chance.randrange(3) :]])}
+        commits.append(repo.commit(change, chance.choice(("fix it", "work", "more")) + str(step)))
+        if branch and chance.random() < 0.3:
+            repo.checkout(branch)
+            if chance.random() < 0.7:
+                repo.commit({f"o{step}.py": lines("o", 3)})
+            other = {"side": "master", "master": "side"}[branch]
+            try:
+                repo.merge(other)
+            except AssertionError:  # git gives up where a file went on one side
+                repo.reset("HEAD")
+                if branch == "side":
+                    repo.checkout("master")
+            if branch == "master":
+                repo.git("branch", "-q", "-D", "side")
+                branch = ""
+            else:
+                repo.git("checkout", "-q", "-B", "master")
+                repo.git("branch", "-q", "-f", "side", "master")
+                repo.checkout("side")
+                branch = "master"
+        elif not branch and chance.random() < 0.3:
+            repo.branch("side")
+            branch = "master"
+    repo.git("checkout", "-q", "-B", "master")
+    repo.commit(message="the end", time=repo.clock + 30 * DAY)
+    return [sha for sha in commits if repo.git("merge-base", sha, "master") == sha]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 16))])
+def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
+    commits = grown(repo, random.Random(seed), 25)
+    records = [IterationRecord(1, n, commit=sha) for n, sha in enumerate(commits, 1)]
+    found = log_outcomes(records, repo.path, OutcomeRules(20))
+    left = blamed(repo, "master")
+    for sha, one in zip(commits, found, strict=True):
+        assert one.status == "known"
+        assert one.lines_added == blamed(repo, sha)[sha], sha
+        assert one.lines_added - (one.lines_changed or 0) == left[sha], sha

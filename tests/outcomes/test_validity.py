@@ -1,0 +1,323 @@
+"""Whether a score foretells: figures of textbooks, planted relations, coins, and verdicts by the interval."""
+
+import json
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+from helpers.repos import START, Repo
+
+from rubric import released_rubric
+from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric
+from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
+from scoring.statistics import GroupedDraws, Interval, auc, spearman
+
+DAY = 86_400
+
+
+def case(n: int, value: float | None, sound: float, session: str = "", **signals: float | None) -> Case:
+    return Case(n, session or f"s{n}", value, "good", 10 + n % 7, sound, signals, {"runs": float(n % 3)})
+
+
+class TestAuc:
+    def test_of_a_worked_case(self) -> None:
+        """Of 3 x 2 pairs 4 are the right way round and one is a tie."""
+        assert auc([0.9, 0.8, 0.4, 0.8, 0.1], [1, 1, 1, 0, 0]) == pytest.approx(4.5 / 6)
+
+    @pytest.mark.parametrize(
+        ("values", "expected"),
+        [([3, 4, 1, 2], 1.0), ([1, 2, 3, 4], 0.0), ([1, 1, 1, 1], 0.5)],
+        ids=["apart", "the wrong way", "a constant"],
+    )
+    def test_of_the_ends(self, values: Sequence[float], expected: float) -> None:
+        assert auc(values, [1, 1, 0, 0]) == expected
+
+    def test_of_one_kind_is_none(self) -> None:
+        assert auc([1, 2], [1, 1]) is None
+
+    def test_weights_are_repetitions(self) -> None:
+        assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc([1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0])
+
+    def test_is_that_of_scikit_learn(self) -> None:
+        metrics = pytest.importorskip("sklearn.metrics")
+        chance = random.Random(3)
+        values = [chance.randrange(6) / 5 for _ in range(80)]
+        truths = [chance.randrange(2) for _ in values]
+        assert auc(values, truths) == pytest.approx(metrics.roc_auc_score(truths, values))
+
+
+class TestSpearman:
+    def test_of_a_worked_case(self) -> None:
+        """With ties the formula by squares does not hold; Pearson's of the mean ranks does."""
+        assert spearman([1, 2, 3, 4, 5], [5, 6, 7, 8, 7]) == pytest.approx(0.8207827)
+
+    def test_of_a_constant_is_none(self) -> None:
+        assert spearman([1, 1], [1, 2]) is None
+
+    def test_is_that_of_scipy(self) -> None:
+        stats = pytest.importorskip("scipy.stats")
+        chance = random.Random(4)
+        values, truths = ([chance.randrange(9) for _ in range(60)] for _ in range(2))
+        assert spearman(values, truths) == pytest.approx(stats.spearmanr(values, truths).statistic)
+
+
+class TestIntervals:
+    @pytest.mark.parametrize("binary", [True, False], ids=["auc", "spearman"])
+    def test_are_the_same_with_and_without_numpy(self, monkeypatch: pytest.MonkeyPatch, binary: bool) -> None:
+        pytest.importorskip("numpy")
+        chance = random.Random(5)
+        groups = [f"g{chance.randrange(9)}" for _ in range(40)]
+        truths = [float(chance.randrange(2 if binary else 7)) for _ in groups]
+        figures = [None if chance.random() < 0.2 else chance.randrange(5) / 4 for _ in groups]
+        fast = GroupedDraws(groups, truths, binary, draws=200).measured(figures)
+        monkeypatch.setitem(sys.modules, "numpy", None)
+        slow = GroupedDraws(groups, truths, binary, draws=200).measured(figures)
+        assert fast[:2] == slow[:2]
+        assert fast[2] == pytest.approx(slow[2])
+
+    def test_are_wider_where_cases_share_sessions(self) -> None:
+        chance = random.Random(7)
+        kinds = [(chance.random(), float(chance.random() < 0.5)) for _ in range(20)]
+        values, truths = [v for v, _ in kinds for _ in range(10)], [t for _, t in kinds for _ in range(10)]
+        alone = GroupedDraws([str(n) for n in range(200)], truths).measured(values)[2]
+        shared = GroupedDraws([str(n // 10) for n in range(200)], truths).measured(values)[2]
+        assert alone is not None
+        assert shared is not None
+        assert shared.high - shared.low > 2 * (alone.high - alone.low)
+
+    def test_of_one_session_are_unknown(self) -> None:
+        assert GroupedDraws(["a", "a"], [0, 1]).measured([0, 1]) == (2, 1.0, None)
+
+    def test_hold_the_truth_about_as_often_as_they_say(self) -> None:
+        chance = random.Random(6)
+        held = 0
+        for _ in range(100):
+            truths = [float(chance.random() < 0.5) for _ in range(80)]
+            _, _, interval = GroupedDraws([str(n) for n in range(80)], truths, draws=300).measured(
+                [chance.random() for _ in truths]
+            )
+            held += interval is not None and interval.low <= 0.5 <= interval.high
+        assert 86 <= held <= 100
+
+
+VERDICTS: list[tuple[str, float, tuple[float, float], int, str]] = [
+    ("a half is in it", 0.55, (0.45, 0.65), 100, "no better than a coin"),
+    ("it ends at a half", 0.6, (0.5, 0.7), 100, "no better than a coin"),
+    ("above a half", 0.6, (0.51, 0.7), 100, "weak"),
+    ("it ends at 0.6", 0.7, (0.6, 0.8), 100, "weak"),
+    ("above 0.6", 0.7, (0.61, 0.8), 100, "useful"),
+    ("below a half", 0.4, (0.3, 0.49), 100, "points the wrong way, no better than counting lines"),
+    ("it reaches a half from below", 0.4, (0.3, 0.5), 100, "no better than a coin, no better than counting lines"),
+    ("as good as counting lines", 0.52, (0.51, 0.7), 100, "weak, no better than counting lines"),
+    ("29 iterations", 0.9, (0.8, 1.0), 29, "too few"),
+]
+
+
+@pytest.mark.parametrize(("figure", "interval", "n", "said"), [v[1:] for v in VERDICTS], ids=[v[0] for v in VERDICTS])
+def test_a_verdict_goes_by_the_interval(figure: float, interval: tuple[float, float], n: int, said: str) -> None:
+    assert verdict_of(Foretold(n, figure, Interval(*interval)), min(n - 10, 40), [0.52, 0.5]) == said
+
+
+@pytest.mark.parametrize("positives", [9, 91], ids=["9 defective", "9 sound"])
+def test_nine_of_a_kind_are_too_few(positives: int) -> None:
+    assert verdict_of(Foretold(100, 0.9, Interval(0.8, 1)), positives, []) == "too few"
+
+
+def made(count: int, relation: float, seed: int, names: Sequence[str] = ("tests", "landed", "scope")) -> list[Case]:
+    """Make cases of which the first signal foretells, as far as the relation goes, and the others do not."""
+    chance = random.Random(seed)
+    found = []
+    for n in range(count):
+        sound = float(chance.random() < 0.7)
+        signals: dict[str, float | None] = {name: chance.random() for name in names}
+        signals[names[0]] = (1 - relation) * chance.random() + relation * sound
+        value = sum(part or 0 for part in signals.values()) / len(names)
+        found.append(case(n, value, sound, f"s{n // 3}", **signals))
+    return found
+
+
+class TestValidity:
+    def test_finds_a_planted_relation(self) -> None:
+        found = validity(made(150, 0.8, 1), "defective", "x", 14)
+        assert found.verdict == "useful"
+        assert found.signals["tests"].auc == 1.0
+        assert found.signals["scope"].interval is not None
+        assert found.signals["scope"].interval.low < 0.5
+
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_calls_a_coin_a_coin(self, seed: int) -> None:
+        assert validity(made(150, 0, seed), "defective", "x", 14).verdict.startswith("no better than a coin")
+
+    def test_is_the_same_every_time(self) -> None:
+        assert validity(made(60, 0.3, 1), "defective", "x", 14) == validity(made(60, 0.3, 1), "defective", "x", 14)
+
+    def test_leaves_out_what_has_no_score(self) -> None:
+        found = validity([*made(60, 0.3, 1), case(99, None, 0)], "defective", "x", 14)
+        assert found.score.n == 60
+
+    def test_of_degrees_is_a_correlation(self) -> None:
+        cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]
+        found = validity(cases, "survival", "x", 14)
+        assert (found.measure, found.positives) == ("spearman", None)
+        assert found.score.auc == spearman([c.value or 0 for c in cases], [c.truth for c in cases])
+
+    def test_nothing_is_too_few(self) -> None:
+        found = validity([], "defective", "x", 14)
+        assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None), "too few", ())
+
+
+@pytest.fixture
+def worked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A repository with a log of 36 iterations; a fix goes over every third one's work."""
+    log = repo.path / ".agents/active/iteration-log"
+    log.mkdir(parents=True)
+    commits = []
+    for n in range(36):
+        body = "".join(f"v{n}_{line} = {line}\n" for line in range(6 + n % 5 if n % 12 else 4))
+        commits.append(repo.commit({f"f{n}.py": body}, f"work {n}"))
+    for n in range(0, 36, 3):
+        repo.commit({f"f{n}.py": "v = 1\n"}, f"fix {n}")
+    repo.commit(message="later", time=START + 90 * DAY)
+    for n, sha in enumerate(commits, 1):
+        entry = {"schema_version": 2, "iteration": n, "date": "2026-04-01", "task_id": "t", "commit": sha}
+        tests = {"focused_tests_pass": n % 3 != 1 or n % 2 == 0, "retries": n % 4}
+        entry |= {"agent": {"session_id": f"s{n // 4}"}, "impl": {"summary": f"work {n}", **tests}}
+        (log / f"iter-{n}.yaml").write_text(json.dumps(entry))
+    monkeypatch.chdir(repo.path)
+    return repo
+
+
+class TestCommands:
+    def test_outcomes_as_data(self, da_score: DaScore, worked: Repo) -> None:
+        found = da_score("outcomes", "--horizon", "7d", "--json").json
+        assert found["horizon_days"] == 7
+        assert len(found["outcomes"]) == 36
+        keys = "iteration status commit lines_added lines_changed survival lines_fixed reverted reverted_by defective"
+        assert list(found["outcomes"][0]) == keys.split()
+        assert sum(one["defective"] for one in found["outcomes"]) == 12
+        assert worked.head() not in {one["commit"] for one in found["outcomes"]}
+
+    def test_outcomes_as_text(self, da_score: DaScore, worked: Repo) -> None:
+        text = da_score("outcomes").out
+        assert worked.head("HEAD~13")[:12] in text
+        assert text.endswith("within 14 days: 36 known, 12 of them defective, 0 reverted; 0 too young, 0 not landed\n")
+
+    @pytest.mark.parametrize("horizon", ["soon", "0d", "-3d", ""])
+    def test_a_horizon_that_is_none_is_refused(self, da_score: DaScore, worked: Repo, horizon: str) -> None:
+        done = da_score("outcomes", "--horizon", horizon)
+        assert done.status == 1
+        assert "is not a time above 0 such as 14d, 2w or 36h" in done.err
+        assert worked
+
+    def test_outcomes_stand_beside_the_score(self, da_score: DaScore, worked: Repo) -> None:
+        assert "What became of it, which has no part in the score" in da_score("explain", "1").out
+        assert da_score("explain", "2", "--json").json["outcome"]["survival"] == 1.0
+        rows = da_score("export", "--tables", "iterations", "--format", "jsonl").out.splitlines()
+        assert sum(json.loads(row)["defective"] for row in rows) == 12
+        assert worked
+
+    @pytest.mark.parametrize("rubric", ["2.1.0", "2.3.0"])
+    def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, worked: Repo, rubric: str) -> None:
+        found = da_score("validate", "--rubric", rubric, "--json").json
+        outcomes = {one["iteration"]: one for one in da_score("outcomes", "--json").json["outcomes"]}
+        scores = {}
+        for row in da_score(
+            "export", "--rubric", rubric, "--tables", "iterations", "--format", "jsonl"
+        ).out.splitlines():
+            one = json.loads(row)
+            if outcomes[one["iteration"]]["lines_added"] >= 5 and one["score"] is not None:
+                scores[one["iteration"]] = one["score"]
+        sound = [scores[n] for n in scores if not outcomes[n]["defective"]]
+        other = [scores[n] for n in scores if outcomes[n]["defective"]]
+        wins = sum((a > b) + (a == b) / 2 for a in sound for b in other)
+        assert (found["n"], found["positives"]) == (len(scores), len(other))
+        assert found["auc"] == pytest.approx(wins / len(sound) / len(other))
+        assert found["interval"][0] <= found["auc"] <= found["interval"][1]
+        keys = {"outcome", "rubric", "n", "positives", "auc", "interval", "verdict", "signals", "baselines"}
+        assert keys <= found.keys()
+        assert found["signals"]["tests"].keys() == {"n", "auc", "interval"}
+        assert found["baselines"]["constant"]["auc"] == 0.5
+        assert worked
+
+    def test_validate_in_words(self, da_score: DaScore, worked: Repo) -> None:
+        text = da_score("validate").out
+        assert "Verdict: too few" in text
+        assert "fewer lines added" in text
+        assert worked
+
+    def test_two_rubrics_are_a_list(self, da_score: DaScore, worked: Repo) -> None:
+        found = da_score("validate", "--rubric", "2.3.0", "--rubric", "3.1.0", "--json").json
+        assert [one["rubric"] for one in found] == ["2.3.0", "3.1.0"]
+        assert worked
+
+    def test_validate_by_survival(self, da_score: DaScore, worked: Repo) -> None:
+        assert da_score("validate", "--outcome", "survival", "--json").json["measure"] == "spearman"
+        assert worked
+
+    def test_fit_refuses_what_may_be_chance(self, da_score: DaScore, worked: Repo) -> None:
+        pytest.importorskip("sklearn")
+        done = da_score("rubric", "fit", "--outcome", "reverted", "-o", "fit.yaml")
+        assert done.status == 3
+        assert not Path("fit.yaml").exists()
+        assert "promise nothing" in done.out
+        assert worked
+
+    def test_fit_writes_a_rubric_with_where_it_comes_from(self, da_score: DaScore, worked: Repo) -> None:
+        pytest.importorskip("sklearn")
+        done = da_score("rubric", "fit", "--outcome", "defective", "-o", "fit.yaml", "--anyway", "--json")
+        if done.json["weights"]:
+            assert Path("fit.yaml").read_text().startswith("# Weights fitted by da-score rubric fit to the outcome")
+            assert da_score("rubric", "validate", "fit.yaml").status == 0
+        assert worked
+
+
+class TestFit:
+    RUBRIC = released_rubric("2.0.2")
+
+    @pytest.fixture(autouse=True)
+    def _needs(self) -> None:
+        pytest.importorskip("sklearn")
+
+    @staticmethod
+    def fit(cases: Sequence[Case]) -> Fit:
+        return fit_weights(cases, TestFit.RUBRIC, "defective")
+
+    def test_finds_the_signal_that_foretells(self) -> None:
+        found = self.fit(made(300, 0.5, 1, ("scope", "landed", "tests")))
+        assert found.holds
+        assert found.weights is not None
+        assert max(found.weights, key=lambda name: (found.weights or {})[name]) == "scope"
+        assert min(found.weights.values()) > 0
+        fitted = fitted_rubric(self.RUBRIC, found)
+        fitted.validate()
+        assert sum(spec.weight for spec in fitted.signals) == pytest.approx(1, abs=1e-9)
+
+    def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
+        cases = [case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5) for n in range(80)]
+        weights = self.fit(cases).weights
+        assert weights is not None
+        assert "tests" not in weights
+
+    def test_of_one_kind_promises_nothing(self) -> None:
+        found = self.fit([case(n, 0.5, 1.0, tests=n / 50) for n in range(50)])
+        assert (found.weights, found.holds) == (None, False)
+
+    @pytest.mark.parametrize("seeds", [range(5), pytest.param(range(100), marks=pytest.mark.slow)], ids=["5", "100"])
+    def test_refuses_noise(self, seeds: range) -> None:
+        held = sum(self.fit(made(150, 0, seed)).holds for seed in seeds)
+        assert held <= len(seeds) * 0.05
+
+
+class TestReport:
+    def test_says_whether_its_scores_mean_anything(self, da_score: DaScore, worked: Repo) -> None:
+        text = da_score("report", "--terminal").out
+        assert "foretelling defective work: too few" in text
+        found = da_score("report", "--json").json["validity"]
+        assert (found["outcome"], found["verdict"]) == ("defective", "too few")
+        page = Path("report.html").read_text()
+        assert "Does this score mean anything here?</h2>" in page
+        assert "<b>Verdict: too few.</b>" in page
+        assert worked
