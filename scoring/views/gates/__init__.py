@@ -144,7 +144,8 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
             notes.insert(0, "no signal is present, so there is no score to check")
         elif one.score.band == BAND_INSUFFICIENT:
             notes.insert(0, "not enough evidence, so the score is in no mean")
-        if state.name != "current" and not state.says_more:
+        said = state.says_more or any(str(state) in failure.reason for failure in failures)
+        if state.name != "current" and not said:
             notes.append(str(state))
         checked = Checked(number, one.record.task_id, one.score, tuple(failures), tuple(notes), state)
         verdict.iterations.append(checked)
