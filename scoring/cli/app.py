@@ -41,6 +41,7 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, each summary whole."""
         listed = set(self.list_commands(ctx))
+        formatter.write("\nCommands:\n")
         for title, names in GROUPS.items():
             rows = [(name, command) for name in names if name in listed and (command := self.get_command(ctx, name))]
             with formatter.section(title):

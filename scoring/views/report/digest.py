@@ -1,4 +1,7 @@
-"""What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
+"""What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to.
+
+It is long because everything that a page shows is a field here, and nothing else.
+"""
 
 import functools
 import math
