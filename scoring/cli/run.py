@@ -29,7 +29,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
         from scoring.score import remember, score_log_with, write_scored_log
-        from scoring.views.score_pages import run_page, run_payload
+        from scoring.views.score_pages import pointer, run_page, run_payload
 
         (scored,) = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
     broken_entries(*scored.broken)
@@ -45,3 +45,4 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
         write(f"score: no iterations found in {log_dir}\n")
     else:
         show(run_page(scored, log_dir, written, on_terminal()))
+        show(pointer(scored, bool(settings.transcript_dirs)))

@@ -86,6 +86,21 @@ def run_page(
         yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
 
 
+def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
+    """Yield the line that says what a rubric of the reference cannot see here, and what to do; only on a terminal.
+
+    ``named`` is whether folders of transcripts were named.
+    """
+    if scored.rubric.evidence != "reference" or not scored.iterations:
+        return
+    missing = [] if named else ["no transcript folder is named, so token use and failed calls are not known"]
+    if scored.iterations[0].facts.trunk.commit is None:
+        missing.insert(0, "there is no branch master, so nothing counts as landed")
+    if missing:
+        advice = "'da-score run --rubric 3.1.0' finds the trunk and the transcripts that are here"
+        yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
+
+
 def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
     score, record = one.score, one.record
     value, bounds = score_cell(score.value, score.scored), bounds_text(score.bounds, score.scored)
