@@ -102,6 +102,9 @@ STALE_AGE = 3600.0
 _AT_ONCE, _FLUSHERS = 128, 8
 """How many files are written together, and how many threads wait for the disk: it serves several at once."""
 
+_MANY = 1000
+"""From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
@@ -120,17 +123,19 @@ def write_atomically(path: Path, data: bytes, durable: bool = True, mode: int = 
         _write_whole(temporary, data, durable, mode)
 
 
-def write_together(files: Sequence[tuple[Path, bytes]]) -> None:
+def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
     """Write many files of one directory, each as :func:`write_atomically` does, and wait for the disk once for several.
 
     Raises:
         WriteError: naming the first that could not be written. Those before it may be written or not.
     """
-    for start in range(0, len(files), _AT_ONCE):
-        _write_some([(path, data) for path, data in files[start : start + _AT_ONCE] if not _holds(path, data, MODE)])
+    count = _AT_ONCE if len(files) < _MANY else 10 * _MANY
+    for start in range(0, len(files), count):
+        some = files[start : start + count]
+        _write_some([(path, data) for path, data in some if not _holds(path, data, mode)], mode)
 
 
-def _write_some(files: Sequence[tuple[Path, bytes]]) -> None:
+def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
     if not files:
         return
     from concurrent.futures import ThreadPoolExecutor  # one file alone does not pay for it
@@ -141,13 +146,17 @@ def _write_some(files: Sequence[tuple[Path, bytes]]) -> None:
         for path, data in files:
             temporary = _temporary(path)
             waiting.append((temporary, path))
-            _write_whole(temporary, data, False, MODE)
-        with ThreadPoolExecutor(_FLUSHERS) as pool:
-            list(pool.map(_flush, [temporary for temporary, _ in waiting]))
+            _write_whole(temporary, data, False, mode)
+        if len(waiting) < _MANY:
+            with ThreadPoolExecutor(_FLUSHERS) as pool:
+                list(pool.map(_flush, [temporary for temporary, _ in waiting]))
+        else:
+            os.sync()
+        waiting.reverse()
         while waiting:
-            temporary, path = waiting[0]
+            temporary, path = waiting[-1]
             os.replace(temporary, path)
-            del waiting[0]
+            waiting.pop()
         _flush_directory(path.parent)
     except OSError as e:
         raise _cannot_write(path, e) from e

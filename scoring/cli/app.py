@@ -18,8 +18,8 @@ COMMANDS = {
     name: f"scoring.cli.{name.replace('-', '_')}"
     for name in (
         *("run", "iteration", "session", "records", "signals", "integrity", "explain", "outcomes", "validate"),
-        *("report", "check", "watch", "export", "query", "close-task", "backfill", "doctor", "init", "hook", "label"),
-        *("rubric", "dr", "meeting", "demo", "completion"),
+        *("report", "check", "watch", "export", "query", "close-task", "backfill", "doctor", "init", "derive"),
+        *("entry", "lint", "schema", "hook", "label", "rubric", "dr", "meeting", "demo", "completion"),
     )
 }
 """Every command in the order of the help, with its module, which is loaded when it is called and has ``command``."""
@@ -137,6 +137,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "type": click.IntRange(1),
         "metavar": "N",
         "help": "How many processes read transcripts.  [default: as many as are worth it]",
+    },
+    "derive": {
+        "is_flag": True,
+        "default": None,
+        "help": "First write an entry for every commit of the session that ended and has none.",
     },
     "json": {"is_flag": True, "default": None, "help": "Print JSON."},
 }

@@ -11,7 +11,7 @@ import click
 
 from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
 from scoring.cli.output import warn, write, write_json
-from scoring.errors import InputError, SettingsError
+from scoring.errors import InputError, SettingsError, Warn
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
@@ -27,9 +27,11 @@ class _GaveUp(BaseException):
 
 @click.command("close-task", epilog='Example:  echo \'{"cwd": "/home/me/app"}\' | da-score close-task --json')
 @click.argument("arguments", nargs=-1, metavar="[N] [HOOK-JSON]")
-@shared_options(*SCORING_OPTIONS)
+@shared_options(*SCORING_OPTIONS, "derive")
 @click.option(
+    "--recompute",
     "--score-recompute",
+    "score_recompute",
     default="current",
     show_default=True,
     metavar="current|recent-K|all",
@@ -51,7 +53,8 @@ def command(
 
     Meant to be run by an agent harness after every task. Takes the harness's JSON from standard input or as the last
     argument: its cwd gives the repository, its transcript_path a folder of transcripts. Always exits 0, with one
-    warning line when something went wrong (with --strict, 1), and gives up after --timeout.
+    warning line when something went wrong (with --strict, 1), and gives up after --timeout. With the setting derive
+    the commits of the session that ended get their entries first, where the log has none.
     """
     del strict  # main() reads it, because it is in force for wrong options too
     warnings: list[str] = []
@@ -65,6 +68,12 @@ def command(
         from scoring.cli.reading import options as evidence_options
         from scoring.jobs.close_task import close_task
 
+        if settings.derive and iteration is None:
+            derived = _derived(settings, hook, warnings.append)
+            if derived is None:
+                return 0
+            if derived and score_recompute == "current":
+                score_recompute = f"recent-{derived}"
         closed = close_task(
             settings.iter_log_dir,
             settings.repo_dir,
@@ -140,6 +149,23 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
     from scoring.evidence.git.repository import GitRepository
 
     return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})
+
+
+def _derived(settings: Settings, hook: HookInput, say: Warn) -> int | None:
+    """Write the entries that the session which ended lacks; return how many, None where the log is still empty.
+
+    A harness that does not name the session gets those of all.
+    """
+    from scoring.cli.reading import options as evidence_options
+    from scoring.evidence.rules import ATTRIBUTED, Sources
+    from scoring.jobs.derive import derive
+    from scoring.log.find import holds_entries
+
+    how = evidence_options(settings, ATTRIBUTED, say)
+    hinted = _hinted(settings, hook)
+    sources = Sources.under(ATTRIBUTED, settings.repo_dir, settings.transcript_dirs, how, hinted)
+    done = derive(settings.iter_log_dir, sources, session=hook.session_id)
+    return len(done.written) if holds_entries(settings.iter_log_dir) else None
 
 
 def _hinted(settings: Settings, hook: HookInput) -> list[Path]:

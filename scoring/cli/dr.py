@@ -1,5 +1,9 @@
-"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
+"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation.
 
+The module is long because the meter has eight commands, each a few lines, that share their options.
+"""
+
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
@@ -8,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import Number, settings_options
+from scoring.cli.app import LOG_OPTIONS, Number, settings_options
 from scoring.cli.output import show, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError
-from scoring.files import write_atomically
+from scoring.files import read_file, write_atomically
 from scoring.log.settings import Settings, tables_of
 from scoring.meters.figures import check_plot, draw_convergence
-from scoring.text import cut, quote
+from scoring.text import cut, printable, quote
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
@@ -60,6 +64,9 @@ def meter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+_OBSERVE = click.option(
+    "--observe", is_flag=True, help="Also show structural agreement and how firm the signal is; neither changes it."
+)
 _FILE = click.argument("file", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")
 
 
@@ -94,16 +101,20 @@ def read(file: Path) -> "Transcript":
     from scoring.meters.plaindata import read_standard_input
 
     if str(file) != STANDARD_INPUT:
-        return read_transcript(file)
-    return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input")
+        return read_transcript(file, texts=True)
+    return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input", texts=True)
 
 
 @command.command("score", epilog="Example:  da-score dr score deliberation.json --plot rounds.svg")
 @_FILE
 @meter_options
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the rounds as well.")
+@_OBSERVE
+@click.option("--agents", nargs=2, metavar="NAME NAME", help="Compare the latest responses of two agents; observes.")
 @settings_options(*METER_SETTINGS)
-def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> None:
+def score(
+    file: Path, settings: Settings, plot: Path | None, observe: bool, agents: tuple[str, str] | None, **tuning: Any
+) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     if plot is not None:
         check_plot(plot)
@@ -112,18 +123,46 @@ def score(file: Path, settings: Settings, plot: Path | None, **tuning: Any) -> N
     result = meter(transcript)
     if plot is not None:
         write_atomically(plot, draw_convergence(result, transcript.topic or ""), mode=0o644)
-    write_json(result.payload())
+    observations = observations_of(transcript, result, settings, agents, **tuning) if observe or agents else None
+    write_json(result.payload() | ({"observations": observations} if observations else {}))
+
+
+def observations_of(
+    transcript: "Transcript",
+    result: "DRResult",
+    settings: Settings,
+    agents: tuple[str, str] | None,
+    semantic: bool,
+    thresholds: Path | None,
+    **_: Any,
+) -> dict[str, Any]:
+    """Return what is only shown of a transcript: structural agreement, confidence, and how alike two agents are."""
+    from dataclasses import replace
+
+    from scoring.meters.dr import open_embedder
+    from scoring.meters.dr.observations import confidence_in, observed, similarity_of
+    from scoring.meters.dr.profile import DEFAULT
+
+    tuned = tuning_of(settings, thresholds)
+    embed = open_embedder(cache_dir(settings)) if semantic else None
+    profile = replace(DEFAULT, k=result.k, thresholds=tuned.thresholds)
+    confidence = confidence_in(transcript, result, profile, tuned.words, embed)
+    return observed(transcript, result, confidence, similarity_of(transcript, agents, embed) if agents else None)
 
 
 @command.command("stop", epilog="Example:  da-score dr stop deliberation.jsonl --k 1")
 @_FILE
 @meter_options
+@_OBSERVE
 @settings_options(*METER_SETTINGS)
-def stop(file: Path, settings: Settings, **tuning: Any) -> None:
+def stop(file: Path, settings: Settings, observe: bool, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
     meter = meter_of(settings, **tuning)
     transcript = read(file)
-    advice = meter(transcript).advice(transcript)
+    result = meter(transcript)
+    advice = result.advice(transcript)
+    if observe:
+        advice["observations"] = observations_of(transcript, result, settings, None, **tuning)
     if settings.json:
         write_json(advice)
     else:
@@ -138,6 +177,9 @@ def advice_view(advice: dict[str, Any]) -> list[Block]:
     rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [("Next", following)]
     if advice["flags"]:
         rows.append(("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"])))
+    if observations := advice.get("observations"):
+        rows.append(("Sure", _sure(observations["confidence"])))
+        rows.append(("Seen", _seen(observations["structural_agreement_by_round"])))
     lines = [TableRow((Cell(label, style="bold"), text)) for label, text in rows]
     lines.append(TableRow((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
     return [
@@ -145,6 +187,20 @@ def advice_view(advice: dict[str, Any]) -> list[Block]:
         Line(only="terminal"),
         Table((Column("", width=5), Column("")), lines, heads=False),
     ]
+
+
+def _sure(confidence: dict[str, Any]) -> str:
+    others = ", ".join(f"{count} say {signal}" for signal, count in sorted(confidence["others"].items()))
+    agreed = confidence["settings"] - sum(confidence["others"].values())
+    said = f"{agreed} of {confidence['settings']} neighbouring settings give the same signal"
+    return f"{said}; {others}" if others else said
+
+
+def _seen(agreement: list[dict[str, Any]]) -> str:
+    by_class: dict[str, list[int]] = {}
+    for row in agreement:
+        by_class.setdefault(row["agreement"], []).append(row["round"])
+    return "; ".join(f"{name} in {_rounds(rounds)}" for name, rounds in by_class.items()) or "one round only"
 
 
 def _rounds(numbers: list[int]) -> str:
@@ -192,6 +248,59 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
                 return
     except KeyboardInterrupt:
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+
+
+@command.command("extract", epilog="Example:  da-score dr extract notes.md > deliberation.json")
+@_FILE
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead of printing it.")
+@settings_options()
+def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: ARG001 - a transcript is JSON anyway
+    """Cut claims out of running text by rules, roughly, and print a transcript to be looked through.
+
+    FILE is text, where a line "Round 2" begins a round, or a transcript whose outputs have a text and no claims. Claims
+    that are given stay as they are, and nothing is cut out of the text beside them.
+    """
+    from scoring.meters.dr.transcript import extracted
+
+    data = read_standard_input_or(file)
+    found = extracted(data, "standard input" if str(file) == STANDARD_INPUT else str(file))
+    warn("claims were cut out of text by rough rules; look them through before you score them")
+    if out is None:
+        write_json(found)
+    else:
+        write_atomically(out, (json.dumps(found, ensure_ascii=False, indent=2) + "\n").encode(), mode=0o644)
+
+
+def read_standard_input_or(file: Path) -> bytes:
+    """Return the bytes of a file, or of standard input for ``-``."""
+    from scoring.meters.plaindata import read_standard_input
+
+    if str(file) == STANDARD_INPUT:
+        return read_standard_input()
+    try:
+        return read_file(file)
+    except FileNotFoundError as e:
+        raise InputError(f"{file}: no such file; name a transcript or a text") from e
+
+
+@command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
+@click.argument("iteration", metavar="N", type=click.IntRange(0, 10**9))
+@_FILE
+@click.option("--force", is_flag=True, help="Replace the transcript that the iteration has.")
+@settings_options(*LOG_OPTIONS)
+def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
+    """Put a transcript beside the entry of iteration N, where the meter is shown and may vote; - reads standard input.
+
+    What is saved is checked first, and is kept as it is: JSON as iter-N.dr.json, JSONL as iter-N.dr.jsonl.
+    """
+    from scoring.jobs.write_beside import save_deliberation
+
+    source = "standard input" if str(file) == STANDARD_INPUT else str(file)
+    path = save_deliberation(settings.iter_log_dir, iteration, read_standard_input_or(file), source, force)
+    if settings.json:
+        write_json({"path": str(path)})
+    else:
+        write(f"{printable(str(path))}: saved\n")
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")

@@ -6,10 +6,13 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import settings_options
+from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.output import show as show_page
 from scoring.cli.output import write, write_json
+from scoring.errors import SettingsError
+from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, uninstall_hook
+from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
 from scoring.log.settings import Settings
 from scoring.text import printable
 from scoring.views.table import Cell, Column, Table
@@ -48,6 +51,50 @@ def install(harness: str, scope: str, settings: Settings) -> None:
 def uninstall(harness: str, scope: str, settings: Settings) -> None:
     """Take the hook out of the settings file again."""
     _report(uninstall_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "removed", "not installed")
+
+
+_LIFECYCLES = tuple(CLASSES)
+
+
+@command.command(
+    "record", epilog="Example:  da-score hook record 7 --rule tests.run-first --result advise --lifecycle stop"
+)
+@click.argument("iteration", metavar="N", type=click.IntRange(0, 10**9))
+@click.option("--rule", required=True, metavar="ID", help="The rule that the hook gate checked.")
+@click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
+@click.option(
+    "--lifecycle", required=True, metavar="POINT", help=f"When it ran: {', '.join(_LIFECYCLES)}, or another name."
+)
+@click.option("--class", "intervention", metavar="NAME", help="The intervention class.  [default: by the lifecycle]")
+@click.option("--correlation", default="", metavar="ID", help="What joins records of one event.")
+@click.option("--sentinel", default="", metavar="ID", help="The gate.")
+@click.option("--skill", default="", metavar="NAME", help="The skill that the gate belongs to.")
+@click.option("--platform", default="", metavar="NAME", help="The harness.")
+@settings_options(*LOG_OPTIONS)
+def record(
+    iteration: int, rule: str, result: str, lifecycle: str, intervention: str | None, settings: Settings, **more: str
+) -> None:
+    """Add what a hook gate did to the hook outcomes of iteration N. Written whole or not at all, by one at a time."""
+    kind = intervention or CLASSES.get(lifecycle)
+    if kind is None:
+        raise SettingsError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
+    outcome = HookOutcome(
+        sentinel_id=more["sentinel"],
+        skill=more["skill"],
+        lifecycle_point=lifecycle,
+        intervention_class=kind,
+        result=result,
+        rule_id=rule,
+        platform=more["platform"],
+        ts=stamp(),
+        correlation_id=more["correlation"],
+    )
+    path = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
+    counts = kind in SCORED_CLASSES
+    if settings.json:
+        write_json({"path": str(path), "intervention_class": kind, "is_scored": counts})
+    else:
+        write(f"{printable(str(path))}: recorded{'' if counts else f' ({kind} is observed and never scored)'}\n")
 
 
 @command.command("show", epilog="Example:  da-score hook show --json")

@@ -1,55 +1,119 @@
-"""``da-score init``: a settings file with comments, written after a look at the repository."""
+"""``da-score init``: everything that a repository needs to be scored, after a look at it."""
 
+import os
+import sys
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
-from scoring.cli.output import write, write_json
-from scoring.errors import GitError, SettingsError
-from scoring.evidence.git.repository import GitRepository
-from scoring.log.settings import Settings, resolve_settings
+from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.errors import DaScoreError, SettingsError
+from scoring.text import printable
+
+if TYPE_CHECKING:
+    from scoring.jobs.derive import Derivation
+    from scoring.views.doctor import Examination
 
 
-@click.command(epilog="Example:  da-score init --print")
+@click.command(epilog="Example:  da-score init --yes")
 @shared_options(*EVIDENCE_OPTIONS)
 @click.option("--force", is_flag=True, help="Replace a settings file that is there.")
 @click.option("--print", "only_print", is_flag=True, help="Print the settings and write nothing.")
-def command(options: dict[str, Any], force: bool, only_print: bool) -> None:
-    """Write .agents/da-score.toml, with comments, after looking at the repository.
+@click.option("--yes", is_flag=True, help="Do all that is offered, without a question; for scripts.")
+def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -> None:
+    """Make a repository ready to be scored, after looking at it: settings, a log, the hook.
 
-    Chooses the newest rubric for real work and notes what was found: the log, the trunk, the transcripts. What the
-    options name goes into the file.
+    Writes .agents/da-score.toml, with comments: it chooses the newest rubric for real work and notes what was found,
+    the log, the trunk, the transcripts. What the options name goes into the file. Where there is no log, offers to
+    derive one from git and transcripts; where an agent works, offers to install the hook that scores its tasks.
     """
     from rubric import released_rubric
-    from scoring.cli.reading import sources
+    from scoring.cli.reading import settings_of_whole, sources
     from scoring.evidence.rules import rules_of
     from scoring.jobs.init import rubric_for_real_work, settings_text, write_settings
     from scoring.views.doctor import examine
 
-    settings = _settings(options)
+    settings = settings_of_whole(options, files=False)
     rubric = released_rubric(rubric_for_real_work())
     under = replace(settings, rubric=rubric.version)
     seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
     if seen.repository.trunk_problem:
         raise SettingsError(seen.repository.trunk_problem)
-    text = settings_text(seen, under)
     if only_print:
-        write(text)
+        write(settings_text(seen, under))
         return
-    path = write_settings(seen, text, force)
+    asks = not yes and on_terminal() and sys.stdin is not None and sys.stdin.isatty()
+    path, kept = _settings_file(seen), False
+    if (yes or asks) and not force and os.path.lexists(path):
+        resolve = settings_of_whole(options)  # a file that cannot be used is said before anything is done
+        under, kept = replace(resolve, json=settings.json), True
+    derives = not seen.log.iterations and (yes or (asks and _wanted("There is no log. Derive one from git?")))
+    harnesses = [name for name in _harnesses(seen) if yes or (asks and _wanted(f"Score every task of {name}?"))]
+    if not kept:
+        write_settings(seen, settings_text(seen, replace(under, derive=derives)), force)
+    done = _derived(under) if derives else None
+    hooks = [str(hook) for name in harnesses for hook in _installed(name, path.parents[1])]
     if settings.json:
-        write_json({"path": str(path), "rubric": rubric.version})
-    else:
-        write(f"Wrote {path}; da-score doctor shows what is found under it\n")
+        more = {"derived": done.as_dict()} if done else {}
+        write_json({"path": str(path), "rubric": under.rubric, **more, **({"hooks": hooks} if hooks else {})})
+        return
+    lines = [f"{path} is there already and stays" if kept else f"Wrote {path}"]
+    if done and done.written:
+        lines.append(f"Wrote {len(done.written)} entries to {under.iter_log_dir}, one for each commit of an agent")
+    elif done:
+        lines.append("No commit of an agent was found: da-score doctor shows what is looked at")
+    lines += [f"Wrote the hook to {hook}" for hook in hooks]
+    nothing = not seen.log.iterations and not (done and done.written)
+    lines.append(f"Next: da-score {'derive' if nothing and not derives else 'doctor' if nothing else 'run'}")
+    write("".join(f"{printable(line)}\n" for line in lines))
 
 
-def _settings(options: dict[str, Any]) -> Settings:
-    """Return the settings of the command line and the variables, for the whole repository and not a folder in it."""
-    settings = resolve_settings(options, files=False)
+def _settings_file(seen: "Examination") -> Path:
+    from scoring.log.settings import SETTINGS_FILE
+
+    return (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE
+
+
+def _wanted(question: str) -> bool:
+    return click.confirm(question, default=True, err=True)
+
+
+def _derived(settings: Any) -> "Derivation":
+    from scoring.cli.reading import sources
+    from scoring.evidence.rules import ATTRIBUTED
+    from scoring.jobs.derive import derive
+
+    done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED))
+    for text in done.broken:
+        warn(f"{text}; left as it is")
+    return done
+
+
+def _harnesses(seen: "Examination") -> list[str]:
+    """Return the harnesses that work here and can have the hook, and do not have it yet."""
+    from scoring.jobs.hook_install import FILES, hook_settings, installed_in
+
+    top = seen.repository.top_level
+    used = {word for file in seen.transcripts.files if not file.left_out for word in file.path.parts}
+    found = []
+    for name in FILES if top else ():
+        try:
+            places = [hook_settings(name, scope, top or Path()) for scope in ("project", "user")]
+            if f".{name}" in used and not any(map(installed_in, places)):
+                found.append(name)
+        except (DaScoreError, RuntimeError) as e:
+            warn(str(e))
+    return found
+
+
+def _installed(harness: str, top: Path) -> list[Path]:
+    from scoring.jobs.hook_install import hook_settings, install_hook
+
     try:
-        top = GitRepository(settings.repo_dir).top_level
-    except GitError:  # the examination reports it
-        return settings
-    return settings if top.samefile(settings.repo_dir) else resolve_settings(options | {"repo-dir": top}, files=False)
+        return [install_hook(hook_settings(harness, "project", top)).path]
+    except DaScoreError as e:
+        warn(str(e))
+        return []

@@ -1,6 +1,12 @@
-"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
+"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked.
+
+The module is long because what the five commands print is written next to each of them.
+"""
 
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,8 +16,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from scoring.cli.app import settings_options
-from scoring.cli.output import show, warn, write_json
-from scoring.files import write_atomically
+from scoring.cli.output import show, warn, write, write_json
+from scoring.cli.reading import cache_dir
+from scoring.errors import InputError, SettingsError
+from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings
 from scoring.meters import PLACES, rounded
 from scoring.meters.figures import check_plot, draw_meeting
@@ -84,8 +92,9 @@ def _path_option(name: str, metavar: str, says: str) -> Callable[..., Any]:
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
 @_path_option("--plot", "FILE.svg", "Draw the scores over the rounds, with thresholds and statuses.")
+@click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs da-score[semantic].")
 @settings_options()
-def score(file: str, config: str, plot: Path | None, settings: Settings) -> None:
+def score(file: str, config: str, plot: Path | None, semantic: bool, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.records import read_meeting_records
@@ -94,7 +103,12 @@ def score(file: str, config: str, plot: Path | None, settings: Settings) -> None
         check_plot(plot)
     judged_by = _config(config)
     records = read_meeting_records(file)
-    verdicts = score_meeting(records, judged_by)
+    embed = None
+    if semantic:
+        from scoring.meters.dr import open_embedder
+
+        embed = open_embedder(cache_dir(settings))
+    verdicts = score_meeting(records, judged_by, embed)
     if settings.json:
         write_json([verdict.as_dict() for verdict in verdicts])
     else:
@@ -117,6 +131,74 @@ def _config(name: str) -> "MeetingConfig":
     for key in unknown_keys(found):
         warn(f"{name}: {key} is no key of a config and is ignored")
     return found
+
+
+@command.command("run", epilog="Example:  da-score meeting run --state meeting.json --judge ./judge.sh")
+@click.option("--state", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Where it is kept.")
+@click.option("--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]")
+@click.option("--judge", metavar="COMMAND", help="Writes a record when it is given, as JSON, what to ask next.")
+@click.option("--answer", type=click.Choice(["yes", "no"]), help="What people say to the question that is open.")
+@click.option("--option", metavar="NAME", help="With --answer yes: what was decided.  [default: the leading option]")
+@settings_options()
+def run(
+    state: Path, config: str | None, judge: str | None, answer: str | None, option: str | None, settings: Settings
+) -> None:
+    """Drive a meeting: take records, say what to ask next, and wait for people where they must decide.
+
+    A record comes from standard input, or from a judge's command, which is run for round after round until a question
+    is open or the meeting is over. Every step is kept in the state, so that it may be stopped and taken up again.
+    Without a record and an answer it says where the meeting stands.
+    """
+    from scoring.meters.meeting.driver import in_words, open_state, save_state, take_answer, take_record, what_next
+    from scoring.meters.plaindata import read_standard_input
+
+    if option is not None and answer != "yes":
+        raise SettingsError("--option goes with --answer yes")
+    current = open_state(state, _config(config) if config else None)
+    if answer is not None:
+        current = save_state(state, take_answer(current, answer == "yes", option))
+    if judge is not None:
+        while current.phase == "needs_record":
+            current = save_state(state, take_record(current, _asked(judge, what_next(current))))
+    elif (
+        answer is None and sys.stdin is not None and not sys.stdin.isatty() and (given := read_standard_input()).strip()
+    ):
+        current = save_state(state, take_record(current, given, "standard input"))
+    if settings.json:
+        write_json(what_next(current))
+    else:
+        write("".join(f"{line}\n" for line in in_words(what_next(current))))
+
+
+def _asked(judge: str, question: dict[str, Any]) -> bytes:
+    """Run a judge's command with what to ask next on its standard input, and return what it wrote."""
+    try:
+        if not (arguments := shlex.split(judge)):
+            raise ValueError("is empty; name a command")
+        done = subprocess.run(arguments, input=json.dumps(question).encode(), stdout=subprocess.PIPE, check=False)
+    except (OSError, ValueError) as e:
+        raise InputError(f"--judge {judge}: {reason(e)}") from e
+    if done.returncode:
+        raise InputError(f"--judge {judge}: ended with status {done.returncode}; nothing was taken from it")
+    return done.stdout
+
+
+@command.command("no-decision", epilog="Example:  da-score meeting no-decision rounds.jsonl > no-decision.md")
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
+@settings_options()
+def without_decision(file: str, config: str, settings: Settings) -> None:
+    """Write down a meeting that ends without a decision: options, positions and blockers, as Markdown or JSON."""
+    from scoring.meters.meeting import score_meeting
+    from scoring.meters.meeting.no_decision import as_markdown, no_decision
+    from scoring.meters.meeting.records import read_meeting_records
+
+    records = read_meeting_records(file)
+    found = no_decision(records, score_meeting(records, _config(config)))
+    if settings.json:
+        write_json(found)
+    else:
+        write(as_markdown(found))
 
 
 @command.command("schema", epilog="Example:  da-score meeting schema record > record.schema.json")
@@ -235,8 +317,21 @@ def _round_lines(verdict: "MeetingVerdict") -> Iterator[tuple[str, str]]:
         ("next focus", verdict.next_round_focus_prompts),
         ("used", [", ".join(parts)]),
         ("stated", differences),
+        ("messages", _messages(verdict)),
     ):
         yield from zip((label, *[""] * len(lines)), lines, strict=False)
+
+
+def _messages(verdict: "MeetingVerdict") -> list[str]:
+    """Return what is new by the messages, with what the judge counted beside it."""
+    from scoring.meters.meeting.decision_rules import words
+
+    if (found := verdict.from_messages) is None:
+        return []
+    judge = "not counted by the judge"
+    if found.judge_share is not None:
+        judge = f"the judge: {found.judge_novel} new, {found.judge_repeated} repeated ({words(found.judge_share)})"
+    return [f"{found.novel} new, {found.repeated} repeated by {found.matched_by} ({words(found.share)}); {judge}"]
 
 
 def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path | None) -> list[Block]:

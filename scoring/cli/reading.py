@@ -24,6 +24,25 @@ if TYPE_CHECKING:
     from scoring.views.examined import LogView
 
 
+def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
+    """Return the settings for the whole repository, and not for a folder in it, for a command that makes files there.
+
+    Raises:
+        SettingsError: they cannot be used.
+    """
+    from scoring.errors import GitError
+    from scoring.evidence.git.repository import GitRepository
+
+    settings = resolve_settings(options, files=files)
+    try:
+        top = GitRepository(settings.repo_dir).top_level
+    except GitError:  # whoever needs the repository will say so
+        return settings
+    if top.samefile(settings.repo_dir):
+        return settings
+    return resolve_settings({**options, "repo-dir": top}, files=files)
+
+
 def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
     """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
 

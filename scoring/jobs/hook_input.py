@@ -5,13 +5,14 @@ The shapes that are understood:
 - Claude Code (Stop, SubagentStop, SessionEnd, TaskCompleted): ``{"session_id", "transcript_path", "cwd",
   "hook_event_name", "stop_hook_active", …}`` on standard input, with ``agent_transcript_path`` for a sub-agent;
 - Codex hooks (Stop): the same fields, ``transcript_path`` may be null;
-- Codex notify: ``{"type": "agent-turn-complete", "cwd", …}`` as the last argument.
+- Codex notify: ``{"type": "agent-turn-complete", "thread-id", "cwd", …}`` as the last argument.
 
 Nothing here is trusted: a field of another type is as if it were not there.
 """
 
 import json
 import os
+import re
 import select
 import time
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ PATIENCE = 0.1
 
 SIZE_LIMIT = 16 << 20
 
+_ID = re.compile(r"[\w.:-]{1,200}")
+
 
 @dataclass(frozen=True, slots=True)
 class HookInput:
@@ -32,6 +35,7 @@ class HookInput:
     cwd: Path | None = None
     transcript_dirs: tuple[Path, ...] = ()
     stop_hook_active: bool = False
+    session_id: str | None = None
 
 
 def parse_hook_input(text: str | bytes) -> HookInput:
@@ -53,7 +57,12 @@ def parse_hook_input(text: str | bytes) -> HookInput:
         Path(cwd) if isinstance(cwd, str) and _is_path(cwd) else None,
         tuple(dict.fromkeys(folders)),
         data.get("stop_hook_active") is True,
+        next(filter(None, (_session(data.get(key)) for key in ("session_id", "thread-id"))), None),
     )
+
+
+def _session(value: object) -> str | None:
+    return value if isinstance(value, str) and _ID.fullmatch(value) else None
 
 
 def _is_path(text: str) -> bool:

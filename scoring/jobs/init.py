@@ -14,6 +14,7 @@ from scoring.text import printable
 from scoring.views.doctor import Examination
 
 _WIDTH = 100
+_DERIVE = "Whether close-task, the hook, first writes the entries that the session which ended lacks."
 _WORKTREES = (
     "Where work trees of this repository may have been, as globs of folders: sessions that worked in one that is gone "
     "count too."
@@ -39,6 +40,7 @@ def settings_text(seen: Examination, settings: Settings) -> str:
         _block(_log_found(seen), _log_setting(seen, settings)),
         _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
         _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
+        _block(_DERIVE, "derive = true" if settings.derive else "# derive = true"),
         _block(_WORKTREES, _list_setting("worktrees", settings.worktrees, "~/worktrees/*")),
         _block(_TEST_COMMANDS, _list_setting("test-commands", settings.test_commands, "./check --all")),
     ]

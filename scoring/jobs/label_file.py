@@ -95,7 +95,7 @@ class LabelFile:
             self.before: bytes | None = read_file(self.path, FILE_LIMIT)
         except FileNotFoundError:
             self.before = None
-        self._yaml = _round_trip(self.before or b"")
+        self._yaml = round_trip(self.before or b"", rb"labels")
         if self.before is None:
             self._said: list[LabelRecord] = []
             self._tree = CommentedMap(iteration=iteration, schema_version=_text(SCHEMA_VERSION), labels=CommentedSeq())
@@ -135,7 +135,7 @@ class LabelFile:
         if label.overrides and not last.overrides:
             item.pop("admin_override", None)
             item.insert(list(item).index("role") + 1, "admin_override", True)
-        overrides, history = role == ADMIN and (label.overrides or last.overrides), (*last.history, edit)
+        overrides, history = role != READONLY and (label.overrides or last.overrides), (*last.history, edit)
         changed = replace(last, role=role, overrides=overrides, updated=updated, updated_at=stamp, history=history)
         self._said[self._said.index(last)] = changed
 
@@ -160,7 +160,7 @@ class LabelFile:
 
     def _items(self) -> list[CommentedMap]:
         """Return the items that a reader counts: all but those that are null."""
-        return [item for item in self._labels() if not (isinstance(item, _AsWritten) and item.is_null)]
+        return [item for item in self._labels() if not (isinstance(item, AsWritten) and item.is_null)]
 
     @staticmethod
     def _history(item: CommentedMap) -> CommentedSeq:
@@ -208,7 +208,7 @@ def _text(text: str) -> DoubleQuotedScalarString:
     return found
 
 
-class _AsWritten(str):
+class AsWritten(str):
     """A scalar that is no text, kept as it was spelled, with its tag."""
 
     __slots__ = ("tag",)
@@ -216,35 +216,36 @@ class _AsWritten(str):
 
     @property
     def is_null(self) -> bool:
+        """Whether it reads as null."""
         return self.tag.endswith(":null")
 
 
 class _Constructor(RoundTripConstructor):
-    def construct_as_written(self, node: Any) -> _AsWritten:
-        found = _AsWritten(node.value)
+    def construct_as_written(self, node: Any) -> AsWritten:
+        found = AsWritten(node.value)
         found.tag = str(node.tag)
         return found
 
 
 class _Representer(RoundTripRepresenter):
-    def represent_as_written(self, data: _AsWritten) -> Any:
+    def represent_as_written(self, data: AsWritten) -> Any:
         return self.represent_scalar(data.tag, str(data))
 
 
 for _name in ("null", "bool", "int", "float", "timestamp"):
     _Constructor.add_constructor(f"tag:yaml.org,2002:{_name}", _Constructor.construct_as_written)
-_Representer.add_representer(_AsWritten, _Representer.represent_as_written)
+_Representer.add_representer(AsWritten, _Representer.represent_as_written)
 
 
-def _round_trip(before: bytes) -> YAML:
-    """Return a reader and writer of YAML that changes nothing of its own accord, indented as a file is."""
+def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
+    """Return a reader and writer of YAML that changes nothing of its own accord, indented as a file is under a key."""
     yaml = YAML(typ="rt")
     yaml.Constructor, yaml.Representer = _Constructor, _Representer
     yaml.preserve_quotes = True
     yaml.width = 1 << 20
     yaml.allow_unicode = True
     yaml.explicit_start = before.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-    item = re.search(rb"^labels:[^\n]*\n(?: *(?:#[^\n]*)?\n)*( *)- ", before, re.MULTILINE)
+    item = re.search(rb"^" + key + rb":[^\n]*\n(?: *(?:#[^\n]*)?\n)*( *)- ", before, re.MULTILINE)
     offset = len(item[1]) if item else 2
     yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     return yaml

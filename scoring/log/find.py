@@ -40,12 +40,18 @@ def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
     return list(found.values())
 
 
+def holds_entries(folder: Path) -> bool:
+    """Return whether there are entries, or an archive of them, in a folder; there may be no such folder."""
+    names = list_names(folder) if folder.is_dir() else ()
+    return any(is_entry_name(name) or name == ARCHIVE_NAME for name in names)
+
+
 def _logs_of(root: Path) -> Iterator[FoundLog]:
     if not root.is_dir():
         raise InputError(f"{root}: no such directory")
     if (root / DEFAULT_LOG_DIR).is_dir():
         yield FoundLog(root / DEFAULT_LOG_DIR, root)
-    elif any(is_entry_name(name) or name == ARCHIVE_NAME for name in list_names(root)):
+    elif holds_entries(root):
         yield FoundLog(root, _repository_of(root))
     else:
         for folder, names, _ in os.walk(root):

@@ -131,6 +131,7 @@ class IterationRecord:
     impl: ImplBlock = field(default_factory=ImplBlock)
     verifiers: tuple[VerifierRecord, ...] = ()
     review: ReviewBlock = field(default_factory=ReviewBlock)
+    branch: str = ""
 
     @property
     def artifacts(self) -> list[str]:
@@ -148,4 +149,4 @@ class IterationRecord:
 
 
 def _shown(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name != "retries_reported"}
+    return {name: value for name, value in items if name != "retries_reported" and (name, value) != ("branch", "")}

@@ -77,7 +77,7 @@ _FLAT_IMPL = {
 }
 _FLAT_NAMES = {"tests_added": "focused_tests_added"}
 
-_FLAT = _fields(IterationRecord, "checkpoint_at", **_FLAT_IMPL)
+_FLAT = _fields(IterationRecord, "checkpoint_at", "branch", **_FLAT_IMPL)
 
 _token_usage = _block(TokenUsage, _fields(TokenUsage))
 

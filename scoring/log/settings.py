@@ -39,7 +39,8 @@ class Settings:
     found. ``worktrees`` are globs of folders, absolute or beginning with a wildcard, where work trees of the repository
     may have been; ``test_commands`` the beginnings of commands that run tests here. ``code_globs`` are the files whose
     lines count as code in outcomes, by default all known source files; ``fix_words`` the words of which the subject of
-    a fix has one, and ``horizon`` how long work is watched (:func:`days_of`).
+    a fix has one, and ``horizon`` how long work is watched (:func:`days_of`). ``derive`` is whether ``close-task``
+    writes the entries that the session which ended lacks.
     """
 
     iter_log_dir: Path = DEFAULT_LOG_DIR
@@ -53,6 +54,7 @@ class Settings:
     fix_words: tuple[str, ...] = ()
     horizon: str = "14d"
     rubric: str = RUBRIC_VERSION
+    derive: bool = False
     json: bool = False
     cache_dir: Path | None = None
     no_cache: bool = False
@@ -102,6 +104,7 @@ _KINDS: dict[str, Kind | ListOf] = {
     "fix-words": _WORDS,
     "horizon": _TIME,
     "rubric": TEXT,
+    "derive": FLAG,
     "json": FLAG,
     "cache-dir": _PATH,
     "no-cache": FLAG,

@@ -15,6 +15,7 @@ RECIPES = {
     "A weight",
     "A rubric",
     "A harness",
+    "An agent",
     "An evidence rule",
     "A gate",
     "A format",

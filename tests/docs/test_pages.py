@@ -13,6 +13,7 @@ from helpers.commands import DaScore
 from scoring.demo import Demo
 from scoring.log import model
 from scoring.log.parse import parse_iteration_record
+from scoring.log.schema import MODELS, described_fields
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOG, SIDECARS, COMMANDS = ((DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md"))
@@ -48,6 +49,24 @@ def quoted(text: str) -> set[str]:
 def test_every_field_of_a_record_is_named(block: type[Any]) -> None:
     names = {field.name for field in fields(block)} - {"retries_reported"}  # a note of the parser, and no key
     assert names <= quoted(section(LOG, "One record for both schemas"))
+
+
+@pytest.mark.parametrize("version", MODELS)
+def test_the_table_of_fields_is_that_of_the_models(version: int) -> None:
+    table = re.search(rf"<!-- fields {version} -->\n\| field .*\n\|---.*\n([^<]*)<!-- /fields -->", LOG)
+    assert table
+    assert table[1].splitlines() == [
+        f"| `{field.way}` | {field.kind}{', needed' if field.required else ''} | {field.meaning} |"
+        for field in described_fields(MODELS[version])
+    ]
+
+
+def test_what_an_agent_is_told_to_run_exists(da_score: DaScore) -> None:
+    (paragraph,) = re.findall(r"^```markdown\n(.*?)^```$", LOG, re.M | re.S)
+    for command in re.findall(r"`da-score ([a-z ]+)", paragraph):
+        assert da_score(*command.split(), "--help").status == 0
+    known = {field.way for field in described_fields(MODELS[2])}
+    assert {"agent.session_id", "impl.scope_note"} <= known & quoted(paragraph)
 
 
 def entry(text: str) -> model.IterationRecord:
@@ -143,6 +162,9 @@ def test_the_exit_status_is_the_one_that_is_stated(command: list[str], status: i
 
 CITED = {
     "LOG.md": [
+        "Keeping a log",
+        "A log where there is none",
+        "Fields",
         "Entries",
         "One record for both schemas",
         "How YAML scalars are read",

@@ -1,4 +1,4 @@
-"""The README says what is so: its screen, its example, its commands, settings, weights and links are tried here."""
+"""README and guide say what is so: screen, example, commands, settings, weights and links are tried here."""
 
 import importlib
 import os
@@ -20,19 +20,21 @@ from scoring.log.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, re
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "GUIDE.md").read_text("utf-8")
+INDEX = (ROOT / "docs" / "README.md").read_text("utf-8")
 
 WIDTH = 120
 """The width of the terminal on which the README's screen was taken."""
 
 
-def section(title: str) -> str:
+def section(title: str, page: str = GUIDE) -> str:
     """Return the text under a heading, up to the next one of its level or above."""
-    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^#{{1,2}} |\Z)", README, re.M | re.S)
-    assert found, f"the README has no section {title!r}"
+    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^#{{1,2}} |\Z)", page, re.M | re.S)
+    assert found, f"the page has no section {title!r}"
     return found[2]
 
 
-def code(language: str, text: str = README) -> list[str]:
+def code(language: str, text: str = GUIDE) -> list[str]:
     """Return the code blocks of a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
@@ -55,7 +57,7 @@ SCRIPTS = sorted([*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").iterdir()])
 
 
 def test_the_scripts_of_the_two_commands_are_there() -> None:
-    commands = re.findall(r"^bash (\S+)", "".join(code("sh", section("Try it"))), re.M)
+    commands = re.findall(r"^bash (\S+)", "".join(code("sh", section("Try it", README))), re.M)
     assert commands == ["scripts/demo", "scripts/test"]
     assert all((ROOT / name).is_file() for name in commands)
 
@@ -189,7 +191,7 @@ def test_the_script_of_the_browser_says_whether_there_is_one(
 
 
 def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
-    pasted = re.findall(r"<!-- demo -->\n```text\n(.*?)^```$", README, re.M | re.S)
+    pasted = re.findall(r"<!-- demo -->\n```text\n(.*?)^```$", GUIDE, re.M | re.S)
     assert len(pasted) == 3
     status, shown = process_on_a_terminal("demo", "demo", columns=WIDTH, cwd=tmp_path)
     assert (status, "\n".join(pasted).splitlines()) == (0, lines_of(shown))
@@ -210,8 +212,8 @@ def test_every_command_has_its_row_and_no_other() -> None:
 
 
 def test_every_command_that_is_mentioned_exists() -> None:
-    prose = re.sub(r"^```.*?^```$", "", README, flags=re.M | re.S)
-    written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code("sh"))]
+    prose = re.sub(r"^```.*?^```$", "", README + GUIDE, flags=re.M | re.S)
+    written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code("sh", README))]
     mentioned = set(re.findall(rf"\b{PROGRAM} ([a-z][a-z-]*)", "\n".join(written)))
     assert "run" in mentioned
     assert mentioned <= set(COMMANDS)
@@ -262,7 +264,7 @@ def test_every_rubric_has_its_row() -> None:
 def test_the_bands_are_those_of_the_rubric() -> None:
     *named, (lowest, _) = [(band.name, band.min) for band in default_rubric().bands]
     sentence = ", ".join(f"{name} from {start:.2f}" for name, start in named) + f", and {lowest} below"
-    assert sentence in README
+    assert sentence in GUIDE
 
 
 # The library
@@ -300,6 +302,8 @@ def test_links_lead_somewhere(page: str) -> None:
         path, _, anchor = link.partition("#")
         target = ROOT / page if not path else (ROOT / page).parent / path
         assert target.is_file(), link
+        if target.suffix != ".md":
+            continue
         headings = re.findall(r"^#+ (.+)$", target.read_text("utf-8"), re.M)
         assert not anchor or anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}, link
 
@@ -310,9 +314,33 @@ def test_a_file_of_this_repository_that_a_page_names_exists(page: str) -> None:
     assert [name for name in sorted(set(named)) if not list(ROOT.glob(name))] == []
 
 
-def test_every_page_is_linked() -> None:
-    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
-    assert pages <= set(re.findall(r"\]\(([^)\s#]+)", README))
+def test_every_page_is_in_the_index() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages <= set(re.findall(r"\]\(([^)\s#]+)", INDEX))
+    assert "](docs/README.md)" in README
+
+
+# The first screen
+
+
+def test_the_first_screen_has_a_picture_and_three_commands() -> None:
+    first = README.partition("\n## Try it\n")[0]
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", first)
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
+    (block,) = code("sh", first)
+    assert [line.split("#")[0].split() for line in block.splitlines()] == [
+        ["pipx", "install", "'.[report]'"],
+        [PROGRAM, "init"],
+        [PROGRAM, "run"],
+    ]
+    assert "`uvx --from . da-score run`" in first
+    assert len(first.splitlines()) <= 30
+
+
+def test_words_of_commands_on_the_first_page_are_commands() -> None:
+    named = {word.split()[0] for row in table(section("What it does", README)) for word in quoted(row[1])}
+    assert named - {"--json"} <= set(COMMANDS)
+    assert {"dr", "meeting"} <= named
 
 
 def test_every_dependency_has_its_line() -> None:

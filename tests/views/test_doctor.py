@@ -291,7 +291,7 @@ class TestInit:
     ) -> None:
         assert self.init() == 0
         path = whole.path / ".agents/da-score.toml"
-        assert capsys.readouterr().out == f"Wrote {path}; da-score doctor shows what is found under it\n"
+        assert capsys.readouterr().out == f"Wrote {path}\nNext: da-score run\n"
         assert tomllib.loads(path.read_text()) == {"rubric": newest_version("attributed"), "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
         assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (newest_version("attributed"), "auto")

@@ -1,14 +1,20 @@
-"""What git says of the commits of a log beyond whether they landed: what attribution goes by.
+"""What git says of commits beyond whether they landed: whose work they are, and what attribution goes by.
 
-When a commit was authored and under which subject, which checkpoints it names, as which commit another one landed, and
-where the repository's remotes are.
+When a commit was authored and under which subject, which checkpoints it names, which agents it names as authors, as
+which commit another one landed, and where the repository's remotes are. The agents are data (``agents.toml``).
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import translate
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.git.checkpoints import checkpoints_named
+from scoring.evidence.git.checkpoints import checkpoint_ids, checkpoints_named
+from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import answered, as_lines, as_text
 from scoring.log.model import IterationRecord
@@ -19,6 +25,21 @@ MOST_ASKED = 2000
 """How many commits that sessions made are looked for on the trunk by their change."""
 
 
+AGENTS = Path(__file__).parent / "agents.toml"
+
+_WRITTEN = ("log", "--no-walk=unsorted", "--stdin", "-z", "--format=%H%x00%P%x00%at%x00%as%x00%s%x00%B%x00")
+_COAUTHOR = re.compile(r"^[ \t]*co-authored-by:[ \t]*([^<\n]*)<([^<>\n]*)>", re.IGNORECASE | re.MULTILINE)
+_COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OWN_BRANCHES = "refs/heads/entire/"
+"""Branches on which a recording tool keeps its own data."""
+
+_MERGED = re.compile(
+    r"Merge pull request #[0-9]+ from [^/\s]+/(\S+)"
+    r"|Merge (?:remote-tracking )?branch '([^']+)'"
+    r"|Merged in (\S+) \(pull request #[0-9]+\)"
+)
+
+
 class AuthoredCommit(NamedTuple):
     """The author time of a commit, in seconds since 1970 (None where it names none), and its subject."""
 
@@ -26,8 +47,55 @@ class AuthoredCommit(NamedTuple):
     subject: str
 
 
+class WrittenCommit(NamedTuple):
+    """A commit, and what its message says of who wrote it.
+
+    ``time`` is the author time in seconds since 1970 (None where it names none), ``date`` the day of it where the
+    author was, as YYYY-MM-DD; ``checkpoints`` are the ids of those that it names, ``agents`` the names of the agents.
+    """
+
+    sha: str
+    parents: tuple[str, ...]
+    time: int | None
+    date: str
+    subject: str
+    checkpoints: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+
+class ChangeSize(NamedTuple):
+    """How many files a commit changed against its first parent, and how many lines; of binary files none."""
+
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+
+
+def agents_named(message: str) -> tuple[str, ...]:
+    """Return the agents that a commit message names in ``Co-Authored-By:`` lines, anywhere in it, each once."""
+    found = (_agent(name.strip().lower(), email.strip().lower()) for name, email in _COAUTHOR.findall(message))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _agent(name: str, email: str) -> str:
+    return next((agent for agent, emails, names in _agents() if emails(email) or names(name)), "")
+
+
+@cache
+def _agents() -> list[tuple[str, Any, Any]]:
+    tables = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
+    return [(agent["name"], _any_of(agent["emails"]), _any_of(agent["names"])) for agent in tables]
+
+
+def _any_of(globs: Sequence[str]) -> Any:
+    escaped = (translate(glob.replace("[", "[[]")) for glob in globs)
+    return re.compile("|".join(escaped) or r"(?!)").match
+
+
 class AttributedHistory(CorrectedHistory):
     """What is found on disk about the commits of a log, and what says whose work a transcript is."""
+
+    counts_commits_once = True
 
     def authored(self, shas: Iterable[str]) -> dict[str, AuthoredCommit]:
         """Return when and under which subject commits were authored; one that git cannot read is left out."""
@@ -58,15 +126,92 @@ class AttributedHistory(CorrectedHistory):
     def landed_as(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return, for commits that are here, their full name and that of the trunk commit that brought their change."""
         here = dict(list(self.resolved(names).items())[:MOST_ASKED])
-        if not here:
-            return {}
-        records = [IterationRecord(iteration=n, commit=sha) for n, sha in enumerate(dict.fromkeys(here.values()))]
+        landings = self.landings(here.values())
+        landed = {sha: landing.commit for sha, landing in landings.items()}
+        return {name: tuple(filter(None, (sha, landed.get(sha)))) for name, sha in here.items()}
+
+    def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
+        """Return whether commits landed that no entry may name, by SHA; none where the trunk cannot be named."""
+        records = [IterationRecord(iteration=n, commit=sha) for n, sha in enumerate(dict.fromkeys(shas))]
         try:
-            history = AttributedHistory(self._repository.directory, records, None, self.trunk.name)
+            history = AttributedHistory(self._repository.directory, records, None, self.trunk.name) if records else self
         except GitError:  # the trunk is a branch of none of the names that may be given: nothing lands
-            return {name: (sha,) for name, sha in here.items()}
-        found = {record.commit: history.landing(record).commit for record in records}
-        return {name: tuple(filter(None, (sha, found[sha]))) for name, sha in here.items()}
+            return {}
+        return {record.commit: history.landing(record) for record in records}
+
+    def on_trunk(self) -> list[str]:
+        """Return the commits of the trunk, newest first."""
+        return [line.sha for line in self._walk]
+
+    def tips(self) -> dict[str, str]:
+        """Return the tips of the local branches, each with the first branch by name; the trunk's is not among them."""
+        found: dict[str, str] = {}
+        for ref, sha in sorted(self._references.commits.items()):
+            if ref.startswith("refs/heads/") and ref != self.trunk.ref and not ref.startswith(_OWN_BRANCHES):
+                found.setdefault(sha, ref.removeprefix("refs/heads/"))
+        return found
+
+    @property
+    def current_branch(self) -> str:
+        """The branch that is checked out, "" where none is."""
+        answer = self._repository.ask("symbolic-ref", "--quiet", "--short", "HEAD")
+        return as_text(answer.stdout).strip() if answer.returncode == 0 else ""
+
+    @property
+    def trunk_branch(self) -> str:
+        """The name of the trunk without that of its remote."""
+        name = self.trunk.name
+        return name.removeprefix(f"{self._references.remote}/") if self.trunk.ref.startswith("refs/remotes/") else name
+
+    def merged_from(self, sha: str) -> str:
+        """Return the branch that brought a trunk commit, as the merge's subject names it; "" where none does."""
+        index = self._graph.introduced.get(sha)
+        merge = self._graph.mainline[index] if index is not None else sha
+        m = _MERGED.match(self._trunk_subjects.get(merge, "")) if merge != sha else None
+        return next(filter(None, m.groups()), "") if m else ""
+
+    @cached_property
+    def _trunk_subjects(self) -> dict[str, str]:
+        return {line.sha: line.subject for line in self._walk}
+
+    def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
+        """Return what commits say of who wrote them; one that git cannot read is left out."""
+        return answered(self._ask_written, list(dict.fromkeys(shas)))
+
+    def _ask_written(self, batch: Sequence[str]) -> Mapping[str, WrittenCommit] | None:
+        answer = self._repository.ask(*_WRITTEN, given=as_lines(batch))
+        if answer.returncode:
+            return None
+        fields = as_text(answer.stdout).split("\0")
+        found = {}
+        for at in range(0, len(fields) - 7 + 1, 7):
+            sha, parents, time, date, subject, message = fields[at : at + 6]
+            checkpoints = checkpoint_ids(message)
+            agents = agents_named(message)
+            when = int(time) if time else None
+            found[sha] = WrittenCommit(sha, tuple(parents.split()), when, date, subject, checkpoints, agents)
+        return found
+
+    def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
+        """Return how much commits changed against their first parents; one that git cannot compare is left out."""
+        return answered(self._ask_sizes, list(dict.fromkeys(shas)))
+
+    def _ask_sizes(self, batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
+        question = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
+        answer = self._repository.ask(*question, given=as_lines(batch))
+        if answer.returncode:
+            return None
+        found = dict.fromkeys(batch, ChangeSize())
+        sha = ""
+        for line in as_text(answer.stdout).split("\n"):
+            if _COMMIT_LINE.fullmatch(line):
+                sha = line
+            elif line:
+                added, removed, _ = line.split("\t", 2)
+                size = found[sha]
+                more = (0 if count == "-" else int(count) for count in (added, removed))
+                found[sha] = ChangeSize(size.files + 1, *(a + b for a, b in zip(size[1:], more, strict=True)))
+        return found
 
     def state(self) -> tuple[object, ...]:
         """Return what changes when the branches or the trunk do."""

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scoring.meters import Level, rounded
+from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.novelty import Meanings, RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import BUILT_IN as BUILT_IN
 from scoring.meters.dr.profile import DEFAULT, DRThresholds
@@ -18,6 +19,7 @@ from scoring.meters.dr.profile import Profile as Profile
 from scoring.meters.dr.profile import Words as Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
+    MAY_BE_CONVERGED,
     NOT_CLAIMED,
     CompositeRule,
     Flag,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from scoring.meters.dr.transcript import read_transcript as read_transcript
 
 Thresholds = DRThresholds
+
+ROUGH = "The claims of some rounds were cut out of text by rough rules: look at them before you rely on this."
 
 Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Turns texts into vectors of one length, one for each text; they need not be of length 1."""
@@ -67,6 +71,8 @@ class DRResult:
     composite: CompositeRule
     flags: tuple[Flag, ...]
     added_words: tuple[AddedWord, ...]
+    rough_rounds: tuple[int, ...] = ()
+    """The rounds whose claims were cut out of text by rules."""
 
     @property
     def signal(self) -> Signal:
@@ -123,7 +129,7 @@ class DRResult:
         similarity: dict[str, Any] = {"semantic_similarity": None}
         if (alike := self.similarity) is not None:
             similarity = {"semantic_similarity": rounded(alike.value), "semantic_similarity_of": alike.of}
-        found = {
+        found: dict[str, Any] = {
             "score": rounded(self.score),
             "components": {
                 **_rates(last),
@@ -145,7 +151,11 @@ class DRResult:
             "flags": [asdict(flag) for flag in self.flags],
             "hint": recommended.hint,
         }
-        return found | ({"added_words": [asdict(word) for word in self.added_words]} if self.added_words else {})
+        if self.added_words:
+            found["added_words"] = [asdict(word) for word in self.added_words]
+        if self.rough_rounds:
+            found["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
+        return found
 
     def advice(self, transcript: "Transcript") -> dict[str, Any]:
         """Return what to do with the transcript, why, and what is not claimed, as plain values."""
@@ -154,6 +164,8 @@ class DRResult:
         for flag in self.flags:
             flags.setdefault(flag.flag, []).append(flag.round)
         actions = transcript.rounds[-1].outputs.next_actions
+        converged = any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags)
+        notes = [NOT_CLAIMED, *([f"{MAY_BE_CONVERGED}."] if converged else []), *([ROUGH] if self.rough_rounds else [])]
         return {
             "signal": last.signal,
             "round": self.novelty[-1].round,
@@ -161,7 +173,7 @@ class DRResult:
             "next_action": last.hint,
             "first_next_action": actions[0] if actions and last.signal == "SHIP" else None,
             "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
-            "does_not_claim": NOT_CLAIMED,
+            "does_not_claim": " ".join(notes),
         }
 
 
@@ -214,6 +226,7 @@ def score_transcript(
         composite=compose(novelty, readiness, stability, profile),
         flags=find_flags(novelty, readiness, questions),
         added_words=tuple(word for parts in given for word in meter.added_words(*parts)) if words != BUILT_IN else (),
+        rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )
 
 

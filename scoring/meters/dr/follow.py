@@ -76,7 +76,7 @@ class TranscriptFollower:
         if self.replaced:
             self._known = ()
         self._read = whole
-        reader = TranscriptLines(self._source)
+        reader = TranscriptLines(self._source, texts=True)
         reader.feed(decoded(whole, self._source).split("\n"))
         if not reader.rounds and not is_final:
             return []

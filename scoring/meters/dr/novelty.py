@@ -6,7 +6,7 @@ by their meaning. A claim is new when every active level calls it so.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from scoring.errors import SettingsError
@@ -106,8 +106,7 @@ def measure_novelty(
         peaks = {level: max(peak, new[level]) for level, peak in peaks.items()}
         rates = {level: new[level] / peaks[level] for level in answers}
         rate = min(rates.values())
-        raw_level = novelty_level(rate, thresholds.novelty_high, thresholds.novelty_low)
-        low_run = low_run + 1 if raw_level == "LOW" else 0
+        raw_level, low_run, level_in_run = _classes(rate, low_run, profile)
         measured.append(
             RoundNovelty(
                 round=number,
@@ -118,10 +117,27 @@ def measure_novelty(
                 rate=rate,
                 raw=raw_level,
                 low_run=low_run,
-                level="MEDIUM" if 0 < low_run < profile.k else raw_level,
+                level=level_in_run,
             )
         )
     return tuple(measured)
+
+
+def _classes(rate: float, low_before: int, profile: Profile) -> tuple[Level, int, Level]:
+    """Return the class of a rate, how many rounds in a row are LOW with this one, and the class that counts."""
+    raw = novelty_level(rate, profile.thresholds.novelty_high, profile.thresholds.novelty_low)
+    low_run = low_before + 1 if raw == "LOW" else 0
+    return raw, low_run, "MEDIUM" if 0 < low_run < profile.k else raw
+
+
+def classed_anew(measured: Iterable[RoundNovelty], profile: Profile) -> tuple[RoundNovelty, ...]:
+    """Return rounds that were measured with the classes that another k and other limits of novelty give them."""
+    found = []
+    low_run = 0
+    for new in measured:
+        raw, low_run, level = _classes(new.rate, low_run, profile)
+        found.append(replace(new, raw=raw, low_run=low_run, level=level))
+    return tuple(found)
 
 
 # Level L1: the words that two claims share

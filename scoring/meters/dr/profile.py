@@ -100,6 +100,9 @@ class Profile:
         *("pass/fail", "before/after", "pros/cons", "n/a", "w/o", "w/", "b/c", "i/o"),
     )
     """Slashes between words that are no paths."""
+    sentences: bool = True
+    """Whether a little more than the lists is read: ``Name will``, a file name alone, and blocker words in another
+    sense. A released profile goes by its lists alone. See docs/DIMINISHING_RETURNS.md, "Beyond the lists"."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
@@ -109,7 +112,7 @@ class Profile:
             raise SettingsError(f"{where}: levels is empty, not L0, L1 or both")
         thresholds = _thresholds(given.pop("thresholds"), where)
         words = Words(**_attributes(given.pop("words")))
-        return cls(thresholds=thresholds, words=words, **_attributes(given))
+        return cls(thresholds=thresholds, words=words, sentences=False, **_attributes(given))
 
 
 DEFAULT = Profile()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from scoring.meters import Level
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
+from scoring.text import cut, quote
 
 ACTIONS_WEIGHT, QUESTIONS_WEIGHT, BLOCKERS_WEIGHT = 0.5, 0.3, 0.2
 
@@ -22,6 +23,36 @@ _URL = re.compile(r"(?<!\w)(?:[a-z][a-z0-9+.-]*://|www\.)\w", re.IGNORECASE)
 _FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
 _BACKTICKS = re.compile(r"`[^`]*[^`\s][^`]*`")
 _NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
+_WILL = re.compile(r"\s*([^\W\d_][\w'\u2019-]*)\s+will(?!\w)")
+_NOBODY = frozenset(
+    (
+        *("i", "we", "it", "this", "that", "there", "these", "those", "what", "which", "who", "nothing", "everything"),
+        *("something", "nobody", "how", "when", "where", "why"),
+    )
+)
+"""Words that a sentence begins with and that name no one, and two that the list of phrases has."""
+
+_BARE_FILES = re.compile(
+    r"(?<![\w./-])(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Justfile|Jenkinsfile|Procfile|Vagrantfile|Gemfile|"
+    r"Rakefile|README|LICENSE|CHANGELOG|CODEOWNERS)(?![\w-])"
+)
+"""Files that are known by a name without an ending."""
+
+_TREATED = re.compile(
+    r"(?<!\w)(?:handl(?:e|es|ed|ing)|treat(?:s|ed|ing|ment)?|imput(?:e|es|ed|ing|ation)|detect(?:s|ed|ing|ion)?|"
+    r"tolerat(?:e|es|ed|ing)|skip(?:s|ped|ping)?|ignor(?:e|es|ed|ing)|drop(?:s|ped|ping)?|report(?:s|ed|ing)?|"
+    r"(?:test|tests|testing|check|checks|checking|errors?|messages?|defaults?) (?:for|on|about)|warn(?:s|ing|ings)? "
+    r"(?:about|of|on))(?: (?:of|for|the|all|any|a|an|with|in))* $"
+)
+_WITHHELD = re.compile(
+    r" (?:\w+ )?(?:access|permissions?|credentials?|keys?|tokens?|approvals?|rights|sign-offs?|budget)(?!\w)"
+)
+_BEFORE_A_NOUN = ("missing", "blocked")
+_NEAR = 60
+"""How many characters before a word are looked at for what is done with it."""
+
+_SENSE = "a word of the blocker list has another sense in {}"
+_QUOTED = 120
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 
 
@@ -45,6 +76,8 @@ class RoundReadiness:
     value: float
     """0 to 1, unrounded."""
     level: Level
+    other_senses: tuple[str, ...] = ()
+    """The questions and actions with a blocker word in another sense, as "handling of missing values"."""
 
     def parts(self) -> dict[str, Part]:
         """Return the sub-signals by name."""
@@ -75,10 +108,12 @@ class ReadinessMeter:
         """Return the readiness of a round; ``before`` counts the questions of the round before, None without one."""
         acting, asking = self.rate_actions(actions), rate_questions(len(questions), before)
         blocker = self.find_blocker((*questions, *actions))
-        blocked = Part(1.0, "no blocker") if blocker is None else Part(0.0, "a blocker")
+        otherwise = tuple(filter(self.has_other_sense, (*questions, *actions))) if blocker is None else ()
+        free = f"no blocker; {_SENSE.format(quote(cut(otherwise[0], _QUOTED)))}" if otherwise else "no blocker"
+        blocked = Part(1.0, free) if blocker is None else Part(0.0, "a blocker")
         value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
         level = self._profile.thresholds.readiness_level(value)
-        return RoundReadiness(number, acting, asking, blocked, blocker, value, level)
+        return RoundReadiness(number, acting, asking, blocked, blocker, value, level, otherwise)
 
     def rate_actions(self, actions: Sequence[str]) -> Part:
         """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and somebody named 1."""
@@ -95,7 +130,17 @@ class ReadinessMeter:
 
     def find_blocker(self, texts: Sequence[str]) -> str | None:
         """Return the first question or action that reports a blocker."""
-        return next((text for text in texts if has_word_start(self._words.blockers, plain(text))), None)
+        return next((text for text in texts if self._reports_blocker(plain(text))), None)
+
+    def _reports_blocker(self, text: str) -> bool:
+        if not self._profile.sentences or not self._words.blockers:
+            return has_word_start(self._words.blockers, text)
+        found = _pattern(self._words.blockers, "").finditer(text)
+        return any(not _in_another_sense(match) for match in found)
+
+    def has_other_sense(self, text: str) -> bool:
+        """Return whether a question or action has a blocker word, in a sense that blocks nothing."""
+        return has_word_start(self._words.blockers, plain(text)) and not self._reports_blocker(plain(text))
 
     def has_verb(self, action: str) -> bool:
         """Return whether an action has a verb of the list, as a whole word."""
@@ -106,6 +151,8 @@ class ReadinessMeter:
         text = plain(action)
         if starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
             return True
+        if self._profile.sentences and len(text.split()) == 1 and _names_file(action):
+            return False
         return len(text.split()) < self._profile.short_action and not self.has_verb(action)
 
     def is_specific(self, action: str) -> bool:
@@ -113,11 +160,14 @@ class ReadinessMeter:
         return not self.is_vague(action) and (self.has_verb(action) or self.names_artifact(action))
 
     def is_owned(self, action: str) -> bool:
-        """Return whether an action says who acts: a phrase of the list, ``@name``, or ``Name:`` at its start."""
+        """Return whether an action says who acts: a phrase of the list, ``@name``, ``Name:`` or ``Name will``."""
         if has_word(self._words.ownership, plain(action)) or _HANDLE.search(action):
             return True
         named = _NAMED.match(action)
-        return named is not None and named[1][0].isupper()
+        if named is not None and named[1][0].isupper():
+            return True
+        acting = _WILL.match(action) if self._profile.sentences else None
+        return acting is not None and acting[1][0].isupper() and acting[1].casefold() not in _NOBODY
 
     def names_artifact(self, action: str) -> bool:
         """Return whether an action names a URL, path, file, something in backticks, ``#123``, or a word for such."""
@@ -125,6 +175,7 @@ class ReadinessMeter:
             any(pattern.search(action) for pattern in (_URL, _FILE, _BACKTICKS, _NUMBERED))
             or any(map(self._is_path, action.split()))
             or has_word(self._profile.artifacts, plain(action))
+            or (self._profile.sentences and _BARE_FILES.search(action) is not None)
         )
 
     def _is_path(self, token: str) -> bool:
@@ -143,6 +194,19 @@ class ReadinessMeter:
             matched = [word for word in words if any(matches((word,), text) for text in texts)]
             found += [AddedWord(name, word, number) for word in matched]
         return found
+
+
+def _names_file(action: str) -> bool:
+    return bool(_FILE.search(action) or _BARE_FILES.search(action))
+
+
+def _in_another_sense(found: re.Match[str]) -> bool:
+    """Return whether a blocker word only describes what something is done about: "handling of missing values"."""
+    if found[0] not in _BEFORE_A_NOUN or found.string[found.end() : found.end() + 1] != " ":
+        return False
+    if _WITHHELD.match(found.string, found.end()):
+        return False
+    return _TREATED.search(found.string, max(0, found.start() - _NEAR), found.start()) is not None
 
 
 def rate_questions(count: int, before: int | None) -> Part:

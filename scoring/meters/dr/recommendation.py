@@ -30,6 +30,9 @@ NOT_CLAIMED = (
     "and it replaces no evidence gate."
 )
 
+MAY_BE_CONVERGED = "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
+"""What is said beside the flag for rounds that are no larger than those before."""
+
 INFLATED_SHARE = 0.1
 """A round of many claims of which fewer than this share are new is inflated."""
 
@@ -69,19 +72,25 @@ class RoundSignal:
     """A sentence or two each: on novelty, on readiness, and on what follows."""
     rule: str
     """The name of the rule that decided."""
+    hint: str
+    """What to do next."""
 
     @property
     def rationale(self) -> str:
         """The reasons in one text."""
         return " ".join(self.reasons)
 
-    @property
-    def hint(self) -> str:
-        """What to do next."""
-        return HINTS[self.signal]
-
 
 def _more_to_come(s: SoFar) -> str:
+    blocked = f" It is blocked, by {_blocker(s)}." if s.readiness.blocker else ""
+    return f"{_still(s)}{blocked}"
+
+
+def _still(s: SoFar) -> str:
+    if s.novelty.raw == "LOW":
+        left = s.profile.k - s.novelty.low_run
+        more = "" if left == 1 else f" ({left} until it counts)"
+        return f"Little new; one more round to be sure{more}."
     if s.novelty.level == "MEDIUM" and s.readiness.level == "HIGH":
         return "Ready to act, but let what is new settle: one more round."
     if s.readiness.level == "HIGH":
@@ -89,8 +98,21 @@ def _more_to_come(s: SoFar) -> str:
     return "The loop is still finding something."
 
 
+def _blocker(s: SoFar) -> str:
+    return quote(cut(s.readiness.blocker or "", _QUOTED))
+
+
 def _blocked(s: SoFar) -> str:
-    return f"Blocked, by {quote(cut(s.readiness.blocker or '', _QUOTED))}: more rounds do not remove that."
+    return f"Blocked, by {_blocker(s)}: more rounds do not remove that."
+
+
+def _hint(signal: Signal, s: SoFar) -> str:
+    """Return what to do next: a blocked loop is told what blocks it, and one low round asks for another."""
+    if signal == "ESCALATE" and s.readiness.blocker:
+        return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
+    if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":
+        return f"{_still(s)} It is blocked by {_blocker(s)}." if s.readiness.blocker else _still(s)
+    return HINTS[signal]
 
 
 def _stuck(s: SoFar) -> str:
@@ -136,7 +158,7 @@ def recommend(
         situation = SoFar(has_claims, new, ready, ready_in_run, profile)
         rule = next(rule for rule in RULES if rule.holds(situation))
         reasons = (novelty_in_words(new, profile.k), readiness_in_words(ready), rule.why(situation))
-        found.append(RoundSignal(rule.signal, reasons, rule.name))
+        found.append(RoundSignal(rule.signal, reasons, rule.name, _hint(rule.signal, situation)))
     return tuple(found)
 
 
@@ -240,29 +262,31 @@ def find_flags(
 ) -> tuple[Flag, ...]:
     """Return the flags of every round, in order; ``questions`` counts the open ones of each round."""
     flags = []
-    claims_before = 0
+    claims_before = most_before = 0
     for i, (new, ready) in enumerate(zip(novelty, readiness, strict=True)):
         before = questions[i - 1] if i else 0
         dropped, premature = before and not questions[i] and new.new_claims, new.level == "HIGH" == ready.level
         fell = f"open questions fell from {before} to none in a round with {new.new_claims} new claims"
         reasons = {
-            "claim_inflation": _inflation(i, claims_before, new),
+            "claim_inflation": _inflation(i, claims_before, most_before, new),
             "questions_dropped": fell if dropped else "",
             "premature_readiness": "ready to act while novelty is still high" if premature else "",
             "no_claims": "the round makes no claim" if not new.claims else "",
         }
         claims_before += new.claims
+        most_before = max(most_before, new.claims)
         flags += [Flag(name, new.round, reason) for name, reason in reasons.items() if reason]
     return tuple(flags)
 
 
-def _inflation(rounds_before: int, claims_before: int, new: RoundNovelty) -> str:
+def _inflation(rounds_before: int, claims_before: int, most_before: int, new: RoundNovelty) -> str:
     if not new.claims:
         return ""
     mean = (claims_before + new.claims) / (rounds_before + 1)
     if below(new.new_claims / new.claims, INFLATED_SHARE) and at_least(new.claims, mean):
         counts = f"{new.new_claims} of {new.claims} claims are new"
-        return f"{counts}, in a round of no fewer claims than the mean of {mean:.4g} so far"
+        found = f"{counts}, in a round of no fewer claims than the mean of {mean:.4g} so far"
+        return found if new.claims > most_before else f"{found}; {MAY_BE_CONVERGED}"
     if rounds_before and new.raw == "LOW" and at_least(new.claims * rounds_before, INFLATED_GROWTH * claims_before):
         return (
             f"{new.claims} claims, at least twice the mean of {claims_before / rounds_before:.4g} before, and few new"

@@ -23,6 +23,7 @@ from pydantic import (
 
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
+from scoring.meters.dr.extraction import transcript_of, with_claims
 from scoring.meters.plaindata import checked, decode, json_schema, read_json, utf8
 from scoring.text import shown
 
@@ -61,6 +62,15 @@ class Outputs(_Model):
     decisions: _OptionalTexts = Field(default=(), description="Decisions that were taken; not measured.")
     citations: Any = Field(default=None, description="Sources, of any form; not measured.")
     summary: _Text | None = Field(default=None, description="The round in a few sentences; compared by level L2.")
+    text: Any = Field(
+        default=None, description="The round as it was said; da-score dr cuts claims out of it where none are given."
+    )
+    claims_from: Any = Field(
+        default=None, description='"text" where the claims were cut out of the text by rules, which is rough.'
+    )
+    responses: Any = Field(
+        default=None, description="An object with what each agent said, by name; compared by dr score --agents."
+    )
 
 
 class Round(_Model):
@@ -68,6 +78,7 @@ class Round(_Model):
 
     round: StrictInt = Field(description="The number of the round; rounds are ordered by it, and each has its own.")
     outputs: Outputs
+    agent: Any = Field(default=None, description="Who put this round out, where one agent did.")
     inputs: Any = Field(default=None, description="What the round was given; not measured.")
     telemetry: Any = Field(default=None, description="What the round cost; not measured.")
 
@@ -128,15 +139,18 @@ def line_schema() -> dict[str, Any]:
     return json_schema({"title": "Line of a transcript", **adapter.json_schema()})
 
 
-def read_transcript(path: Path | str) -> Transcript:
-    """Read a transcript from a file, JSON or JSONL; TranscriptError when there is none, or it is something else."""
+def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
+    """Read a transcript from a file, JSON or JSONL; TranscriptError when there is none, or it is something else.
+
+    With ``texts`` a round without claims gets those that are cut out of its text.
+    """
     try:
         data = read_file(path)
     except FileNotFoundError as e:
         raise TranscriptError(f"{path}: no such file; name a transcript, JSON or JSONL") from e
     except InputError as e:
         raise TranscriptError(f"{e}; a transcript is a plain file of at most {SIZE_LIMIT >> 20} MiB") from e
-    return parse_transcript(decoded(data, str(path)), str(path))
+    return parse_transcript(decoded(data, str(path)), str(path), texts)
 
 
 def decoded(data: bytes, source: str) -> str:
@@ -147,16 +161,16 @@ def decoded(data: bytes, source: str) -> str:
         raise TranscriptError(str(e)) from e
 
 
-def parse_transcript(text: str, source: str) -> Transcript:
+def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     """Read a transcript from text; ``source`` is named in the TranscriptError for what is none.
 
     It is JSONL when its first value has a ``type``, or is followed by another one; what this does not decide is JSONL
-    when ``source`` ends with ``.jsonl``.
+    when ``source`` ends with ``.jsonl``. With ``texts`` a round without claims gets those that are cut out of its text.
     """
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
-        reader = TranscriptLines(source)
+        reader = TranscriptLines(source, texts)
         reader.feed(text.split("\n"))
         return reader.transcript()
     document = _json(text, source)
@@ -167,12 +181,26 @@ def parse_transcript(text: str, source: str) -> Transcript:
     rounds = document["rounds"]
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    reader = TranscriptLines(source)
+    reader = TranscriptLines(source, texts)
     del document["rounds"]  # that a key is given twice stays known
     reader.header = document
     for index, item in enumerate(rounds):
         reader.take_round(item, f"rounds[{index}]")
     return reader.transcript()
+
+
+def extracted(data: bytes, source: str) -> dict[str, Any]:
+    """Return a transcript with claims that are cut out of text, as plain data.
+
+    ``data`` is a transcript whose outputs may have a ``text``, or running text; TranscriptError when it is broken.
+    """
+    text = decoded(data, source)
+    if not text.strip():
+        raise TranscriptError(f"{source}: is empty; give a text or a transcript")
+    if text.lstrip()[0] != "{":
+        return transcript_of(text)
+    given = parse_transcript(text, source, texts=True)
+    return given.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
 def _is_lines(text: str, source: str) -> bool:
@@ -198,8 +226,8 @@ def is_object(line: str | bytes) -> bool:
 class TranscriptLines:
     """Takes the rounds of a transcript as they come; in JSONL, lines of other types and blank ones are ignored."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self, source: str, texts: bool = False) -> None:
+        self.source, self._texts = source, texts
         self.rounds: list[Round] = []
         self.header: dict[str, Any] = {}
         self._places: dict[int, str] = {}
@@ -232,6 +260,8 @@ class TranscriptLines:
         if not isinstance(item, dict):
             wanted = "an object with round and outputs"
             raise TranscriptError(f"{self.source}: {named}: {shown(item)} where {wanted} belongs")
+        if self._texts and isinstance(outputs := item.get("outputs"), dict) and "claims" not in outputs:
+            item["outputs"] = with_claims(outputs)  # in place, so that a key given twice stays known
         given = _checked(Round, item, self.source, named)
         if (before := self._places.setdefault(given.round, place)) != place:
             what = f"round {given.round} is given already by {before}; number each once"

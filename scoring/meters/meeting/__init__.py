@@ -7,7 +7,8 @@ and :func:`score_meeting` puts them together into one verdict per round. docs/DE
 :func:`simulate_meeting` makes up a deliberation from a seed and a few knobs, to see how a config behaves before it is
 trusted: some of the experts who disagree come over to the leading option in every round, the others grow surer, aspects
 are explored one level at a time, and what is new gets less. The same knobs give the same records on any machine: only
-``random.Random.random`` is drawn from, and only sums, products and quotients are taken.
+``random.Random.random`` is drawn from, and only sums, products and quotients are taken. The module is long because made
+meetings are a third of it.
 """
 
 import math
@@ -17,20 +18,24 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from scoring.errors import MeetingError
-from scoring.meters import rounded
+from scoring.meters import above, rounded
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
 from scoring.meters.meeting.decision_rules import (
+    DOUBTS,
     Situation,
     Strength,
     decide,
     ending_allowed,
     missing_aspects,
     off_topic,
+    refused,
 )
+from scoring.meters.meeting.message_novelty import Embedding, MessageNovelty, message_novelty
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
 from scoring.meters.meeting.round_scores import (
     CHECKLIST,
     LEVELS,
+    MARGIN,
     Difference,
     Scores,
     coverage,
@@ -75,6 +80,8 @@ class MeetingVerdict:
     """The required aspects that are not deep, and then any others at none."""
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
+    from_messages: MessageNovelty | None = None
+    """What is new by the messages themselves, where the record has them."""
 
     @property
     def ends(self) -> bool:
@@ -85,18 +92,22 @@ class MeetingVerdict:
         """Return plain data for JSON, numbers rounded to 4 places; without ``rule``."""
         data: dict[str, Any] = _plain(asdict(self))
         del data["rule"]
+        if data["from_messages"] is None:
+            del data["from_messages"]
         return data
 
 
 def score_meeting(
     records: Iterable[JudgeRecord | Mapping[str, Any]],
     config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
+    embed: Embedding | None = None,
 ) -> list[MeetingVerdict]:
     """Score every round of a deliberation and say whether it may end.
 
     Args:
         records: one judge's record per round, as models or plain data, in any order. Rounds may be missing.
         config: the name of a preset, a config, or plain data of a whole or partial one.
+        embed: compares messages by their meaning as well; without it by their words.
 
     Returns:
         One verdict per record, by round. Nothing depends on later rounds, so the verdict of a round stays the same when
@@ -109,6 +120,9 @@ def score_meeting(
     if not isinstance(config, MeetingConfig):
         config = preset(config) if isinstance(config, str) else meeting_config(config)
     checked = check_records(records)
+    by_messages = message_novelty(checked, embed)
+    checked = [_counted(record, by_messages.get(record.round_index)) for record in checked]
+    total_cost: float | None = None
     by_round = {record.round_index: record for record in checked}
     scores: dict[int, Scores] = {}
     verdicts: dict[int, MeetingVerdict] = {}
@@ -116,6 +130,7 @@ def score_meeting(
         number = record.round_index
         scores[number] = score_round(record, by_round.get(number - 1), record is checked[0], config.weights)
         now, earlier = scores[number], scores.get(number - 2)
+        total_cost = _total_cost(record, total_cost, config)
         was_ready = number - 1 in verdicts and verdicts[number - 1].status == "ready_to_decide"
         situation = Situation(
             record=record,
@@ -126,19 +141,38 @@ def score_meeting(
             convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
             exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
             unconfirmed=was_ready and by_round[number - 1].user_confirmed is False,
+            total_cost=total_cost,
         )
-        verdicts[number] = _verdict(situation)
+        verdicts[number] = _verdict(situation, by_messages.get(number))
     return list(verdicts.values())
 
 
-def _verdict(s: Situation) -> MeetingVerdict:
+def _counted(record: JudgeRecord, found: MessageNovelty | None) -> JudgeRecord:
+    """Return a record whose points are those of its messages, where the judge has not counted."""
+    if found is None or record.novelty.is_counted:
+        return record
+    counts = {"novel_points_count": found.novel, "repeated_points_count": found.repeated}
+    return record.model_copy(update={"novelty": record.novelty.model_copy(update=counts)})
+
+
+def _total_cost(record: JudgeRecord, before: float | None, config: MeetingConfig) -> float | None:
+    """Return what a meeting has cost with a round: what its record says, else the cost of a step on top of before."""
+    if record.cost_time is not None:
+        return record.cost_time.estimated_cost_cumulative
+    if config.cost_per_step is None:
+        return before
+    return record.round_index * config.cost_per_step if before is None else before + config.cost_per_step
+
+
+def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict:
     rule, decision = decide(s)
     drift = off_topic(s)
     missing = missing_aspects(s)
     notes = (s.record.focus.focus_drift_notes or "").strip()
     refocus = (f"come back to the decision: {notes}" if notes else "come back to the decision",) if drift else ()
     own = s.record.stop_continue_recommendation
-    prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
+    doubts = (DOUBTS,) if refused(s, decision) else ()
+    prompts = (*doubts, *decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
     return MeetingVerdict(
         round_index=s.record.round_index,
         scores=s.scores,
@@ -151,14 +185,25 @@ def _verdict(s: Situation) -> MeetingVerdict:
         next_round_focus_prompts=tuple(dict.fromkeys(prompts)),
         missing_aspects=tuple(missing),
         pressure=_pressure(s),
-        stated_differences=stated_differences(s.record, s.scores, s.lead, decision.status, s.config),
+        stated_differences=(
+            *stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing),
+            *_miscounted(by_messages),
+        ),
+        from_messages=by_messages,
     )
+
+
+def _miscounted(found: MessageNovelty | None) -> tuple[Difference, ...]:
+    """Return the difference between what the judge calls new and what is, where it is larger than judges round."""
+    if found is None or found.judge_share is None or not above(abs(found.judge_share - found.share), MARGIN):
+        return ()
+    return (Difference("novelty.share_of_new", found.judge_share, found.share),)
 
 
 def _pressure(s: Situation) -> Pressure:
     rounds = s.record.round_index / s.config.round_limits.max_rounds
     if (used := s.record.cost_time) is None:
-        return Pressure(rounds, None, None)
+        return Pressure(rounds, s.total_cost, None)
     time = used.time_elapsed_minutes / used.time_budget_minutes if used.time_budget_minutes else math.inf
     return Pressure(rounds, used.estimated_cost_cumulative, time if math.isfinite(time) else None)
 

@@ -5,17 +5,17 @@ filled in key by key, everything else is taken whole.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, model_serializer
 from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.meters import TOLERANCE
-from scoring.meters.meeting.records import Block, Name, RoundNumber, Share
+from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Share
 from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
 from scoring.text import shown
 
@@ -153,6 +153,14 @@ class MeetingConfig(Block):
     round_limits: Annotated[RoundLimits, AfterValidator(_in_order)]
     thresholds: Thresholds
     rules: Rules
+    cost_per_step: Amount | None = None
+    """What a round costs, where its record does not say."""
+    cost_limit: Amount | None = None
+    """What the meeting may cost; a round that reaches it is the last one."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_set(self, plain: Callable[["MeetingConfig"], dict[str, Any]]) -> dict[str, Any]:
+        return {k: v for k, v in plain(self).items() if v is not None or not k.startswith("cost_")}
 
 
 def find_meeting_config(name: str | Path) -> MeetingConfig:

@@ -4,6 +4,7 @@
 The module is long because the rules are read against each other: each says in words what another one needs.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -30,7 +31,8 @@ class Situation:
     """A round as the rules see it.
 
     ``convergence_gain`` and ``exploration_gain`` are what the scores gained since two rounds before, None without that
-    round. ``unconfirmed`` means that the round before was ready to decide and its user said no.
+    round. ``unconfirmed`` means that the round before was ready to decide and its user said no. ``total_cost`` is what
+    the meeting has cost, None where nobody says.
     """
 
     record: JudgeRecord
@@ -41,6 +43,7 @@ class Situation:
     convergence_gain: float | None
     exploration_gain: float | None
     unconfirmed: bool
+    total_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,15 @@ def ending_allowed(s: Situation) -> bool:
 
 
 def round_limit(s: Situation) -> Decision | None:
-    """Close the last round: decide if that is allowed, else record that there is no decision."""
-    most = s.config.round_limits.max_rounds
-    if s.record.round_index < most:
+    """Close the last round, by number or by cost: decide if that is allowed, else record that there is no decision."""
+    most, limit = s.config.round_limits.max_rounds, s.config.cost_limit
+    if s.record.round_index >= most:
+        last = f"round {s.record.round_index} of at most {most}"
+        return _decide_or_park(s, (last,), "This was the last round", "The rounds are used up")
+    if limit is None or s.total_cost is None or below(s.total_cost, limit):
         return None
-    last = f"round {s.record.round_index} of at most {most}"
-    return _decide_or_park(s, (last,), "This was the last round", "The rounds are used up")
+    spent = f"cost {words(s.total_cost)} of at most {words(limit)}"
+    return _decide_or_park(s, (spent,), "The budget is used up")
 
 
 def early_consensus(s: Situation) -> Decision | None:
@@ -140,7 +146,7 @@ def early_consensus(s: Situation) -> Decision | None:
     if not gaps:
         return None
     agreed = f"early consensus: convergence {words(s.scores.convergence)} in round {s.record.round_index}"
-    focus = tuple(rule.forced_next_round_focus)
+    focus = tuple(dict.fromkeys((*missing_aspects(s), *rule.forced_next_round_focus)))
     about = f" let us look at {names(focus)}" if focus else " let us test it once more"
     return Decision("continue_targeted", (agreed, *gaps), f"Before we agree this early,{about}.", focus)
 
@@ -161,6 +167,11 @@ def doubted(s: Situation) -> Decision | None:
         return None
     reason = "the round before was ready to decide and the user did not confirm"
     return Decision("continue_targeted", (reason,), f"Before we decide: {DOUBTS}", (DOUBTS,))
+
+
+def refused(s: Situation, decision: Decision) -> bool:
+    """Return whether the user said no to a decision of this round, and another round may follow."""
+    return decision.status == "ready_to_decide" and s.record.user_confirmed is False and not round_limit(s)
 
 
 def ready(s: Situation) -> Decision | None:
@@ -305,8 +316,26 @@ def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parki
     missing = held(OBSTACLES, s)
     if not missing:
         return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{deciding}: {_choice(s)}.")
-    prompt = f'{parking or deciding}: record "no decision", since {"; ".join(missing)}.'
+    blockers = "; ".join(missing)
+    prompt = f'{parking or deciding}: {_either(s)} now, or record "no decision" with these blockers: {blockers}?'
     return Decision("park_or_abort", (*reasons, *missing), prompt)
+
+
+def remaining_options(s: Situation) -> tuple[str, ...]:
+    """Return the options that are left: those that experts prefer, most of them first; else those considered."""
+    preferred = Counter(position.preferred_option for position in s.record.convergence.expert_positions)
+    return tuple(option for option, _ in preferred.most_common()) or tuple(
+        dict.fromkeys(s.record.convergence.options_considered or ())
+    )
+
+
+def _either(s: Situation) -> str:
+    match remaining_options(s):
+        case (only,):
+            return f"decide on {printable(only)}"
+        case (*some, last_one):
+            return f"decide between {names(some)} and {printable(last_one)}"
+    return "decide"
 
 
 def _choice(s: Situation) -> str:

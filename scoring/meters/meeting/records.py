@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
@@ -87,6 +87,14 @@ class Convergence(Block):
     disagreement_notes: Text | None = None
 
 
+class Message(Block):
+    """What one speaker said in one turn."""
+
+    message_id: Text | None = None
+    speaker_id: Text | None = None
+    text: Text
+
+
 class Annotation(Block):
     """How much one message had to do with the decision."""
 
@@ -97,7 +105,10 @@ class Annotation(Block):
 
 
 class Focus(Block):
-    """How many messages were about the decision, about its background, and about neither."""
+    """How many messages were about the decision, about its background, and about neither.
+
+    Counts that are missing are those of the annotations, where there are any.
+    """
 
     message_annotations: list[Annotation] | None = None
     core_count: Count
@@ -106,9 +117,36 @@ class Focus(Block):
     focus_score: float | None = None
     focus_drift_notes: Text | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _counted(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or not (annotations := data.get("message_annotations")):
+            return data
+        counts = annotated(annotations)
+        return data if counts is None else {**data, **{k: n for k, n in counts.items() if data.get(k) is None}}
+
+
+def annotated(annotations: Any) -> dict[str, int] | None:
+    """Return the counts of messages that annotations give, by field; None when they are not what they should be."""
+    if not isinstance(annotations, list) or not annotations:
+        return None
+    counts = dict.fromkeys(("core_count", "context_count", "off_topic_count"), 0)
+    for item in annotations:
+        kind = item.topic_relevance if isinstance(item, Annotation) else None
+        if isinstance(item, Mapping):
+            kind = item.get("topic_relevance")
+        if not isinstance(kind, str) or f"{kind}_count" not in counts:
+            return None
+        counts[f"{kind}_count"] += 1
+    return counts
+
+
+NOT_COUNTED = "counted_from_messages"
+"""The key of a novelty block whose counts are not the judge's."""
+
 
 class Novelty(Block):
-    """How many points of the round were new, and how many had been made before."""
+    """How many points of the round were new, and how many had been made before; from the messages where not counted."""
 
     novel_points_count: Count
     repeated_points_count: Count
@@ -116,6 +154,11 @@ class Novelty(Block):
     novelty_score_recent: Share | None = None
     examples_novel_points: list[Text] | None = None
     examples_repeated_points: list[Text] | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the judge has counted; where it has not, both counts are 0 and those of the messages count."""
+        return not (self.model_extra or {}).get(NOT_COUNTED)
 
 
 class CostTime(Block):
@@ -151,6 +194,20 @@ class Recommendation(Block):
 class JudgeRecord(Block):
     """One judge's record of one round of a deliberation."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _uncounted(cls, data: Any) -> Any:
+        """Take a record with messages and without counts of points: they are counted later."""
+        if not isinstance(data, Mapping) or not (messages := data.get("messages")) or not isinstance(messages, list):
+            return data
+        novelty = data.get("novelty")
+        if novelty is None:
+            novelty = {}
+        names = ("novel_points_count", "repeated_points_count")
+        if not isinstance(novelty, Mapping) or any(novelty.get(name) is not None for name in names):
+            return data
+        return {**data, "novelty": {**novelty, **dict.fromkeys(names, 0), NOT_COUNTED: True}}
+
     meeting_id: Text | None = None
     round_index: RoundNumber
     summary: Summary | None = None
@@ -161,6 +218,7 @@ class JudgeRecord(Block):
     cost_time: CostTime | None = None
     composite: Composite | None = None
     stop_continue_recommendation: Recommendation | None = None
+    messages: list[Message] | None = None
     user_confirmed: bool | None = None
 
 

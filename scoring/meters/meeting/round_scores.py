@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.config import MeetingConfig, Weights
-from scoring.meters.meeting.records import CoverageLevel, ExpertPosition, Focus, JudgeRecord, Novelty, Status
+from scoring.meters.meeting.records import (
+    CoverageLevel,
+    ExpertPosition,
+    Focus,
+    JudgeRecord,
+    Novelty,
+    Status,
+    annotated,
+)
 
 CHECKLIST = (
     "problem_clarity",
@@ -138,15 +146,24 @@ def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, we
 
 
 def stated_differences(
-    record: JudgeRecord, scores: Scores, lead: Lead | None, status: Status, config: MeetingConfig
+    record: JudgeRecord,
+    scores: Scores,
+    lead: Lead | None,
+    status: Status,
+    config: MeetingConfig,
+    missing: Sequence[str] = (),
 ) -> tuple[Difference, ...]:
-    """List what a record states and what is otherwise: scores, weights, round, limit and status."""
-    found = [
+    """List what a record states and what is otherwise: scores, counts, options, weights, round, limit and status.
+
+    ``missing`` are the aspects that are missing by the record's own levels.
+    """
+    found: list[Difference] = [
         Difference(field, stated, computed)
         for field, stated, computed in _numbers(record, scores, lead)
         if stated is not None and above(abs(stated - computed), MARGIN)
     ]
     exact: list[Difference] = []
+    found += _contradictions(record, lead, missing)
     if record.composite is not None:
         used = record.composite.weights_used
         for name in type(config.weights).model_fields:  # a weight that is not stated is 0 to the judge
@@ -159,6 +176,30 @@ def stated_differences(
     if own := record.stop_continue_recommendation:
         exact.append(Difference("stop_continue_recommendation.status", own.status, status))
     return (*found, *(difference for difference in exact if difference.stated != difference.computed))
+
+
+def _contradictions(record: JudgeRecord, lead: Lead | None, missing: Sequence[str]) -> Iterator[Difference]:
+    """Yield what a record says in two ways: counts and annotations, the leading option, and aspects still missing.
+
+    Annotations may be of some messages only, so that fewer of a kind than counted contradict nothing.
+    """
+    for name, count in (annotated(record.focus.message_annotations) or {}).items():
+        if count > (stated := getattr(record.focus, name)):
+            yield Difference(f"focus.{name}", stated, count)
+    stated_option = record.convergence.leading_option
+    if stated_option is not None and not _leads(stated_option, record.convergence.expert_positions, lead):
+        yield Difference("convergence.leading_option", stated_option, lead.option if lead else "none")
+    still = record.exploration.missing_critical_aspects or []
+    if stale := [name for name in still if name not in missing]:
+        yield Difference("exploration.missing_critical_aspects", ", ".join(stale), ", ".join(missing) or "none")
+
+
+def _leads(option: str, positions: Sequence[ExpertPosition], lead: Lead | None) -> bool:
+    """Return whether an option leads: it is the one, or as many experts prefer it as surely."""
+    mine = [position.confidence for position in positions if position.preferred_option == option]
+    if lead is None or len(mine) != lead.supporters:
+        return False
+    return abs(math.fsum(mine) / len(mine) - lead.confidence) <= TOLERANCE
 
 
 def _numbers(record: JudgeRecord, scores: Scores, lead: Lead | None) -> Iterator[tuple[str, float | None, float]]:

@@ -33,6 +33,7 @@ HINTS = {
     "SHIP": "Converged. Ship the decision and verify.",
     "CONTINUE": "Still producing useful novelty. Continue the loop.",
 }
+FIRST_LOW = "Little new; one more round to be sure."
 KEYS = """score components novelty_by_round readiness_by_round stop_recommendation composite flags hint"""
 COMPONENTS = """novelty_rate novelty_rate_L0 novelty_rate_L1 action_readiness action_readiness_detail
 semantic_similarity structural_agreement"""
@@ -202,7 +203,12 @@ def read(text: str, k: int) -> dict[str, Any]:
             "stop": None,
         },
         "flags": flags,
-        "rule": {"blocker": blocker, "klass": klass, "parts": parts},
+        "rule": {
+            "blocker": blocker,
+            "klass": klass,
+            "parts": parts,
+            "first low": 0 < run < k and any(r["claims"] for r in rounds),
+        },
     }
 
 
@@ -323,7 +329,8 @@ def agrees(text: str, k: int, seed: int) -> None:
         assert all(way in hint for way in ("human", "agent", "prompt", "narrow")), seed
         assert (decided["blocker"] or "") in says, seed
     else:
-        assert hint == HINTS[signal], seed
+        blocked = f' It is blocked by "{decided["blocker"]}".' if decided["blocker"] else ""
+        assert hint == (f"{FIRST_LOW}{blocked}" if decided["first low"] else HINTS[signal]), seed
     if (novelty, decided["klass"]) == ("MEDIUM", "HIGH"):
         assert "one more round" in says, seed
     if signal == "SHIP" and decided["klass"] == "MEDIUM":

@@ -46,7 +46,7 @@ def test_a_meeting_is_a_table_and_its_reasons_in_words(da_score: DaScore, tmp_pa
         "Round 3: ready_to_decide",
     ]
     assert "  why        early consensus: convergence 0.8 in round 1" in lines
-    assert "  next focus risks_failure_modes" in lines
+    assert "  next focus problem_clarity" in lines
     assert '  to say     We seem to be done: shall we decide on "A" (5 of 5 experts, mean confidence 0.8), ' in done.out
 
 

@@ -1,11 +1,15 @@
 """The page on the deliberation meter says what is so: its presets, rules, worked meeting, config and loop."""
 
+import io
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import DaScore
 from helpers.meetings import ALL_DEEP, record
 
 from scoring import MeetingError, MeetingVerdict, meeting_config, score_meeting
@@ -167,8 +171,8 @@ def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default"
     return outcome, asked
 
 
-def test_the_loop_has_fifteen_lines() -> None:
-    assert len([line for line in code("python").splitlines() if line.strip()]) <= 15
+def test_the_loop_has_sixteen_lines() -> None:
+    assert len([line for line in code("python").splitlines() if line.strip()]) <= 16
 
 
 def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
@@ -184,10 +188,31 @@ def test_the_loop_goes_on_when_the_user_does_not_confirm() -> None:
     assert (outcome, verdict.rule, len(asked)) == ("no decision", "round_limit", 10)
 
 
+def test_the_loop_asks_for_doubts_in_the_round_after_a_refusal() -> None:
+    _, asked = hold([record(number) for number in range(1, 11)], confirmed=False)
+    assert ("any remaining doubts or risks?",) in {prompts for number, prompts in asked if number == 4}
+
+
 def test_the_loop_parks_what_cannot_be_decided() -> None:
     records = [record(number, experts=(("A", 0.5), ("B", 0.5))) for number in range(1, 11)]
     (outcome, verdict), _ = hold(records, confirmed=True)
     assert (outcome, verdict.rule, verdict.status) == ("no decision", "stalled", "park_or_abort")
+
+
+def test_the_example_of_a_run_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    (script,) = re.findall(r"<!-- example: judge.py -->\n```py\n(.*?)^```$", PAGE, re.M | re.S)
+    (screen,) = re.findall(r"<!-- example: run -->\n```text\n(.*?)^```$", PAGE, re.M | re.S)
+    Path("judge.py").write_text(script, "utf-8")
+    steps = re.findall(r"^\$ da-score (.+)\n((?:(?!\$ ).*\n)*)", screen, re.M)
+    assert len(steps) == 4
+    for command, shown in steps:
+        found = da_score(*shlex.split(command.replace("python3", shlex.quote(sys.executable))))
+        assert (found.status, found.err) == (0, "")
+        assert found.out == shown
 
 
 def test_the_loop_does_not_take_what_is_no_record() -> None:

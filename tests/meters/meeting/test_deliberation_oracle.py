@@ -136,7 +136,9 @@ def read_statuses(
             status = "continue_targeted"
         missing = [name for name in required if s["levels"][name] != "deep"]
         missing += [name for name, level in s["levels"].items() if level == "none" and name not in required]
-        prompts = [*forced, *missing]
+        prompts = [*missing, *forced] if forced is FORCED else [*forced, *missing]
+        if status == "ready_to_decide" and record.get("user_confirmed") is False and n < most:
+            prompts.insert(0, "any remaining doubts or risks?")
         if s["F"] < f_min:
             prompts.append("refocus")
         own = record.get("stop_continue_recommendation", {}).get("next_round_focus_prompts", [])

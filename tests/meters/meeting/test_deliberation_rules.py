@@ -149,7 +149,7 @@ def test_the_last_round_comes_before_early_consensus() -> None:
 def test_early_consensus_forces_a_focus() -> None:
     verdict = last([record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})])
     assert decided(verdict) == ("early_consensus", "continue_targeted")
-    assert verdict.next_round_focus_prompts == ("risks_failure_modes", "options_alternatives", "objectives")
+    assert verdict.next_round_focus_prompts == ("objectives", "risks_failure_modes", "options_alternatives")
     assert verdict.reasons == (
         "early consensus: convergence 0.8 in round 1",
         "exploration 0.5 is below 0.55",
@@ -428,10 +428,10 @@ def test_prompts_come_in_their_order_and_each_once() -> None:
         },
     )
     assert last([given]).next_round_focus_prompts == (
-        "risks_failure_modes",
-        "options_alternatives",
         "objectives",
+        "risks_failure_modes",
         "constraints",
+        "options_alternatives",
         "come back to the decision: hiring",
         "Look at B.",
     )

@@ -1,0 +1,86 @@
+"""``da-score derive``: write the entries that an agent's harness did not."""
+
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
+from scoring.cli.output import show, warn, write_json
+from scoring.cli.reading import settings_of_whole, sources
+from scoring.errors import SettingsError
+from scoring.evidence.rules import ATTRIBUTED
+from scoring.jobs.derive import Derivation, derive
+from scoring.log.settings import Settings
+from scoring.views.table import Block, Column, Line, Table
+
+
+@click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
+@shared_options(*EVIDENCE_OPTIONS)
+@click.option("--since", metavar="DATE", help="Only commits of this day (YYYY-MM-DD) or later.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+def command(options: dict[str, Any], since: str | None, dry_run: bool) -> None:
+    """Write an entry for every commit that an agent made and no entry names.
+
+    An agent made a commit when the commit names a checkpoint, when a transcript shows a session making it, or when an
+    agent is its co-author. Looks at the commits of the trunk, without merges, and at the tips of local branches that
+    have not landed. Fills in what git knows and the session; claims nothing. Never changes an entry that is there.
+    """
+    settings = settings_of_whole(options)
+    done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), since=day(since), dry_run=dry_run)
+    for text in done.broken:
+        warn(f"{text}; left as it is")
+    if settings.json:
+        write_json(done.as_dict())
+    else:
+        show(derived_page(done, settings, dry_run))
+
+
+def day(text: str | None) -> datetime.date | None:
+    """Return the day that an option names.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    try:
+        return None if text is None else datetime.date.fromisoformat(text)
+    except ValueError as e:
+        raise SettingsError(f"--since {text!r} is no date; write it as 2026-06-03") from e
+
+
+def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) -> Iterator[Block]:
+    """Yield what was written, what was skipped and why, and what to do next."""
+    if done.written:
+        heads = ("ITER", "DATE", "COMMIT", "FOUND BY", "SESSION", "SUMMARY")
+        widths = (6, 10, 12, 10, 36, 0)
+        columns = [Column(name, width=width) for name, width in zip(heads, widths, strict=True)]
+        yield Table(
+            columns,
+            [
+                (one.iteration, one.commit.date, one.commit.sha[:12], one.found_by, _session(one.session_ids), summary)
+                for one in done.written
+                for summary in [one.commit.subject]
+            ],
+        )
+        yield Line()
+    if done.skipped:
+        columns = [Column("SKIPPED", width=12), Column("REASON", width=0)]
+        yield Table(columns, [(one.commit[:12], one.reason) for one in done.skipped])
+        yield Line()
+    count = f"{len(done.written)} {'entry' if len(done.written) == 1 else 'entries'}"
+    if dry_run:
+        yield Line(f"Would write {count} to {settings.iter_log_dir}")
+    elif done.written:
+        yield Line(f"Wrote {count} to {settings.iter_log_dir}; score them with: da-score run")
+    elif done.skipped:
+        yield Line("Every commit of an agent has its entry; nothing was written")
+    else:
+        yield Line(
+            "No commit of an agent was found: no commit names a checkpoint or an agent as co-author, and no transcript "
+            "shows one being made. da-score doctor shows which transcripts are found"
+        )
+
+
+def _session(ids: tuple[str, ...]) -> str:
+    return f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"

@@ -1,0 +1,52 @@
+"""``da-score lint``: check a log against the schema of entries."""
+
+import click
+
+from scoring.cli.app import EVIDENCE_OPTIONS, settings_options
+from scoring.cli.output import write, write_json
+from scoring.cli.reading import sources
+from scoring.evidence.rules import ATTRIBUTED
+from scoring.log.settings import Settings
+from scoring.text import printable
+
+EXIT_ERROR = 1
+
+
+@click.command(epilog="Example:  da-score lint --json")
+@settings_options(*EVIDENCE_OPTIONS)
+def command(settings: Settings) -> int | None:
+    """Check the entries of a log: what each holds, and what they say together.
+
+    Errors are broken files, unknown keys, values of a wrong type, two files of one iteration, and a commit that two
+    entries name. Warnings are sessions that no transcript knows, and what is read otherwise than it is written. Exit 1
+    when there is an error.
+    """
+    from scoring.evidence.transcripts.attributed import AttributedScan
+    from scoring.jobs.entries import lint_log
+
+    sessions: set[str] | None = None
+    if settings.transcripts != "none":
+        with sources(settings, ATTRIBUTED).transcripts().start() as scan:
+            assert isinstance(scan, AttributedScan)
+            sessions = scan.session_ids()
+    count, found = lint_log(settings.iter_log_dir, settings.repo_dir, sessions)
+    errors = sum(one.level == "error" for one in found)
+    if settings.json:
+        rows = [one._asdict() | {"path": str(one.path)} for one in found]
+        write_json({"entries": count, "errors": errors, "warnings": len(found) - errors, "findings": rows})
+    else:
+        for one in found:
+            place = f"{one.path}:{one.line}" if one.line else str(one.path)
+            write(f"{printable(place)}: {one.level}: {printable(one.text)}\n")
+        write(f"{_counted(count, 'entry', 'entries')}: {_found(errors, len(found) - errors)}\n")
+    return EXIT_ERROR if errors else None
+
+
+def _found(errors: int, warnings: int) -> str:
+    if not errors and not warnings:
+        return "nothing is wrong"
+    return f"{_counted(errors, 'error', 'errors')}, {_counted(warnings, 'warning', 'warnings')}"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -1,0 +1,451 @@
+"""Keeping a log by hand: a new entry, a value set in one, and the whole log checked (``docs/LOG.md``, "Keeping a log").
+
+Whatever writes here checks against the models of :mod:`scoring.log.schema` first, and writes whole files or none. The
+module is long, because writing and checking are two sides of one thing: what the one writes the other finds right.
+"""
+
+import contextlib
+import io
+import os
+import re
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from scoring.errors import GitError, InputError, LogError, NotFoundError, SettingsError, WriteError, YamlError
+from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
+from scoring.evidence.git.repository import GitRepository
+from scoring.files import list_names, read_file, write_atomically
+from scoring.jobs.derive import MODE, quoted, task_of
+from scoring.jobs.label_file import AsWritten, round_trip
+from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_entry, no_such_entry
+from scoring.log.parse import parse_archive, parse_iteration_record
+from scoring.log.schema import MODELS, DescribedField, NestedEntry, described_fields, faults_of
+from scoring.text import shown, trim
+from scoring.yamlread import MappingNode, Node, Reader, Scalar, Sequence, parse
+
+Level = Literal["error", "warning"]
+
+_FIXED = ("schema_version", "iteration")
+_WIDTH = 118
+_LINE = re.compile(r"line ([0-9]{1,9}):? ?")
+_FILE_NUMBER = re.compile(r"iter-0*([0-9]+)\.yaml")
+_BLOCK = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{1,9})[\w.-]+:", re.MULTILINE)
+_ITEMS = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{0,9})(-[ ]{1,9})\S", re.MULTILINE)
+_SAME = 7
+"""How many digits of two names of a commit must agree where git does not know them."""
+
+
+# A new entry
+
+
+def new_entry(log_dir: Path, repo_dir: Path, iteration: int | None = None, commit: str = "HEAD") -> Path:
+    """Write the entry of an iteration, filled with what git knows of a commit, the rest as comments; return its path.
+
+    ``iteration`` None takes the next number.
+
+    Raises:
+        InputError: there is an entry of that number.
+        NotFoundError: there is no such commit.
+        WriteError: it cannot be written.
+    """
+    held = _numbers(log_dir)
+    number = max(held, default=0) + 1 if iteration is None else iteration
+    path = log_dir / f"iter-{number}.yaml"
+    if number in held or os.path.lexists(path):
+        raise InputError(f"{held.get(number, path)}: iteration {number} has an entry already; it was left alone")
+    content = template(number, known_of(repo_dir, commit))
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise WriteError(f"{log_dir}: cannot make the folder: {(e.strerror or str(e)).lower()}") from e
+    write_atomically(path, content.encode(), mode=MODE)
+    return path
+
+
+def _numbers(log_dir: Path) -> dict[int, Path]:
+    """Return the iterations of a log with their files; a file that cannot be read has the number of its name."""
+    found: dict[int, Path] = {}
+    for name in filter(is_entry_name, list_names(log_dir) if log_dir.is_dir() else ()):
+        try:
+            number = load_entry(log_dir / name).iteration
+        except LogError:
+            number = int(_FILE_NUMBER.fullmatch(name)[1][:18])  # type: ignore[index]
+        found[number] = log_dir / name
+    return found
+
+
+def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
+    """Return what git knows of a commit, as YAML by field; nothing in a repository without commits.
+
+    Raises:
+        NotFoundError: there is no such commit.
+        NotARepositoryError: there is no repository.
+    """
+    history = AttributedHistory(repo_dir, [])
+    sha = history.resolved([name]).get(name)
+    commit = history.written([sha]).get(sha) if sha else None
+    if commit is None:
+        if name == "HEAD":
+            return {}
+        raise NotFoundError(f"{repo_dir}: no commit {shown(name)} here")
+    branch = _branch_of(history, commit.sha, name)
+    size = history.sizes([commit.sha]).get(commit.sha, ChangeSize())
+    known = {
+        "date": quoted(commit.date),
+        "task_id": quoted(task_of(branch, commit.subject)),
+        "commit": quoted(commit.sha),
+        "branch": quoted(branch),
+        "files_changed": str(size.files),
+        "lines_added": str(size.added),
+        "lines_removed": str(size.removed),
+        "impl.summary": quoted(trim(commit.subject)),
+    }
+    return known | ({} if commit.parents else {"first_commit": "true"})
+
+
+def _branch_of(history: AttributedHistory, sha: str, name: str) -> str:
+    current = history.current_branch if name == "HEAD" else ""
+    return current or history.tips().get(sha) or history.merged_from(sha) or history.trunk_branch
+
+
+_EXAMPLES = {"text": '""', "integer": "0", "number": "0.0", "yes or no": "false", "flag": "true", "list": "[]"}
+_DEEPEST = 2
+"""How many names the way of a field may have that the template shows."""
+
+
+def template(iteration: int, known: Mapping[str, str]) -> str:
+    """Return an entry with a comment for each field; what is not known is a comment too, and claims nothing."""
+    first = (
+        f"Iteration {iteration}. Say what you know and leave out the rest: what is not there is not held against you."
+    )
+    lines = [f"# {line}" for line in textwrap.wrap(f"{first} `da-score lint` checks the log.", _WIDTH - 2)]
+    given = {"schema_version": "2", "iteration": str(iteration), **known}
+    before = ""
+    for field in described_fields(NestedEntry):
+        if field.way.count(".") < _DEEPEST:
+            lines += _described(field, given, before)
+            before = field.way
+    return "\n".join(lines) + "\n"
+
+
+def _described(field: DescribedField, given: Mapping[str, str], before: str) -> Iterator[str]:
+    block, _, name = field.way.rpartition(".")
+    root = field.way.partition(".")[0].removesuffix("[]")
+    held = any(way == root or way.startswith(f"{root}.") for way in given)
+    value = given.get(field.way, _EXAMPLES.get(field.kind, "{}"))
+    if not block:
+        mark = "" if held else "# "
+        yield ""
+        yield from (f"# {line}" for line in textwrap.wrap(field.meaning, _WIDTH - 2))
+        yield f"{mark}{root}:" if field.kind == "block" or field.way.endswith("[]") else f"{mark}{root}: {value}"
+        return
+    indent = ("  - " if before == block else "    ") if block.endswith("[]") else "  "
+    line = f"{indent}{name.removesuffix('[]')}: {value}  # {field.meaning}"
+    yield line if field.way in given else f"  # {line.removeprefix('  ')}" if held else f"# {line}"
+
+
+# A value set
+
+
+def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
+    """Set a field of an entry (``impl.retries``, ``verifiers.0.status``), and return the file; all else stays as it is.
+
+    Raises:
+        NotFoundError: the log has no such entry.
+        SettingsError: an entry has no such field, or the value is not of its kind; nothing was written.
+        InputError: the entry cannot be read, or cannot be changed without changing more than that.
+        WriteError: it cannot be written.
+    """
+    path = _numbers(log_dir).get(iteration)
+    if path is None:
+        raise no_such_entry(log_dir, iteration)
+    before = read_file(path)
+    after = _changed(path, before, way, text)
+    if after != before:
+        write_atomically(path, after, mode=path.stat().st_mode & 0o777)
+    return path
+
+
+def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
+    try:
+        document = parse(before)
+        version = Reader().struct(document, {"schema_version": Reader.integer}).get("schema_version") if document else 0
+    except YamlError as e:
+        raise InputError(f"{path}: {e}; mend it by hand first") from e
+    model = MODELS.get(version or 0)
+    if model is None:
+        raise InputError(f"{path}: schema_version is neither 1 nor 2; mend it by hand first")
+    parts = way.split(".")
+    numbered = "".join("[]" if part.isdigit() else f".{part}" for part in parts)[1:]
+    field = next(
+        (field for field in described_fields(model) if field.way in (numbered, numbered.removesuffix("[]"))), None
+    )
+    if field is None or way in _FIXED or field.kind == "block" or (field.way.endswith("[]")):
+        why = "stays as it is" if way in _FIXED else "is no field that holds one value"
+        raise SettingsError(f"{way}: {why} in schema {version}; da-score schema entry lists the fields")
+    yaml = round_trip(before)
+    _indent_as(before, yaml)
+    try:
+        tree = yaml.load(before.replace(b"\r\n", b"\n"))
+    except (YAMLError, ValueError, RecursionError) as e:
+        what = " ".join(str(getattr(e, "problem", None) or e).split())
+        raise InputError(f"{path}: cannot be kept as it is ({what}); change it by hand") from e
+    made = _put(tree, parts, _scalar(field, text, way), way)
+    out = io.BytesIO()
+    yaml.dump(tree, out)
+    after = out.getvalue()
+    if b"\r\n" in before:
+        after = after.replace(b"\n", b"\r\n")
+    for fault in faults_of(parse(after)):
+        if fault.way == way or fault.way.startswith(f"{way}."):
+            raise SettingsError(f"{fault.what}; nothing was written")
+    _unless_more(path, before, after, (way, *made))
+    return after
+
+
+def _indent_as(before: bytes, yaml: YAML) -> None:
+    """Have blocks and lists indented as the first of each in a file is."""
+    block, items = _BLOCK.search(before), _ITEMS.search(before)
+    offset, dash = (len(items[1]), len(items[2])) if items else (2, 2)
+    yaml.indent(mapping=len(block[1]) if block else 2, sequence=offset + dash, offset=offset)
+
+
+def _scalar(field: DescribedField, text: str, way: str) -> Any:
+    """Return a value as the file is to hold it: text in quotes, whatever else as it is written."""
+    if field.kind == "text":
+        return DoubleQuotedScalarString(text)
+    try:
+        node = parse(text.encode("utf-8", "surrogateescape"))
+    except YamlError as e:
+        raise SettingsError(f"{way}: {shown(text)} is no YAML value: {e}") from e
+    if field.kind == "list" and isinstance(node, Sequence):
+        items = [DoubleQuotedScalarString(item.value) for item in node.items if isinstance(item, Scalar)]
+        found = CommentedSeq(items)
+        found.fa.set_flow_style()
+        return found
+    if field.kind == "list":
+        return DoubleQuotedScalarString(text)
+    if not isinstance(node, Scalar) or node.quoted or node.tag:
+        raise SettingsError(f"{way}: {shown(text)} is no single value; nothing was written")
+    tag = (
+        "null"
+        if Reader().is_null(node)
+        else {"yes or no": "bool", "flag": "bool", "number": "float"}.get(field.kind, "int")
+    )
+    written = AsWritten(node.value)
+    written.tag = f"tag:yaml.org,2002:{tag}"
+    return written
+
+
+def _put(tree: Any, parts: list[str], value: Any, way: str) -> list[str]:
+    """Put a value into a tree, making what is missing on the way; return the ways of what was made."""
+    made: list[str] = []
+    here: Any = tree
+    for n, part in enumerate(parts):
+        last = n + 1 == len(parts)
+        if isinstance(here, CommentedSeq):
+            index = int(part) if part.isdigit() and len(part) < 6 else -1
+            if not 0 <= index <= len(here):
+                raise SettingsError(f"{way}: there are {len(here)} in the list; the next one is {len(here)}")
+            if index == len(here):
+                here.append(None)
+            key: Any = index
+            held = here[index]
+        elif isinstance(here, CommentedMap):
+            key, held = part, here.get(part)
+        else:
+            raise SettingsError(f"{way}: {'.'.join(parts[:n]) or 'the entry'} holds no fields; change it by hand")
+        if last:
+            here[key] = value
+        else:
+            if held is None or (isinstance(held, AsWritten) and held.is_null):
+                here[key] = CommentedSeq() if parts[n + 1].isdigit() else CommentedMap()
+                made.append(".".join(parts[: n + 1]))
+            elif isinstance(held, CommentedSeq) and not held:
+                held.fa.set_block_style()
+            here = here[key]
+    return made
+
+
+def _unless_more(path: Path, before: bytes, after: bytes, ways: tuple[str, ...]) -> None:
+    """Raise when an entry says something else than before in any other field, as where parts are shared by aliases."""
+    try:
+        old, new = (dict(_flat(parse_iteration_record(data).as_dict())) for data in (before, after))
+    except YamlError:  # it could not be read before either; what was set is right
+        return
+    changed = [way for way in old.keys() | new.keys() if old.get(way) != new.get(way)]
+    first = ways[0]
+    allowed = {first, f"impl.{first}", *({"impl.focused_tests_added"} if first == "tests_added" else ())}
+    if any(way not in allowed and not way.startswith(tuple(f"{one}." for one in ways)) for way in changed):
+        raise InputError(f"{path}: its parts share values by aliases; nothing was written, change it by hand")
+
+
+def _flat(value: Any, way: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inside in value.items():
+            yield from _flat(inside, f"{way}.{key}" if way else key)
+    elif isinstance(value, tuple | list):
+        for n, inside in enumerate(value):
+            yield from _flat(inside, f"{way}.{n}")
+    else:
+        yield way, value
+
+
+# A log checked
+
+
+class LintFinding(NamedTuple):
+    """One thing that is wrong with a log: an ``error`` cannot stand, a ``warning`` may be meant.
+
+    ``line`` is from 1, None where it is of the whole file; ``iteration`` None where it is not known.
+    """
+
+    level: Level
+    path: Path
+    line: int | None
+    iteration: int | None
+    field: str
+    text: str
+
+
+class _Entry(NamedTuple):
+    """What is compared between entries, with the lines."""
+
+    path: Path
+    iteration: int
+    commit: str
+    session: str
+    lines: Mapping[str, int]
+
+
+def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
+    """Return how many entries a log has, and what is wrong with it, file by file and line by line.
+
+    ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
+
+    Raises:
+        LogError: the log cannot be listed.
+    """
+    try:
+        names = list_names(log_dir)
+    except InputError as e:
+        raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+    found: list[LintFinding] = []
+    entries: list[_Entry] = []
+    for name in filter(is_entry_name, names):
+        entries += _linted(log_dir / name, found)
+    archived = list(_linted_archive(log_dir / ARCHIVE_NAME, found)) if ARCHIVE_NAME in names else []
+    found += _twice(entries)
+    found += _same_commit([*entries, *archived], repo_dir)
+    if sessions is not None:
+        found += _unknown_sessions(entries, sessions)
+    order = {log_dir / name: n for n, name in enumerate(names)}
+    found.sort(key=lambda one: (order[one.path], one.line or 0, one.level, one.text))
+    return len(entries) + len(archived), found
+
+
+def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
+    """Compare an entry with its model and its name; yield it, if it can be read."""
+    number = int(_FILE_NUMBER.fullmatch(path.name)[1][:18])  # type: ignore[index]
+    try:
+        data = read_file(path)
+        document = parse(data)
+    except (InputError, FileNotFoundError) as e:
+        found.append(_unreadable(path, number, e))
+        return
+    before = len(found)
+    for fault in faults_of(document):
+        level: Level = "error" if fault.is_error else "warning"
+        found.append(LintFinding(level, path, fault.line, number, fault.way, fault.what))
+    try:
+        record = parse_iteration_record(data)
+    except YamlError as e:
+        if not any(one.level == "error" for one in found[before:]):
+            found.append(_unreadable(path, number, e))
+        return
+    lines = _lines(document)
+    if record.iteration != number:
+        text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
+        found.append(LintFinding("warning", path, lines.get("iteration"), record.iteration, "iteration", text))
+    yield _Entry(path, record.iteration, trim(record.commit), record.agent.session_id, lines)
+
+
+def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
+    try:
+        data = read_file(path)
+        document = parse(data)
+        items = Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations") if document else None
+    except (InputError, FileNotFoundError) as e:
+        found.append(_unreadable(path, None, e))
+        return
+    for item in items.items if isinstance(items, Sequence) else ():
+        if isinstance(item, MappingNode):
+            lines = _lines(item)
+            for fault in faults_of(item, archived=True):
+                level: Level = "error" if fault.is_error else "warning"
+                found.append(LintFinding(level, path, fault.line, None, fault.way, fault.what))
+            with contextlib.suppress(YamlError):
+                fields = {"iteration": Reader.integer, "commit": Reader.string}
+                given = Reader().struct(item, fields)
+                yield _Entry(path, given.get("iteration", 0), trim(given.get("commit", "")), "", lines)
+    try:
+        parse_archive(data)
+    except YamlError as e:
+        if not any(one.path == path and one.level == "error" for one in found):
+            found.append(_unreadable(path, None, e))
+
+
+def _unreadable(path: Path, number: int | None, error: Exception) -> LintFinding:
+    text = str(error).removeprefix(f"{path}: ")
+    m = _LINE.match(text)
+    return LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text)
+
+
+def _lines(document: Node | None, way: str = "") -> dict[str, int]:
+    """Return the lines of the fields that are compared between entries."""
+    found: dict[str, int] = {}
+    for key, value in document.pairs if isinstance(document, MappingNode) else ():
+        if isinstance(key, Scalar):
+            found[f"{way}{key.value}"] = key.line
+            if key.value == "agent" and not way:
+                found |= _lines(value, "agent.")
+    return found
+
+
+def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:
+    first: dict[int, _Entry] = {}
+    for entry in entries:
+        if (other := first.setdefault(entry.iteration, entry)) is not entry:
+            text = f"iteration {entry.iteration} is in {other.path.name} as well; the file that is read last counts"
+            yield LintFinding("error", entry.path, entry.lines.get("iteration"), entry.iteration, "iteration", text)
+
+
+def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFinding]:
+    entries = [entry for entry in entries if entry.commit]
+    try:
+        resolved = GitRepository(repo_dir).resolve(entry.commit for entry in entries)
+    except GitError:
+        resolved = {}
+    first: dict[str, _Entry] = {}
+    for entry in entries:
+        name = resolved.get(entry.commit) or entry.commit.lower()
+        other = first.setdefault(name if resolved.get(entry.commit) else name[:_SAME], entry)
+        alike = resolved.get(entry.commit) or entry.commit.lower().startswith(other.commit.lower()[: len(entry.commit)])
+        if other is not entry and other.iteration != entry.iteration and alike:
+            text = f"commit {entry.commit[:12]} is named by iteration {other.iteration} as well ({other.path.name})"
+            yield LintFinding("error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text)
+
+
+def _unknown_sessions(entries: Iterable[_Entry], known: Collection[str]) -> Iterator[LintFinding]:
+    for entry in entries:
+        if entry.session and entry.session not in known:
+            text = f"no transcript has the session {shown(entry.session)}; it may be gone, or the id is another one"
+            line = entry.lines.get("agent.session_id", entry.lines.get("agent"))
+            yield LintFinding("warning", entry.path, line, entry.iteration, "agent.session_id", text)

@@ -1,0 +1,148 @@
+"""Writes the two kinds of files beside an entry that others used to have to write: hook outcomes and DR transcripts.
+
+Both are written whole or not at all. A file of hook outcomes is added to as it is, comments and unknown keys included,
+by one writer at a time; what it said before it still says, or nothing is written.
+"""
+
+import contextlib
+import fcntl
+import io
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scoring.errors import InputError
+from scoring.evidence.beside import HookOutcome, deliberation_names, hook_facts, hook_file_name
+from scoring.files import read_file, write_atomically
+
+CLASSES = {
+    "pre_tool_use": "prevent_before_action",
+    "stop": "remediate_at_stop",
+    "subagent_stop": "remediate_at_stop",
+    "pre_compact": "continuity_advice",
+    "post_tool_use": "observe_tool_result",
+    "session_start": "continuity_advice",
+}
+"""The intervention class of a point in the life of a session, where none is named."""
+
+RESULTS = ("allow", "advise", "remediate")
+
+FILE_LIMIT = 4 << 20
+"""The largest file of hook outcomes, in bytes, that is added to."""
+
+
+def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False) -> Path:
+    """Put a transcript beside an entry as it is, and return its path.
+
+    Raises:
+        TranscriptError: it is none; a round without claims counts, even with a text, because no text votes.
+        InputError: the log directory is not there, or the iteration has a transcript and ``force`` is not given.
+        WriteError: it could not be written.
+    """
+    from scoring.meters.dr.transcript import decoded, parse_transcript
+
+    text = decoded(data, source)
+    parse_transcript(text, source)
+    _require_log(log_dir)
+    as_json, as_lines = (log_dir / name for name in deliberation_names(iteration))
+    path, other = (as_json, as_lines) if _is_one_document(text) else (as_lines, as_json)
+    there = next((p for p in (as_json, as_lines) if os.path.lexists(p)), None)
+    if there is not None and not force:
+        raise InputError(f"{there}: is there already; replace it with --force")
+    parse_transcript(text, str(path))  # the name decides where the content does not
+    write_atomically(path, data, mode=0o644)
+    if os.path.lexists(other):
+        with contextlib.suppress(OSError):
+            os.unlink(other)
+    return path
+
+
+def _is_one_document(text: str) -> bool:
+    from scoring.meters.plaindata import read_json
+
+    try:
+        value = read_json(text, "")
+    except InputError:
+        return False
+    return isinstance(value, Mapping) and "rounds" in value
+
+
+def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Path:
+    """Add a record to the hook outcomes of an iteration, and return the file.
+
+    Raises:
+        InputError: the record says nothing that counts, the log directory is not there, or the file that is there is
+            none of hook outcomes or cannot be kept as it is.
+        WriteError: it could not be written.
+    """
+    if not outcome.rule_id.strip():
+        raise InputError("a hook outcome needs the rule that it is about")
+    if outcome.result not in RESULTS:
+        raise InputError(f"{outcome.result!r} is none of the results {', '.join(RESULTS)}")
+    _require_log(log_dir)
+    path = log_dir / hook_file_name(iteration)
+    with _alone(log_dir):
+        write_atomically(path, _with_record(path, log_dir, iteration, outcome), mode=0o644)
+    return path
+
+
+def _with_record(path: Path, log_dir: Path, iteration: int, outcome: HookOutcome) -> bytes:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    from scoring.yamlread import parse
+
+    yaml = YAML()
+    yaml.preserve_quotes, yaml.width = True, 4096
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    tree = CommentedMap(schema_version=1, records=CommentedSeq())
+    try:
+        before = read_file(path, FILE_LIMIT)
+    except FileNotFoundError:
+        before = b""
+    if before.strip():
+        if facts := hook_facts(log_dir, iteration).problem:
+            raise InputError(f"{path}: {facts}; nothing is added to it")
+        try:
+            tree = yaml.load(before)
+        except (YAMLError, ValueError, RecursionError) as e:
+            what = " ".join(str(getattr(e, "problem", None) or e).split())
+            raise InputError(f"{path}: cannot be kept as it is ({what}); nothing is added to it") from e
+        if not isinstance(tree, CommentedMap) or not isinstance(tree.setdefault("records", None) or [], list):
+            raise InputError(f"{path}: is no mapping with a list of records; nothing is added to it")
+    if not tree.get("records"):
+        tree["records"] = CommentedSeq()
+    fields = {name: getattr(outcome, name) for name in HookOutcome.__annotations__}
+    tree["records"].append(
+        CommentedMap({name: DoubleQuotedScalarString(text) for name, text in fields.items() if text})
+    )
+    out = io.BytesIO()
+    yaml.dump(tree, out)
+    data = out.getvalue()
+    parse(data)
+    return data
+
+
+def stamp() -> str:
+    """Return the time as hook outcomes have it: UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _require_log(log_dir: Path) -> None:
+    if not log_dir.is_dir():
+        raise InputError(f"{log_dir}: no such directory; name the iteration log with --iter-log-dir")
+
+
+@contextlib.contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Let one process at a time add to files of a directory; the system lets go when the process ends."""
+    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,163 @@
+"""What is only shown of a deliberation: how each round treats those before it, how alike two agents are.
+
+And how firm a signal is. None of it changes the signal. See docs/DIMINISHING_RETURNS.md, "Observations".
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from scoring.errors import InputError
+from scoring.meters import rounded
+from scoring.meters.dr.novelty import Meanings, classed_anew, normalize
+from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
+from scoring.meters.dr.readiness import has_word, plain
+from scoring.meters.dr.recommendation import recommend, summary_of
+from scoring.text import printable
+
+if TYPE_CHECKING:
+    from scoring.meters.dr import DRResult, Embed
+    from scoring.meters.dr.transcript import Round, Transcript
+
+Agreement: TypeAlias = Literal["modify", "endorse", "rephrase"]
+
+CHANGES = (
+    *("instead", "however", "rather than", "disagree", "disagrees", "not enough", "replace", "except", "unless"),
+    *("on the contrary", "wrong", "drop", "change", "no longer"),
+)
+"""Words by which a round that mostly repeats still changes something."""
+
+K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05
+"""How far the neighbouring settings of :func:`confidence_in` are away."""
+
+
+class RoundAgreement(NamedTuple):
+    """What a round does with those before it: it modifies, endorses with a few additions, or only rephrases."""
+
+    round: int
+    agreement: Agreement
+
+
+def agreement_by_round(transcript: "Transcript", result: "DRResult") -> list[RoundAgreement]:
+    """Say of every round with claims but the first what it does with those before, roughly, by counts and words.
+
+    No new claim is ``rephrase``; at most half of them new and no word of change is ``endorse``; all else ``modify``.
+    """
+    found = []
+    rows = zip(transcript.rounds, result.novelty, strict=True)
+    claimed = [(given, new) for given, new in rows if new.claims]
+    for given, new in claimed[1:]:
+        changes = any(has_word(CHANGES, plain(claim)) for claim in given.outputs.claims)
+        agreement: Agreement = "modify"
+        if not new.new_claims:
+            agreement = "rephrase"
+        elif 2 * new.new_claims <= new.claims and not changes:
+            agreement = "endorse"
+        found.append(RoundAgreement(new.round, agreement))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSimilarity:
+    """How alike the latest responses of two agents are, and the rounds that they are from."""
+
+    agents: tuple[str, str]
+    rounds: tuple[int, int]
+    similarity: float
+    """Cosine of their meanings (-1 to 1) with level L2, else the Jaccard index of their words (0 to 1)."""
+    measured_by: Literal["meaning", "words"]
+
+
+def similarity_of(transcript: "Transcript", agents: tuple[str, str], embed: "Embed | None" = None) -> AgentSimilarity:
+    """Compare the latest responses of two agents; InputError for an agent that says nothing in the transcript."""
+    (a, one), (b, other) = (_latest(transcript, agent) for agent in agents)
+    if embed is None:
+        mine, theirs = (set(normalize(text).split()) for text in (one, other))
+        return AgentSimilarity(agents, (a, b), len(mine & theirs) / max(1, len(mine | theirs)), "words")
+    alike = Meanings([one, other], embed).alike([one], [other])
+    return AgentSimilarity(agents, (a, b), alike or 0.0, "meaning")
+
+
+def _latest(transcript: "Transcript", agent: str) -> tuple[int, str]:
+    for given in reversed(transcript.rounds):
+        if text := _responses(given).get(agent, "").strip():
+            return given.round, text
+    names = list(dict.fromkeys(name for given in transcript.rounds for name in _responses(given)))
+    known = ", ".join(map(printable, names)) or "none: give a round an agent, or its outputs responses by name"
+    raise InputError(f"no response of an agent {printable(agent)}; known: {known}")
+
+
+def _responses(given: "Round") -> dict[str, str]:
+    """Return what each agent said in a round; a transcript may have anything there, and what is no text is not used."""
+    said = given.outputs.responses
+    found = {} if not isinstance(said, Mapping) else {str(name): text for name, text in said.items() if _is_text(text)}
+    if _is_text(given.agent) and given.agent not in found:
+        whole = summary_of(given) or (given.outputs.text if _is_text(given.outputs.text) else "")
+        found[given.agent] = whole or " ".join(given.outputs.claims)
+    return found
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+class Confidence(NamedTuple):
+    """How firm a signal is: the share (0 to 1) of neighbouring settings that give the same one. No probability."""
+
+    value: float
+    settings: int
+    others: dict[str, int]
+    """What the other settings give, by signal."""
+
+
+def confidence_in(
+    transcript: "Transcript",
+    result: "DRResult",
+    profile: Profile = DEFAULT,
+    words: Words = BUILT_IN,
+    embed: "Embed | None" = None,
+) -> Confidence:
+    """Score a transcript again under neighbouring settings and count how many give the signal of ``result``.
+
+    They are k one less and one more, the paraphrase threshold 0.1, the limit of low novelty 0.05 and both limits of
+    readiness 0.05 to either side, in every combination that there is.
+    """
+    from scoring.meters.dr import score_transcript
+
+    t = profile.thresholds
+    counts: dict[str, int] = {}
+    for paraphrase in _around(t.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):
+        other = replace(profile, thresholds=replace(t, paraphrase=paraphrase))
+        measured = score_transcript(transcript, profile=other, words=words, embed=embed)
+        lows, shifts = _around(t.novelty_low, LOW_STEP, 0.0, t.novelty_high), (-READY_STEP, 0.0, READY_STEP)
+        for k, low, shift in product(range(max(1, profile.k - K_STEP), profile.k + K_STEP + 1), lows, shifts):
+            high, medium = t.readiness_high + shift, t.readiness_medium + shift
+            limits = replace(other.thresholds, novelty_low=low, readiness_high=high, readiness_medium=medium)
+            tried = replace(other, k=k, thresholds=limits)
+            ready = [replace(r, level=limits.readiness_level(r.value)) for r in measured.readiness]
+            signal = recommend(classed_anew(measured.novelty, tried), ready, tried)[-1].signal
+            counts[signal] = counts.get(signal, 0) + 1
+    total = sum(counts.values())
+    agreed = counts.pop(result.signal, 0)
+    return Confidence(agreed / total, total, counts)
+
+
+def _around(value: float, step: float, least: float, most: float) -> Sequence[float]:
+    return sorted({min(most, max(least, value + n * step)) for n in (-1, 0, 1)})
+
+
+def observed(
+    transcript: "Transcript",
+    result: "DRResult",
+    confidence: Confidence,
+    agents: AgentSimilarity | None,
+) -> dict[str, Any]:
+    """Return the observations as plain values for JSON, numbers to 4 places."""
+    found: dict[str, Any] = {
+        "structural_agreement_by_round": [row._asdict() for row in agreement_by_round(transcript, result)],
+        "confidence": {**confidence._asdict(), "value": rounded(confidence.value)},
+    }
+    if agents is not None:
+        found["agents"] = {**asdict(agents), "similarity": rounded(agents.similarity)}
+    return found

@@ -1,0 +1,194 @@
+"""Drives a meeting round by round, with its state in one file: what was recorded, what people were asked, how it ended.
+
+The file is written whole after every step, so that a run may be stopped anywhere and taken up again. A judge is
+whatever writes a record: the driver takes text, and knows nothing of who wrote it. See docs/DELIBERATION.md,
+"Running a meeting".
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from scoring.errors import InputError, MeetingError
+from scoring.files import read_file, write_atomically
+from scoring.meters.meeting import MeetingVerdict, score_meeting
+from scoring.meters.meeting.config import MeetingConfig, meeting_config
+from scoring.meters.meeting.no_decision import no_decision
+from scoring.meters.meeting.records import parse_meeting_records
+from scoring.meters.meeting.round_scores import leading
+from scoring.meters.plaindata import decode, read_json
+from scoring.text import printable, shown
+
+Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
+
+VERSION = 1
+_WHERE = "a state of da-score meeting run"
+
+
+@dataclass(frozen=True, slots=True)
+class MeetingState:
+    """Where a meeting stands. ``decision`` is the option that was decided on, None until there is one."""
+
+    config: Mapping[str, Any]
+    records: tuple[Mapping[str, Any], ...] = ()
+    phase: Phase = "needs_record"
+    decision: str | None = None
+    version: int = VERSION
+    read: bytes | None = field(default=None, compare=False, repr=False)
+    """The file as it was read; None when there was none."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the meeting is over."""
+        return self.phase in ("decided", "no_decision")
+
+    @property
+    def next_round(self) -> int:
+        """The number of the round that is to come."""
+        return 1 + max((record["round_index"] for record in self.records), default=0)
+
+    @property
+    def verdicts(self) -> list[MeetingVerdict]:
+        """The verdicts of all rounds so far."""
+        return score_meeting(self.records, meeting_config(self.config)) if self.records else []
+
+
+def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
+    """Read a state, or begin one under ``config`` (the preset ``default`` unless given).
+
+    Raises:
+        InputError: the file is no state, or was begun under another config than the one that is given.
+    """
+    given = None if config is None else config.model_dump(mode="json")
+    try:
+        data = read_file(path)
+    except FileNotFoundError:
+        return MeetingState(given or meeting_config({}).model_dump(mode="json"))
+    state = _parsed(data, str(path))
+    if given is not None and given != state.config:
+        raise InputError(
+            f"{path}: the meeting was begun under another config; leave --config out, or begin a new state"
+        )
+    return state
+
+
+def _parsed(data: bytes, source: str) -> MeetingState:
+    value = read_json(decode(data, source), source)
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        version = value.get("version") if isinstance(value, dict) else value
+        raise InputError(f"{source}: not {_WHERE} of version {VERSION}: {shown(version)}; name another file")
+    config, records, phase = value.get("config"), value.get("records"), value.get("phase")
+    phases = ("needs_record", "needs_answer", "decided", "no_decision")
+    if not isinstance(config, dict) or not isinstance(records, list) or phase not in phases:
+        raise InputError(f"{source}: not {_WHERE}: config, records or phase is not what it should be")
+    decision = value.get("decision")
+    state = MeetingState(config, tuple(records), phase, decision if isinstance(decision, str) else None, read=data)
+    try:
+        verdicts = state.verdicts
+    except MeetingError as e:
+        raise MeetingError(*(f"{source}: {fault}" for fault in e.faults)) from e
+    if phase != "needs_record" and not verdicts:
+        raise InputError(f"{source}: not {_WHERE}: it is {phase} and has no record")
+    return state
+
+
+def save_state(path: Path, state: MeetingState) -> MeetingState:
+    """Write a state whole, and return it as it is now on disk.
+
+    Raises:
+        InputError: somebody else has changed the file since it was read.
+        WriteError: it could not be written.
+    """
+    try:
+        now: bytes | None = read_file(path)
+    except FileNotFoundError:
+        now = None
+    if now != state.read:
+        raise InputError(f"{path}: was changed by somebody else meanwhile; run the command again")
+    plain = {key: value for key, value in asdict(state).items() if key != "read"}
+    data = (json.dumps(plain, ensure_ascii=False, indent=1) + "\n").encode()
+    write_atomically(path, data)
+    return replace(state, read=data)
+
+
+def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
+    """Add the record of the next round, as a judge wrote it.
+
+    Raises:
+        MeetingError: it is no single valid record of a round that is to come; or a question is open; or it is over.
+    """
+    if state.ended:
+        raise MeetingError(f"the meeting is over ({state.phase.replace('_', ' ')}); begin another state")
+    if state.phase == "needs_answer":
+        raise MeetingError("a question is open; answer it with --answer yes or --answer no")
+    found = parse_meeting_records(text, source)
+    if len(found) != 1:
+        raise MeetingError(f"{source}: {len(found)} records where one belongs: that of round {state.next_round}")
+    number = found[0].round_index
+    if state.records and number != state.next_round:
+        raise MeetingError(f"{source}: round {number} where round {state.next_round} belongs")
+    record = found[0].model_dump(mode="json", exclude_unset=True)
+    record.pop("user_confirmed", None)  # people answer here, and nobody for them
+    following = replace(state, records=(*state.records, record))
+    return replace(following, phase="needs_answer" if following.verdicts[-1].ends else "needs_record")
+
+
+def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
+    """Take what people say to the open question.
+
+    Yes decides, on ``option`` or else on the leading one. No after a proposal to decide goes on with a question for
+    doubts; no in the last round, or to a meeting that is to be parked, ends it without a decision.
+
+    Raises:
+        MeetingError: no question is open, or it is not known on what to decide.
+    """
+    if state.phase != "needs_answer":
+        raise MeetingError("no question is open")
+    verdict, last = state.verdicts[-1], dict(state.records[-1])
+    last["user_confirmed"] = yes
+    answered = replace(state, records=(*state.records[:-1], last))
+    if yes:
+        lead = leading(parse_meeting_records(json.dumps(last))[0].convergence.expert_positions)
+        chosen = option or (lead.option if lead else None)
+        if chosen is None:
+            raise MeetingError("nobody prefers an option; name the one to decide on with --option")
+        return replace(answered, phase="decided", decision=chosen)
+    is_over = verdict.status == "park_or_abort" or verdict.rule == "round_limit"
+    return replace(answered, phase="no_decision" if is_over else "needs_record")
+
+
+def what_next(state: MeetingState) -> dict[str, Any]:
+    """Return where a meeting stands and what to do next, as plain values; a judge's command gets them as JSON."""
+    verdicts = state.verdicts
+    last = verdicts[-1] if verdicts else None
+    found: dict[str, Any] = {
+        "phase": state.phase,
+        "next_round": None if state.ended else state.next_round,
+        "question": last.facilitator_prompt if last and state.phase == "needs_answer" else None,
+        "prompts": list(last.next_round_focus_prompts) if last and not state.ended else [],
+        "decision": state.decision,
+        "verdict": last.as_dict() if last else None,
+    }
+    if state.phase == "no_decision":
+        found["no_decision"] = no_decision(state.records, verdicts)
+    return found
+
+
+def in_words(found: Mapping[str, Any]) -> list[str]:
+    """Return what is next as lines of text, control characters escaped."""
+    lines = []
+    if verdict := found["verdict"]:
+        lines += [f"round {verdict['round_index']}: {verdict['status']}", *(f"  {r}" for r in verdict["reasons"])]
+    match found["phase"]:
+        case "needs_answer":
+            lines += [f"question: {found['question']}", "answer with --answer yes or --answer no"]
+        case "decided":
+            lines.append(f"decided: {found['decision']}")
+        case "no_decision":
+            lines.append("no decision")
+        case _:
+            lines.append(f"next: the record of round {found['next_round']}")
+            lines += [f"  focus: {prompt}" for prompt in found["prompts"]]
+    return list(map(printable, lines))

@@ -1,0 +1,528 @@
+"""Entries where there are none: which commits get one, what it says, and that nothing else is touched."""
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from helpers.checkpoints import about, name, record
+from helpers.commands import DaScore
+from helpers.histories import Session
+from helpers.repos import START, STEP, Repo
+
+from scoring.jobs.derive import quoted, task_of
+from scoring.log.parse import parse_iteration_record
+from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.yamlread import parse
+
+ID, OTHER = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310", "7f3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69"
+CLAUDE = "Co-Authored-By: Claude <noreply@anthropic.com>"
+
+
+class Work:
+    """A repository on branch main without a log, and the home of its user."""
+
+    def __init__(self, root: Path, home: Path, da_score: DaScore) -> None:
+        self.repo, self.home, self.da_score = Repo(root / "app", branch="main"), home, da_score
+        self.log = self.repo.path / DEFAULT_LOG_DIR
+        self.turns = 10
+        self.repo.commit({"README.md": "x\n"}, "Begin")
+
+    def session(self, session_id: str = ID, cwd: str = "") -> Session:
+        return Session(session_id, cwd or str(self.repo.path))
+
+    def keep(self, session: Session, shas: Mapping[int, str]) -> None:
+        """Write a session where Claude Code puts them, the commits under their names."""
+        text = "".join(json.dumps(line) + "\n" for line in session.lines)
+        for mark, sha in shas.items():
+            text = text.replace(f"@sha:{mark}@", sha[:7])
+        path = self.home / ".claude" / "projects" / "-app" / f"{session.id}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def made(self, subject: str, session_id: str = ID, cwd: str = "", **files: str) -> str:
+        """A commit that a session made, with its transcript."""
+        sha = self.repo.commit(files or {f"{session_id[:2]}.py": f"{subject}\n"}, subject)
+        session = self.session(session_id, cwd)
+        self.turns += 2  # what two sessions say under one name would be one saying
+        session.run(self.repo.clock - START - 60, self.turns, "python -m pytest -q", "3 passed in 0.1s")
+        session.commits(self.repo.clock - START, self.turns + 1, 1, subject)
+        self.keep(session, {1: sha})
+        return sha
+
+    def derive(self, *options: str) -> dict[str, Any]:
+        return self.da_score("derive", "--json", "--no-cache", *options).json  # type: ignore[no-any-return]
+
+    def entries(self) -> dict[str, bytes]:
+        return {
+            path.name: path.read_bytes() for path in sorted(self.log.glob("iter-*.yaml")) if path.name.count(".") == 1
+        }
+
+    def entry(self, n: int) -> dict[str, Any]:
+        return yaml.safe_load((self.log / f"iter-{n}.yaml").read_bytes())  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore) -> Work:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    made = Work(tmp_path, home, da_score)
+    monkeypatch.chdir(made.repo.path)
+    return made
+
+
+def found(done: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(one["commit"], one["found_by"]) for one in done["written"]]
+
+
+class TestWhose:
+    def test_a_commit_of_a_session_gets_an_entry(self, work: Work) -> None:
+        sha = work.made("Add a parser", **{"p.py": "1\n2\n", "q.py": "3\n"})
+        assert work.derive() == {
+            "written": [{"iteration": 1, "commit": sha, "session_ids": [ID], "found_by": "commit"}],
+            "skipped": [],
+        }
+        assert work.entry(1) == {
+            "schema_version": 2,
+            "iteration": 1,
+            "date": "2026-04-12",
+            "task_id": "main",
+            "commit": sha,
+            "branch": "main",
+            "files_changed": 2,
+            "lines_added": 3,
+            "lines_removed": 0,
+            "agent": {"session_id": ID},
+            "impl": {"summary": "Add a parser"},
+        }
+
+    def test_a_commit_that_names_a_checkpoint_gets_one(self, work: Work) -> None:
+        shas = [work.repo.commit({"a": str(n)}, f"w {n}\n\nEntire-Checkpoint: {name(n)}\n") for n in (1, 2)]
+        files = {"metadata.json": {"checkpoint_id": name(1)}, "0/metadata.json": about(ID)}
+        record(work.repo, {name(1): files})
+        done = work.derive()
+        assert found(done) == [(sha, "checkpoint") for sha in shas]
+        assert [one["session_ids"] for one in done["written"]] == [[ID], []]  # the second is not on the branch
+        assert "agent" not in work.entry(2)
+
+    def test_of_several_checkpoints_the_session_of_the_newest_counts(self, work: Work) -> None:
+        work.repo.commit({"a": "1"}, f"w (#7)\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n\nmore\n")
+        stated = {1: ("2026-04-12T10:00:00Z", OTHER), 2: ("2026-04-12T09:00:00Z", ID)}
+        record(
+            work.repo,
+            {name(n): {"0/metadata.json": about(who, created_at=at)} for n, (at, who) in stated.items()},
+        )
+        (one,) = work.derive()["written"]
+        assert one["session_ids"] == [OTHER, ID]
+        assert work.entry(1)["agent"] == {"session_id": OTHER}
+
+    def test_a_transcript_says_more_of_when_than_metadata(self, work: Work) -> None:
+        """An import writes many checkpoints within seconds, the newest first."""
+        work.repo.commit({"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n")
+        late, early = work.session(ID), work.session(OTHER)
+        late.turn(500, 1)
+        early.turn(100, 2)
+        text = {one.id: "".join(json.dumps(line) + "\n" for line in one.lines).encode() for one in (late, early)}
+        stated = {1: ("2026-04-13T10:00:05Z", OTHER), 2: ("2026-04-13T10:00:00Z", ID)}
+        record(
+            work.repo,
+            {
+                name(n): {"0/metadata.json": about(who, created_at=at), "0/full.jsonl": text[who]}
+                for n, (at, who) in stated.items()
+            },
+        )
+        assert work.derive()["written"][0]["session_ids"] == [ID, OTHER]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            pytest.param(CLAUDE, id="as Claude Code writes it"),
+            pytest.param("co-authored-by: Claude Opus 4.5 <noreply@anthropic.com>", id="in another case"),
+            pytest.param("Co-authored-by: Codex <codex@openai.com>\n\nmore text", id="in the middle"),
+            pytest.param("Co-authored-by: Copilot <223556219+Copilot@users.noreply.github.com>", id="by address"),
+            pytest.param("Co-authored-by: aider (gpt-5) <x@y.example>", id="by name"),
+        ],
+    )
+    def test_a_commit_with_an_agent_as_co_author_gets_one(self, work: Work, line: str) -> None:
+        sha = work.repo.commit({"a": "1"}, f"work\n\nWhy.\n\n{line}\n")
+        assert found(work.derive()) == [(sha, "trailer")]
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            pytest.param("work", id="nobody says so"),
+            pytest.param("work\n\nCo-Authored-By: Claude Monet <claude@example.org>\n", id="a person of that name"),
+            pytest.param("work\n\nCo-Authored-By: Ann <ann@anthropic.com>\n", id="a person who works there"),
+            pytest.param("work\n\nThanks to Claude <noreply@anthropic.com>\n", id="no such line"),
+            pytest.param("work\n\nEntire-Checkpoint: 123\n", id="no checkpoint"),
+            pytest.param("work\n\nReviewed-By: Claude <noreply@anthropic.com>\n", id="not as an author"),
+        ],
+    )
+    def test_a_commit_of_people_gets_none(self, work: Work, message: str) -> None:
+        work.repo.commit({"a": "1"}, message)
+        assert work.derive() == {"written": [], "skipped": []}
+        assert not work.log.exists()
+
+    def test_a_session_elsewhere_that_printed_such_a_line_makes_none(self, work: Work) -> None:
+        work.repo.commit({"a": "1"}, "Add a parser")
+        session = work.session(cwd="/")
+        session.commits(STEP, 5, 1, "Add a parser")
+        work.keep(session, {1: "f" * 40})
+        assert found(work.derive()) == []
+
+    def test_a_checkpoint_counts_before_a_session_and_that_before_a_co_author(self, work: Work) -> None:
+        both = work.made(f"a\n\n{CLAUDE}\n")
+        work.made(f"b\n\nEntire-Checkpoint: {name(1)}\n\n{CLAUDE}\n", OTHER)
+        assert [how for _, how in found(work.derive())] == ["commit", "checkpoint"]
+        assert both
+
+    def test_merges_get_none_and_their_parts_the_branch_of_the_merge(self, work: Work) -> None:
+        work.repo.branch("issue-12-parser")
+        sha = work.made("Add a parser")
+        work.repo.checkout("main")
+        work.repo.merge("issue-12-parser", f"Merge branch 'issue-12-parser'\n\n{CLAUDE}\n")
+        work.repo.git("branch", "-d", "issue-12-parser")
+        assert found(work.derive()) == [(sha, "commit")]
+        assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == ("issue-12-parser", "#12")
+
+
+class TestRewritten:
+    def test_the_commit_that_landed_gets_the_entry(self, work: Work) -> None:
+        work.repo.branch("side")
+        work.made("Add a parser")
+        work.repo.checkout("main")
+        work.repo.commit({"other": "1"}, "By hand")
+        work.repo.git("cherry-pick", "side")
+        landed = work.repo.head()
+        assert landed != work.repo.head("side")
+        assert found(work.derive()) == [(landed, "commit")]
+
+    def test_it_is_found_by_its_subject_when_the_old_one_is_gone(self, work: Work) -> None:
+        sha = work.repo.commit({"a": "1"}, "Add a parser")
+        session = work.session()
+        session.commits(work.repo.clock - START, 5, 1, "Add a parser")
+        work.keep(session, {1: "0123456789"})
+        assert found(work.derive()) == [(sha, "commit")]
+
+    @pytest.mark.parametrize(
+        "second", [pytest.param(3 * 86_400, id="days later"), pytest.param(-2 * 86_400, id="days before")]
+    )
+    def test_not_by_the_subject_of_another_day(self, work: Work, second: int) -> None:
+        work.repo.commit({"a": "1"}, "Add a parser")
+        session = work.session()
+        session.commits(second, 5, 1, "Add a parser")
+        work.keep(session, {1: "0123456789"})
+        assert found(work.derive()) == []
+
+    def test_not_by_a_subject_that_two_sessions_have(self, work: Work) -> None:
+        work.repo.commit({"a": "1"}, "Add a parser")
+        for who in (ID, OTHER):
+            session = work.session(who)
+            session.commits(work.repo.clock - START, 5, 1, "Add a parser")
+            work.keep(session, {1: "0123456789"})
+        assert found(work.derive()) == []
+
+    def test_a_commit_is_skipped_when_an_entry_names_the_one_that_landed_as_it(self, work: Work) -> None:
+        work.repo.branch("side")
+        side = work.made("Add a parser")
+        work.derive()
+        before = work.entries()
+        work.repo.checkout("main")
+        work.repo.commit({"other": "1"}, "By hand")
+        work.repo.git("cherry-pick", "side")
+        done = work.derive()
+        assert done["written"] == []
+        reason = f"iteration 1 names {side[:12]}, which landed as it"
+        assert done["skipped"] == [{"commit": work.repo.head(), "reason": reason}]
+        assert work.entries() == before
+
+
+class TestBranches:
+    def test_the_tip_of_a_branch_that_has_not_landed_gets_one(self, work: Work) -> None:
+        work.repo.branch("fix/ABC-12-parser")
+        work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
+        tip = work.repo.commit({"a": "2"}, f"Add a parser\n\n{CLAUDE}\n")
+        work.repo.checkout("main")
+        assert found(work.derive()) == [(tip, "trailer")]
+        assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == ("fix/ABC-12-parser", "ABC-12")
+
+    @pytest.mark.parametrize(
+        "branch", [pytest.param("entire/checkpoints/v1", id="checkpoints"), pytest.param("entire/abc", id="shadows")]
+    )
+    def test_branches_of_a_recording_tool_get_none(self, work: Work, branch: str) -> None:
+        work.repo.branch(branch)
+        work.repo.commit({"a": "1"}, f"data\n\n{CLAUDE}\n")
+        work.repo.checkout("main")
+        assert found(work.derive()) == []
+
+    def test_without_a_trunk_tips_get_one_and_a_warning_says_so(self, work: Work) -> None:
+        work.repo.git("branch", "-m", "main", "develop")
+        work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
+        tip = work.repo.commit({"a": "2"}, f"Add a parser\n\n{CLAUDE}\n")
+        done = work.da_score("derive", "--json", "--no-cache")
+        assert "there is no trunk" in done.err
+        assert found(json.loads(done.out)) == [(tip, "trailer")]
+        assert work.entry(1)["branch"] == "develop"
+        assert len(work.derive("--trunk", "develop")["written"]) == 1
+
+    def test_a_repository_without_commits_gets_none(self, work: Work, tmp_path: Path) -> None:
+        Repo(tmp_path / "empty", branch="main")
+        assert work.derive("--repo-dir", str(tmp_path / "empty")) == {"written": [], "skipped": []}
+
+    def test_no_repository_is_one_line(self, work: Work) -> None:
+        found = work.da_score("derive", "--repo-dir", "/")
+        assert (found.status, found.err.count("\n")) == (1, 1)
+
+
+class TestAgain:
+    def test_it_adds_only_what_is_new(self, work: Work) -> None:
+        first = work.made("one")
+        work.derive()
+        before = work.entries()
+        again = work.derive()
+        assert again == {"written": [], "skipped": [{"commit": first, "reason": "iteration 1 names it"}]}
+        assert work.entries() == before
+        second = work.made("two", OTHER)
+        assert [(one["iteration"], one["commit"]) for one in work.derive()["written"]] == [(2, second)]
+        assert {name: data for name, data in work.entries().items() if name in before} == before
+
+    def test_an_entry_that_is_there_keeps_every_byte(self, work: Work) -> None:
+        named, new = work.made("one"), work.made("two", OTHER)
+        work.log.mkdir(parents=True)
+        written = f"schema_version: 2   # mine\ncommit: {named[:9]}\niteration: 7\nimpl: {{retries: 3}}\n"
+        (work.log / "iter-7.yaml").write_text(written)
+        (work.log / "iter-9.labels.yaml").write_text("iteration: 9\n")  # of an entry that is gone
+        done = work.derive()
+        assert [(one["iteration"], one["commit"]) for one in done["written"]] == [(10, new)]
+        assert done["skipped"] == [{"commit": named, "reason": "iteration 7 names it"}]
+        assert (work.log / "iter-7.yaml").read_text() == written
+
+    def test_a_commit_that_a_broken_entry_names_is_left_alone(self, work: Work) -> None:
+        sha = work.made("one")
+        work.log.mkdir(parents=True)
+        (work.log / "iter-1.yaml").write_text(f"commit: {sha}\n\tbroken: [\n")
+        found = work.da_score("derive", "--json", "--no-cache")
+        assert found.status == 0
+        assert "iter-1.yaml" in found.err
+        assert json.loads(found.out)["skipped"] == [
+            {"commit": sha, "reason": "iter-1.yaml, which cannot be read, names it"}
+        ]
+
+    def test_an_archived_entry_counts(self, work: Work) -> None:
+        sha = work.made("one")
+        work.log.mkdir(parents=True)
+        (work.log / "historical.yaml").write_text(f"iterations:\n- iteration: 4\n  commit: {sha}\n")
+        assert work.derive()["skipped"] == [{"commit": sha, "reason": "iteration 4 names it"}]
+
+    def test_a_dry_run_writes_nothing_and_says_the_same(self, work: Work) -> None:
+        work.made("one")
+        dry = work.derive("--dry-run")
+        assert not work.log.exists()
+        assert work.derive() == dry
+
+    def test_since_leaves_earlier_days_out(self, work: Work) -> None:
+        work.repo.commit({"a": "1"}, f"old\n\n{CLAUDE}\n")
+        new = work.repo.commit({"a": "2"}, f"new\n\n{CLAUDE}\n", START + 5 * 86_400)
+        assert found(work.derive("--since", "2026-04-15")) == [(new, "trailer")]
+
+    def test_a_day_that_is_none_is_one_line(self, work: Work) -> None:
+        found = work.da_score("derive", "--since", "soon")
+        assert (found.status, found.err) == (1, "da-score: error: --since 'soon' is no date; write it as 2026-06-03\n")
+
+    def test_from_a_folder_it_writes_to_the_log_of_the_repository(
+        self, work: Work, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        work.made("one", **{"src/a.py": "1\n"})
+        monkeypatch.chdir(work.repo.path / "src")
+        work.derive()
+        assert list(work.entries()) == ["iter-1.yaml"]
+
+    def test_the_table_says_what_was_written_and_skipped(self, work: Work) -> None:
+        sha = work.made("one")
+        assert f"2026-04-12  {sha[:12]}  commit" in work.da_score("derive", "--no-cache").out
+        again = work.da_score("derive", "--no-cache").out
+        assert f"{sha[:12]}  iteration 1 names it" in again
+        assert "nothing was written" in again
+
+
+class TestEntry:
+    @pytest.mark.parametrize(
+        "subject",
+        [
+            pytest.param('say "no": [to] {all} #of & *this', id="what YAML means something by"),
+            pytest.param("- 2026-01-01: yes", id="what looks like something else"),
+            pytest.param("\x07 bell \x85 next \u2028 line", id="control characters"),
+            pytest.param("ünïcode 😀", id="beyond ASCII"),
+        ],
+    )
+    def test_any_subject_is_read_back(self, work: Work, subject: str) -> None:
+        work.repo.commit({"a": "1"}, f"{subject}\n\n{CLAUDE}\n")
+        work.derive()
+        record = parse_iteration_record((work.log / "iter-1.yaml").read_bytes())
+        shown = work.repo.git("log", "-1", "--format=%s")
+        assert record.impl.summary == shown.strip()
+        assert work.entry(1)["impl"]["summary"] == shown.strip()
+
+    def test_bytes_that_are_no_text_do_no_harm(self, work: Work) -> None:
+        work.repo.commit({"a": "1"}, b"caf\xe9\n\n" + CLAUDE.encode() + b"\n")
+        work.derive()
+        assert "caf" in work.entry(1)["impl"]["summary"]
+
+    def test_quoted_text_is_text_in_every_reader(self) -> None:
+        for text in ("1", "null", "\x7f", "\ud800", "\ufeff", "a\\b", "\u2029"):
+            assert isinstance(yaml.safe_load(quoted(text)), str)
+            assert parse(quoted(text).encode()) is not None
+
+    @pytest.mark.parametrize(
+        ("branch", "subject", "task"),
+        [
+            pytest.param("main", "Fix it (#45)", "#45", id="a number in the subject"),
+            pytest.param("main", "ABC-9: fix it", "ABC-9", id="a key in the subject"),
+            pytest.param("feature/abc-12-login", "Fix #45", "ABC-12", id="the branch first"),
+            pytest.param("45-login", "x", "#45", id="as GitHub names branches"),
+            pytest.param("issue/45", "x", "#45", id="a word and a number"),
+            pytest.param("gh-45", "x", "#45", id="another word"),
+            pytest.param("main", "Read UTF-8 and SHA-256", "main", id="what only looks like a key"),
+            pytest.param("release-2", "x", "release-2", id="a version"),
+            pytest.param("main", "colour #123abc", "main", id="a colour"),
+            pytest.param("main", "plain", "main", id="else the branch"),
+        ],
+    )
+    def test_the_task_is_an_issue_or_the_branch(self, branch: str, subject: str, task: str) -> None:
+        assert task_of(branch, subject) == task
+
+
+class TestFirstMinute:
+    """What a new user types, where there is nothing but a repository and an agent's transcripts."""
+
+    def test_init_and_run_show_every_commit_of_an_agent_with_its_evidence(self, work: Work) -> None:
+        shas = [work.made("one", ID), work.made("two", OTHER)]
+        work.repo.commit({"b": "1"}, "By hand")
+        ready = work.da_score("init", "--yes", "--no-cache")
+        assert (ready.status, ready.err) == (0, "")
+        assert ready.out.splitlines()[-1] == "Next: da-score run"
+        settings = (work.repo.path / ".agents/da-score.toml").read_text()
+        assert "\nderive = true\n" in settings
+        assert "close-task" in (work.repo.path / ".claude/settings.json").read_text()
+        run = work.da_score("run", "--json", "--no-cache").json
+        assert [one["iteration"] for one in run["iterations"]] == [1, 2]
+        rows = {row["signal"]: row for row in run["iterations"][1]["breakdown"]}
+        assert rows["landed"]["present"]
+        assert rows["tests"]["present"]
+        assert rows["tests"]["source"] == "observed"
+        before = work.entries()
+        assert sorted(yaml.safe_load(data)["commit"] for data in before.values()) == sorted(shas)
+        again = work.da_score("init", "--yes", "--no-cache")
+        assert (again.status, again.err) == (0, "")
+        assert (work.repo.path / ".agents/da-score.toml").read_text() == settings
+        assert work.da_score("run", "--no-cache").status == 0
+        assert work.entries() == before
+
+    def test_init_touches_no_log_that_is_there(self, work: Work) -> None:
+        sha = work.made("one")
+        work.log.mkdir(parents=True)
+        (work.log / "iter-3.yaml").write_text(f"schema_version: 1\niteration: 3\ncommit: {sha}\n")
+        work.made("two", OTHER)
+        before = work.entries()
+        assert work.da_score("init", "--yes", "--no-cache").status == 0
+        assert work.entries() == before
+
+    def test_without_yes_a_script_is_asked_nothing_and_nothing_is_derived(self, work: Work) -> None:
+        work.made("one")
+        ready = work.da_score("init", "--no-cache")
+        assert ready.status == 0
+        assert ready.out.splitlines()[-1] == "Next: da-score derive"
+        assert not work.log.exists()
+        assert not (work.repo.path / ".claude").exists()
+
+    def test_where_no_agent_worked_it_says_what_to_do(self, work: Work) -> None:
+        ready = work.da_score("init", "--yes", "--no-cache")
+        assert ready.status == 0
+        assert ready.out.splitlines()[-1] == "Next: da-score doctor"
+
+    def test_close_task_writes_the_entry_of_the_session_that_ended(self, work: Work) -> None:
+        work.made("one")
+        work.da_score("init", "--yes", "--no-cache")
+        work.made("by another", OTHER)
+        new = work.made("mine", "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69")
+        hook = json.dumps({"session_id": "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69", "cwd": str(work.repo.path)})
+        closed = work.da_score("close-task", hook, "--json", "--no-cache").json
+        assert closed["iteration"] == 2
+        assert work.entry(2)["commit"] == new
+        assert len(work.entries()) == 2
+        assert work.da_score("close-task", hook, "--json", "--no-cache").json["iteration"] == 2
+        assert len(work.entries()) == 2
+
+    def test_close_task_writes_none_without_the_setting(self, work: Work) -> None:
+        work.made("one")
+        hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
+        work.da_score("close-task", hook, "--no-cache")
+        assert not work.log.exists()
+
+    def test_close_task_says_nothing_while_there_is_nothing_to_score(self, work: Work) -> None:
+        hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
+        closed = work.da_score("close-task", hook, "--derive", "--no-cache")
+        assert (closed.status, closed.out, closed.err) == (0, "", "")
+
+
+def history_of(path: Path, count: int) -> None:
+    """A repository of that many commits, every tenth by an agent."""
+    path.mkdir()
+    subprocess.run(["git", "init", "-q", "-b", "main", str(path)], check=True)
+    stream = []
+    for n in range(count):
+        message = f"change {n}\n\n{CLAUDE}\n" if n % 10 == 0 else f"change {n}\n"
+        head = f"commit refs/heads/main\ncommitter A <a@e.org> {START + n * 60} +0000\ndata {len(message)}\n{message}\n"
+        stream.append(f"{head}M 100644 inline d{n % 20}/f{n % 100}.py\ndata {len(str(n)) + 1}\n{n}\n\n")
+    done = ["git", "-C", str(path), "fast-import", "--quiet"]
+    subprocess.run(done, input="".join(stream).encode(), check=True)
+
+
+@pytest.mark.slow
+def test_time_grows_with_the_history_and_no_faster(work: Work, tmp_path: Path) -> None:
+    """Four times the commits take about four times as long: what would be a square is sixteen."""
+    seconds = {}
+    for count in (2_500, 10_000):
+        history_of(tmp_path / str(count), count)
+        best = []
+        for _ in range(2):
+            began = time.process_time()
+            done = work.derive("--repo-dir", str(tmp_path / str(count)), "--dry-run")
+            best.append(time.process_time() - began)
+            assert len(done["written"]) == count / 10
+        seconds[count] = min(best)
+    assert seconds[10_000] < 8 * seconds[2_500] + 0.5
+
+
+BUNDLES = sorted(Path("../shared/real").resolve().glob("*.bundle")) or [Path("missing")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BUNDLES[0].exists(), reason="the real repositories are not here")
+@pytest.mark.parametrize("bundle", BUNDLES, ids=lambda path: path.stem)
+def test_the_commits_of_a_real_repository_are_found(work: Work, tmp_path: Path, bundle: Path) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", "-b", "main", str(bundle), str(clone)], check=True)
+    log = subprocess.run(
+        [
+            "git",
+            "-C",
+            str(clone),
+            "log",
+            "--no-merges",
+            "--format=%H",
+            "--grep=^ *Entire-Checkpoint: *[0-9a-f]\\{12\\}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    linked = set(log.stdout.split())
+    done = work.derive("--repo-dir", str(clone), "--dry-run")
+    assert len(linked) > 100
+    assert len(linked & {one["commit"] for one in done["written"]}) >= 0.98 * len(linked)

@@ -1,0 +1,299 @@
+"""A log kept by hand: new entries, values set, and everything that lint finds."""
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from helpers.checkpoints import about, name, record
+from helpers.commands import DaScore, one_line
+from helpers.places import Place
+
+from scoring.log.parse import parse_iteration_record
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    made = Place(tmp_path)
+    monkeypatch.chdir(made.path)
+    return made
+
+
+class TestNew:
+    def test_is_filled_with_what_git_knows(self, place: Place, da_score: DaScore) -> None:
+        place.repo.commit({"a": "1\n"}, "Begin")
+        place.repo.branch("ABC-3-parser")
+        sha = place.repo.commit({"a": "1\n2\n", "b": "3\n"}, "Add a parser")
+        assert da_score("entry", "new", "4").out == f"Wrote {place.log / 'iter-4.yaml'}\n".replace(
+            str(place.log), ".agents/active/iteration-log"
+        )
+        path = place.log / "iter-4.yaml"
+        assert yaml.safe_load(path.read_text()) == {
+            "schema_version": 2,
+            "iteration": 4,
+            "date": "2026-04-12",
+            "task_id": "ABC-3",
+            "commit": sha,
+            "files_changed": 2,
+            "lines_added": 2,
+            "lines_removed": 0,
+            "branch": "ABC-3-parser",
+            "impl": {"summary": "Add a parser"},
+        }
+        assert stat.S_IMODE(path.stat().st_mode) == 0o644
+        linted = da_score("lint", "--no-cache")
+        assert (linted.out, linted.err) == ("1 entry: nothing is wrong\n", "")
+        assert all(len(line) <= 120 for line in path.read_text().splitlines())
+
+    def test_what_is_commented_out_is_an_entry_too(self, place: Place, da_score: DaScore) -> None:
+        place.repo.commit({"a": "1\n"}, "Begin")
+        da_score("entry", "new", "1")
+        path = place.log / "iter-1.yaml"
+        lines = path.read_text().splitlines()
+        whole = [
+            line.replace("# ", "", 1) if ":" in line.partition("  # ")[0] and _is_key(line) else line for line in lines
+        ]
+        path.write_text("\n".join(whole) + "\n")
+        entry = yaml.safe_load(path.read_text())
+        assert {"agent", "session_tokens", "impl", "verifiers", "review", "wave"} <= set(entry)
+        assert "unknown key" not in da_score("lint").out
+        parse_iteration_record(path.read_bytes())
+
+    def test_takes_the_next_number_and_a_commit_that_is_named(self, place: Place, da_score: DaScore) -> None:
+        place.iteration(1)
+        first = place.repo.head()
+        place.repo.commit({"b": "1"}, "second")
+        assert da_score("entry", "new", "--commit", "HEAD~1", "--json").json["path"].endswith("iter-2.yaml")
+        assert yaml.safe_load((place.log / "iter-2.yaml").read_text())["commit"] == first
+
+    def test_replaces_no_entry(self, place: Place, da_score: DaScore) -> None:
+        place.iteration(1)
+        (place.log / "iter-1.yaml").rename(place.log / "iter-9.yaml")
+        before = (place.log / "iter-9.yaml").read_bytes()
+        assert "iteration 1 has an entry already" in one_line(da_score("entry", "new", "1"))
+        assert [path.name for path in place.log.iterdir()] == ["iter-9.yaml"]
+        assert (place.log / "iter-9.yaml").read_bytes() == before
+
+    def test_a_commit_that_is_not_there_is_one_line(self, place: Place, da_score: DaScore) -> None:
+        place.repo.commit({"a": "1"}, "Begin")
+        assert "no commit" in one_line(da_score("entry", "new", "1", "--commit", "nowhere"))
+
+    def test_works_in_a_repository_without_commits(self, place: Place, da_score: DaScore) -> None:
+        assert da_score("entry", "new", "1").status == 0
+        assert yaml.safe_load((place.log / "iter-1.yaml").read_text())["iteration"] == 1
+
+
+def _is_key(line: str) -> bool:
+    """Whether a line of the template is a field that is commented out, and no sentence."""
+    text = line.strip().removeprefix("# ").strip().removeprefix("- ")
+    return (
+        line.strip().startswith("# ")
+        and text.partition(":")[0].replace("_", "").isalnum()
+        and " " not in (text.partition(":")[0])
+    )
+
+
+ENTRY = """\
+# An entry with comments.
+schema_version: 2
+iteration: 1   # the first
+date: 2026-04-12
+impl:
+    summary: 'work'   # as it was
+    # nothing was begun anew
+    retries: 0
+verifiers:
+    -   type: unit
+        status: pass     # passed
+review: {overall_decision: accept}
+"""
+
+
+class TestSet:
+    def entry(self, place: Place, text: str = ENTRY) -> Path:
+        path = place.log / "iter-1.yaml"
+        path.write_text(text)
+        path.chmod(0o640)
+        return path
+
+    @pytest.mark.parametrize(
+        ("way", "value", "said"),
+        [
+            pytest.param("impl.retries", "3", 3, id="a number"),
+            pytest.param("impl.summary", "12", "12", id="text that looks like a number"),
+            pytest.param("impl.summary", "say: #1 'x'", "say: #1 'x'", id="text that YAML would read otherwise"),
+            pytest.param("impl.focused_tests_pass", "true", True, id="a flag that is new"),
+            pytest.param("agent.session_id", "abc", "abc", id="in a block that is new"),
+            pytest.param("verifiers.0.status", "fail", "fail", id="in a list"),
+            pytest.param("verifiers.1.type", "lint", "lint", id="a new item"),
+            pytest.param("review.failed_gates", "[a, 2]", ["a", "2"], id="a list"),
+            pytest.param("review.failed_gates.0", "a", "a", id="the first of a list"),
+            pytest.param("session_tokens.cache_hit_rate", "0.5", 0.5, id="a rate"),
+            pytest.param("impl.retries", "null", None, id="nothing"),
+            pytest.param("branch", "side", "side", id="at the top"),
+        ],
+    )
+    def test_sets_that_and_nothing_else(self, place: Place, da_score: DaScore, way: str, value: str, said: Any) -> None:
+        path = self.entry(place)
+        before = yaml.safe_load(ENTRY)
+        assert da_score("entry", "set", "1", way, value).status == 0
+        after = found = yaml.safe_load(path.read_text())
+        *outer, last = way.split(".")
+        for part in outer:
+            found = found[int(part) if part.isdigit() else part]
+        assert found[int(last) if last.isdigit() else last] == said
+        text = path.read_text()
+        assert all(comment in text for comment in ("# An entry with", "# the first", "# as it was", "# nothing was"))
+        assert text.count("# ") == 5
+        assert "date: 2026-04-12\n" in text
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        assert before["iteration"] == after["iteration"]
+        assert len(set(text.splitlines()) - set(ENTRY.splitlines())) <= 2
+
+    @pytest.mark.parametrize(
+        ("way", "value", "said"),
+        [
+            pytest.param("impl.retries", "many", "a whole number belongs", id="text for a number"),
+            pytest.param("impl.retries", "1.5", "a whole number belongs", id="a number that would be cut"),
+            pytest.param("impl.focused_tests_pass", "maybe", "a flag", id="no flag"),
+            pytest.param("impl.retires", "1", "is no field", id="an unknown field"),
+            pytest.param("impl", "x", "is no field that holds one value", id="a block"),
+            pytest.param("verifiers", "[]", "is no field that holds one value", id="a list of blocks"),
+            pytest.param("verifiers.5.status", "pass", "the next one is 1", id="beyond the end"),
+            pytest.param("iteration", "2", "stays as it is", id="the number"),
+            pytest.param("schema_version", "1", "stays as it is", id="the schema"),
+            pytest.param("summary", "x", "is no field", id="of the other schema"),
+            pytest.param("impl.retries", "[1]", "no single value", id="a list for a number"),
+            pytest.param("impl.retries", "{", "no YAML value", id="broken"),
+        ],
+    )
+    def test_what_does_not_fit_is_one_line_and_writes_nothing(
+        self, place: Place, da_score: DaScore, way: str, value: str, said: str
+    ) -> None:
+        path = self.entry(place)
+        assert said in one_line(da_score("entry", "set", "1", way, value))
+        assert path.read_text() == ENTRY
+
+    def test_schema_1_is_flat(self, place: Place, da_score: DaScore) -> None:
+        path = self.entry(place, "schema_version: 1\niteration: 1\nretries: 0 # none\n")
+        assert da_score("entry", "set", "1", "retries", "2").status == 0
+        assert path.read_text() == "schema_version: 1\niteration: 1\nretries: 2 # none\n"
+
+    def test_parts_that_are_shared_are_not_changed(self, place: Place, da_score: DaScore) -> None:
+        text = "schema_version: 2\niteration: 1\nverifiers:\n- &v {status: pass}\n- *v\n"
+        path = self.entry(place, text)
+        assert "by aliases" in one_line(da_score("entry", "set", "1", "verifiers.0.retries", "2"))
+        assert path.read_text() == text
+
+    @pytest.mark.usefixtures("place")
+    def test_an_entry_that_is_not_there_is_one_line(self, da_score: DaScore) -> None:
+        assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", "impl.retries", "1"))
+
+    def test_the_line_ends_of_windows_stay(self, place: Place, da_score: DaScore) -> None:
+        path = self.entry(place, ENTRY.replace("\n", "\r\n"))
+        assert da_score("entry", "set", "1", "impl.retries", "2").status == 0
+        assert path.read_bytes().count(b"\r\n") == path.read_bytes().count(b"\n") == ENTRY.count("\n")
+
+
+def lint(da_score: DaScore, *options: str) -> tuple[int, list[tuple[str, str, int | None, str]]]:
+    """What lint finds: level, file, line and text of each."""
+    import json
+
+    found = da_score("lint", "--json", "--no-cache", *options)
+    rows = json.loads(found.out)["findings"]
+    return found.status, [(row["level"], Path(row["path"]).name, row["line"], row["text"]) for row in rows]
+
+
+class TestLint:
+    def test_a_log_that_is_right_has_nothing(self, place: Place, da_score: DaScore) -> None:
+        for n in (1, 2):
+            place.iteration(n)
+        place.session("s", place.turn(1) | {"sessionId": "s"})
+        assert lint(da_score) == (0, [])
+        assert da_score("lint", "--no-cache").out == "2 entries: nothing is wrong\n"
+
+    def test_everything_that_is_wrong_is_said_with_its_line(self, place: Place, da_score: DaScore) -> None:
+        sha = place.iteration(1)
+        (place.log / "iter-2.yaml").write_text(f"schema_version: 2\niteration: 2\ncommit: {sha[:9]}\nretires: 1\n")
+        (place.log / "iter-3.yaml").write_text("schema_version: 1\nsummary: x\niteration: 2\nretries: no\n")
+        (place.log / "iter-4.yaml").write_text("schema_version: 2\niteration: [\n")
+        (place.log / "iter-5.yaml").write_text("schema_version: 9\niteration: 5\n")
+        status, found = lint(da_score)
+        assert status == 1
+        assert [one[:3] for one in found] == [
+            ("warning", "iter-1.yaml", 7, "…")[:3],
+            ("error", "iter-2.yaml", 3, "…")[:3],
+            ("error", "iter-2.yaml", 4, "…")[:3],
+            ("error", "iter-3.yaml", 4, "…")[:3],
+            ("error", "iter-4.yaml", 3, "…")[:3],
+            ("error", "iter-5.yaml", None, "…")[:3],
+        ]
+        said = [one[3] for one in found]
+        assert 'no transcript has the session "s"' in said[0]
+        assert f"commit {sha[:9]} is named by iteration 1 as well (iter-1.yaml)" in said[1]
+        assert "unknown key" in said[2]
+        assert "whole number" in said[3]
+        assert "schema_version 9 is not supported" in said[5]
+        text = da_score("lint", "--no-cache")
+        assert text.status == 1
+        assert f"{place.log.relative_to(place.path)}/iter-2.yaml:4: error: unknown key" in text.out
+        assert text.out.endswith("3 entries: 5 errors, 1 warning\n") or "errors, 1 warning" in text.out
+
+    def test_two_files_of_one_iteration(self, place: Place, da_score: DaScore) -> None:
+        (place.log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
+        (place.log / "iter-01.yaml").write_text("schema_version: 1\niteration: 1\n")
+        status, found = lint(da_score)
+        assert status == 1
+        assert [(level, file, line) for level, file, line, _ in found] == [("error", "iter-1.yaml", 2)]
+        assert "iter-01.yaml as well" in found[0][3]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("schema_version: 2\niteration: 2\nimpl: {tests_total_pass: true}\n", id="a key nobody reads"),
+            pytest.param("schema_version: 1\niteration: 7\n", id="a file of another number"),
+            pytest.param("schema_version: 2\niteration: 2\nagent: {session_id: gone}\n", id="a session that is gone"),
+        ],
+    )
+    def test_a_warning_is_no_error(self, place: Place, da_score: DaScore, text: str) -> None:
+        (place.log / "iter-2.yaml").write_text(text)
+        status, found = lint(da_score)
+        assert (status, [one[0] for one in found]) == (0, ["warning"])
+
+    def test_sessions_of_checkpoints_are_known(self, place: Place, da_score: DaScore) -> None:
+        place.iteration(1)
+        record(place.repo, {name(1): {"0/metadata.json": about("s")}})
+        assert lint(da_score) == (0, [])
+
+    def test_without_transcripts_sessions_are_not_looked_at(self, place: Place, da_score: DaScore) -> None:
+        place.iteration(1)
+        assert lint(da_score, "--transcripts", "none") == (0, [])
+
+    def test_archived_entries_are_looked_at_too(self, place: Place, da_score: DaScore) -> None:
+        sha = place.iteration(2)
+        (place.log / "historical.yaml").write_text(f"iterations:\n- iteration: 1\n  commit: {sha}\n  retires: 2\n")
+        status, found = lint(da_score, "--transcripts", "none")
+        assert status == 1
+        assert [one[:3] for one in found] == [("error", "historical.yaml", 3), ("error", "historical.yaml", 4)]
+
+    def test_two_entries_without_a_commit_share_none(self, place: Place, da_score: DaScore) -> None:
+        for n in (1, 2):
+            (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: ''\n")
+        assert lint(da_score) == (0, [])
+
+    def test_where_git_knows_no_commit_names_are_compared(self, place: Place, da_score: DaScore) -> None:
+        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999")):
+            (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: '{commit}'\n")
+        _, found = lint(da_score)
+        assert [(file, line) for _, file, line, _ in found] == [("iter-2.yaml", 3)]
+
+    @pytest.mark.usefixtures("place")
+    def test_no_log_is_one_line(self, da_score: DaScore) -> None:
+        assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))
+
+    def test_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
+        (place.log / "iter-1.yaml").write_text('schema_version: 1\niteration: 1\n"\\e[31mx": 1\n')
+        assert "\x1b" not in da_score("lint", "--no-cache").out

@@ -1,0 +1,117 @@
+"""hook record and dr save: the files beside an entry that nothing used to write."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import yaml
+from helpers.commands import DaScore, one_line, process
+from helpers.deliberations import document, outputs, round_line, write_json
+
+from scoring.demo import Demo
+from scoring.evidence.beside import hook_facts
+
+RECORD = ("--rule", "tests.run-first", "--result", "advise", "--lifecycle", "stop")
+
+
+def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
+    found = da_score("hook", "record", "1", *RECORD, "--correlation", "c1", "--platform", "codex", "--json").json
+    assert found["intervention_class"] == "remediate_at_stop"
+    assert found["is_scored"] is True
+    (record,) = hook_facts(here.iter_log_dir, 1).records or ()
+    assert (record.rule_id, record.result, record.lifecycle_point) == ("tests.run-first", "advise", "stop")
+    assert (record.correlation_id, record.platform, record.ts[-1]) == ("c1", "codex", "Z")
+    assert "advise: tests.run-first" in da_score("iteration", "1", "--no-cache").out
+
+
+def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore) -> None:
+    path = here.iter_log_dir / "iter-5.hook-outcomes.yaml"
+    before = path.read_text("utf-8").replace("records:", "# kept by hand\nowner: ann\nrecords:")
+    path.write_text(before, "utf-8")
+    assert da_score("hook", "record", "5", *RECORD).out.endswith(": recorded\n")
+    after = path.read_text("utf-8")
+    assert after.startswith(before.rstrip("\n"))
+    assert len(yaml.safe_load(after)["records"]) == len(yaml.safe_load(before)["records"]) + 1
+
+
+def test_many_at_once_are_all_kept(here: Demo) -> None:
+    where = ["--iter-log-dir", str(here.iter_log_dir)]
+    with ThreadPoolExecutor(4) as pool:
+        done = list(
+            pool.map(lambda n: process("hook", "record", "1", *RECORD, "--sentinel", f"s{n}", *where), range(6))
+        )
+    assert [found.err for found in done] == [""] * 6
+    assert len(hook_facts(here.iter_log_dir, 1).records or ()) == 6
+    assert not list(here.iter_log_dir.glob(".da-score-*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(
+            ["--lifecycle", "sunrise"], "its intervention class is not known; name it with --class", id="point"
+        ),
+        pytest.param(["--rule", " "], "a hook outcome needs the rule", id="no rule"),
+        pytest.param(["--iter-log-dir", "nowhere"], "nowhere: no such directory", id="no log"),
+    ],
+)
+def test_what_cannot_be_recorded_is_refused(here: Demo, da_score: DaScore, arguments: list[str], said: str) -> None:
+    assert said in one_line(da_score("hook", "record", "1", *RECORD, *arguments))
+    assert not (here.iter_log_dir / "iter-1.hook-outcomes.yaml").exists()
+
+
+@pytest.mark.parametrize("content", ["records: [", "- a list", "records: 7", "records:\n  a: 1\n"])
+def test_a_broken_file_is_left_alone(here: Demo, da_score: DaScore, content: str) -> None:
+    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
+    path.write_text(content)
+    assert "nothing is added to it" in one_line(da_score("hook", "record", "1", *RECORD))
+    assert path.read_text() == content
+
+
+def test_a_class_that_is_only_observed_is_said_to_be(here: Demo, da_score: DaScore) -> None:
+    out = da_score("hook", "record", "1", *RECORD[:4], "--lifecycle", "post_tool_use").out
+    assert out.endswith("recorded (observe_tool_result is observed and never scored)\n")
+    assert hook_facts(here.iter_log_dir, 1).records == ()
+
+
+# DR transcripts
+
+
+def test_a_transcript_is_put_beside_its_entry(here: Demo, da_score: DaScore, tmp_path: Path) -> None:
+    path = write_json(tmp_path / "t.json", document(outputs(["a"]), outputs(["a"])))
+    saved = here.iter_log_dir / "iter-4.dr.json"
+    assert Path(da_score("dr", "save", "4", path, "--json").json["path"]).resolve() == saved.resolve()
+    assert saved.read_bytes() == path.read_bytes()
+    assert "diminishing" in da_score("iteration", "4", "--no-cache").out.lower()
+
+
+def test_a_second_one_replaces_it_with_force_only(here: Demo, da_score: DaScore, tmp_path: Path) -> None:
+    first = write_json(tmp_path / "t.json", document(outputs(["a"])))
+    lines = tmp_path / "t.jsonl"
+    lines.write_text(round_line(1, "b") + round_line(2, "c"))
+    assert da_score("dr", "save", "4", first).status == 0
+    assert "is there already; replace it with --force" in one_line(da_score("dr", "save", "4", lines))
+    assert da_score("dr", "save", "4", lines, "--force").status == 0
+    assert [path.name for path in here.iter_log_dir.glob("iter-4.dr.*")] == ["iter-4.dr.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param("{", "the text ends within the JSON", id="broken"),
+        pytest.param(json.dumps({"rounds": []}), "no rounds", id="no rounds"),
+        pytest.param(
+            json.dumps({"rounds": [{"round": 1, "outputs": {"text": "It is late now."}}]}),
+            "claims: is missing",
+            id="text",
+        ),
+    ],
+)
+def test_what_is_no_transcript_is_not_saved(
+    here: Demo, da_score: DaScore, tmp_path: Path, content: str, said: str
+) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(content)
+    assert said in one_line(da_score("dr", "save", "4", path))
+    assert not list(here.iter_log_dir.glob("iter-4.dr.*"))

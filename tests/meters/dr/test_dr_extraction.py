@@ -1,0 +1,182 @@
+"""Claims from raw text, and what is only observed: agreement, agents, confidence."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore, one_line
+from helpers.deliberations import MEETING, OWNED, document, outputs, transcript, write_json
+
+from scoring.meters.dr import score_transcript
+from scoring.meters.dr.extraction import sentences_of, transcript_of
+from scoring.meters.dr.observations import agreement_by_round, confidence_in, similarity_of
+from scoring.meters.dr.transcript import Transcript
+
+FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of herons"]
+
+
+class TestSentences:
+    @pytest.mark.parametrize(
+        ("text", "claims"),
+        [
+            pytest.param("It is late. We go home now.", ["It is late.", "We go home now."], id="two sentences"),
+            pytest.param("We go home\nvery soon now", ["We go home very soon now"], id="a wrapped line"),
+            pytest.param(
+                "- Keep it for a day\n- Drop it after that", ["Keep it for a day", "Drop it after that"], id="a list"
+            ),
+            pytest.param("Use it, e.g. Redis or so.", ["Use it, e.g. Redis or so."], id="an abbreviation"),
+            pytest.param("Ask Dr. Smith about it.", ["Ask Dr. Smith about it."], id="a title"),
+            pytest.param("It takes 1.5 seconds here.", ["It takes 1.5 seconds here."], id="a number"),
+            pytest.param("# A heading of four words\n\nIt is late now.", ["It is late now."], id="a heading"),
+            pytest.param("```\nthis is code here.\n```\nIt is late now.", ["It is late now."], id="code"),
+            pytest.param("Yes. I agree.", [], id="two words say too little"),
+            pytest.param("It is late. It is late.", ["It is late."], id="said twice"),
+            pytest.param(
+                "We won\u2019t go. \u201cIt is late.\u201d Then we go.",
+                ["We won\u2019t go.", "\u201cIt is late.\u201d", "Then we go."],
+                id="quotation marks",
+            ),
+        ],
+    )
+    def test_become_claims(self, text: str, claims: list[str]) -> None:
+        assert sentences_of(text).claims == claims
+
+    def test_that_ask_become_questions(self) -> None:
+        assert sentences_of("Is it late? It is late now.") == (["It is late now."], ["Is it late?"])
+
+    @pytest.mark.parametrize(
+        "text", ["a. " * 60_000, "." * 300_000, '."' * 100_000, "A" * 300_000 + ".", "```\n" * 90_000]
+    )
+    def test_of_hostile_text_are_cut_in_linear_time(self, text: str) -> None:
+        start = time.process_time()
+        sentences_of(text)
+        assert time.process_time() - start < 5
+
+
+class TestRoundsOfText:
+    def test_begin_with_a_line_that_says_so(self) -> None:
+        found = transcript_of("## Round 1\nIt is late now.\n**Round 2:** We go home now.\nround 3 is what we wait for")
+        assert [(r["round"], r["outputs"]["claims"]) for r in found["rounds"]] == [
+            (1, ["It is late now."]),
+            (2, ["We go home now."]),
+            (3, ["is what we wait for"]),
+        ]
+
+    def test_are_one_without_such_a_line(self) -> None:
+        assert [r["round"] for r in transcript_of("It is late now.")["rounds"]] == [1]
+
+
+def text_rounds(*texts: str, **more: Any) -> dict[str, Any]:
+    return {"rounds": [{"round": n, "outputs": {"text": text, **more}} for n, text in enumerate(texts, 1)]}
+
+
+class TestClaimsFromText:
+    """Claim extraction from raw text."""
+
+    def test_are_used_where_no_claims_are_given_and_said_to_be_rough(self, da_score: DaScore, tmp_path: Path) -> None:
+        path = write_json(tmp_path / "t.json", text_rounds("It is late now. Is it?", "It is late now."))
+        found = da_score("dr", "score", path).json
+        assert [row["claims"] for row in found["novelty_by_round"]] == [1, 1]
+        assert found["claims_from_text"]["rounds"] == [1, 2]
+        assert "cut out of text by rough rules" in da_score("dr", "stop", path).out
+
+    @pytest.mark.parametrize("claims", [["ducks fly south"], []], ids=["some", "none"])
+    def test_are_never_used_when_claims_are_given(self, da_score: DaScore, tmp_path: Path, claims: list[str]) -> None:
+        path = write_json(tmp_path / "t.json", text_rounds("It is late now. Very late indeed.", claims=claims))
+        found = da_score("dr", "score", path).json
+        assert found["novelty_by_round"][0]["claims"] == len(claims)
+        assert "claims_from_text" not in found
+
+    def test_never_vote(self, tmp_path: Path) -> None:
+        from scoring.evidence.beside import deliberation_facts
+
+        write_json(tmp_path / "iter-3.dr.json", text_rounds("It is late now.", "It is late now."))
+        facts = deliberation_facts(tmp_path, 3)
+        assert facts is not None
+        assert (facts.result, facts.problem) == (None, "iter-3.dr.json: round 1: outputs.claims: is missing")
+
+    def test_are_printed_as_a_transcript(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "notes.md").write_text("Round 1\nIt is late now.\nRound 2\nWe go home now.\n")
+        out = tmp_path / "t.json"
+        found = da_score("dr", "extract", tmp_path / "notes.md", "--out", out)
+        assert (found.status, found.out) == (0, "")
+        assert "rough rules" in found.err
+        assert da_score("dr", "score", out).json["claims_from_text"]["rounds"] == [1, 2]
+        again = json.loads(da_score("dr", "extract", out).out)
+        assert again == json.loads(out.read_text())
+
+    def test_of_nothing_are_an_error(self, da_score: DaScore, tmp_path: Path) -> None:
+        (tmp_path / "empty").write_text(" \n")
+        assert "is empty" in one_line(da_score("dr", "extract", tmp_path / "empty"))
+        assert "no such file" in one_line(da_score("dr", "extract", tmp_path / "none"))
+
+
+class TestStructuralAgreement:
+    """Modify vs endorse vs rephrase."""
+
+    @pytest.mark.parametrize(
+        ("second", "agreement"),
+        [
+            pytest.param(FOUR[:2], "rephrase", id="nothing new"),
+            pytest.param([*FOUR[:3], "and a small thing more"], "endorse", id="a small addition"),
+            pytest.param([*FOUR[:3], "but take owls instead"], "modify", id="a word of change"),
+            pytest.param([FOUR[0], "owls are better birds", "nobody likes geese"], "modify", id="mostly new"),
+        ],
+    )
+    def test_is_read_by_counts_and_words(self, second: list[str], agreement: str) -> None:
+        given = transcript(outputs(FOUR), outputs(second))
+        assert agreement_by_round(given, score_transcript(given)) == [(2, agreement)]
+
+    def test_does_not_change_the_signal_and_is_shown_when_asked_for(self, da_score: DaScore, tmp_path: Path) -> None:
+        path = write_json(tmp_path / "t.json", document(*[outputs(FOUR, OWNED)] * 3))
+        plain, seen = da_score("dr", "score", path).json, da_score("dr", "score", path, "--observe").json
+        assert seen.pop("observations")["structural_agreement_by_round"][1] == {"round": 3, "agreement": "rephrase"}
+        assert seen == plain
+        assert "Seen   rephrase in rounds 2, 3" in da_score("dr", "stop", path, "--observe").out
+
+
+def turns(*said: tuple[str, str]) -> Transcript:
+    rounds = [{"round": n, "agent": who, "outputs": {"claims": [what]}} for n, (who, what) in enumerate(said, 1)]
+    return Transcript.model_validate({"rounds": rounds})
+
+
+class TestTwoAgents:
+    """Between two agents' latest responses."""
+
+    def test_are_compared_by_their_latest_words(self) -> None:
+        given = turns(("ann", "all of it"), ("bob", "take the red one"), ("ann", "take the red two"))
+        found = similarity_of(given, ("ann", "bob"))
+        assert (found.rounds, found.similarity, found.measured_by) == ((3, 2), 3 / 5, "words")
+
+    def test_are_compared_by_meaning_with_an_embedder(self) -> None:
+        pytest.importorskip("numpy")
+        found = similarity_of(turns(("a", "x"), ("b", "y")), ("a", "b"), lambda texts: [[1.0, 0.0] for _ in texts])
+        assert (found.similarity, found.measured_by) == (1, "meaning")
+
+    def test_may_answer_in_one_round(self, da_score: DaScore, tmp_path: Path) -> None:
+        given = document(outputs(FOUR))
+        given["rounds"][0]["outputs"]["responses"] = {"ann": "take the red one", "bob": "take the red one", "x": 3}
+        path = write_json(tmp_path / "t.json", given)
+        agents = da_score("dr", "score", path, "--agents", "ann", "bob").json["observations"]["agents"]
+        assert (agents["rounds"], agents["similarity"]) == ([1, 1], 1)
+        said = one_line(da_score("dr", "score", path, "--agents", "ann", "x"))
+        assert said == "no response of an agent x; known: ann, bob"
+
+
+class TestConfidence:
+    def test_is_the_share_of_neighbouring_settings_that_agree(self) -> None:
+        found = confidence_in(MEETING, score_transcript(MEETING))
+        assert found.settings == 3 * 3 * 3 * 3
+        assert found.value == (found.settings - sum(found.others.values())) / found.settings
+        assert score_transcript(MEETING).signal not in found.others
+
+    def test_is_whole_where_nothing_is_near(self) -> None:
+        given = transcript(outputs(FOUR), outputs(["owls hoot at night", "larks sing by day", "hens lay eggs often"]))
+        assert confidence_in(given, score_transcript(given)) == (1.0, 81, {})
+
+    def test_is_part_where_k_decides(self) -> None:
+        given = transcript(outputs(FOUR, OWNED), outputs(FOUR, OWNED))
+        found = confidence_in(given, score_transcript(given))
+        assert (round(found.value, 4), found.settings, found.others) == (0.6667, 81, {"SHIP": 27})

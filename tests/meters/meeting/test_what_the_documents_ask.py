@@ -1,0 +1,239 @@
+"""Cases of the documents that the meeting meter had wrong, each quoted with the sentence that asks for it."""
+
+from typing import Any
+
+import pytest
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record
+
+from scoring.errors import MeetingError
+from scoring.meters.meeting import score_meeting
+from scoring.meters.meeting.decision_rules import DOUBTS
+from scoring.meters.meeting.no_decision import as_markdown, no_decision
+
+A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
+
+
+class TestARefusedEnd:
+    """If the user does not confirm: "any remaining doubts/risks?"."""
+
+    def test_asks_for_doubts_in_the_verdict_on_the_refused_round(self) -> None:
+        verdict = last([record(3, user_confirmed=False)])
+        assert verdict.status == "ready_to_decide"
+        assert verdict.next_round_focus_prompts[0] == DOUBTS == "any remaining doubts or risks?"
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            pytest.param(record(3), id="nobody has answered"),
+            pytest.param(record(3, user_confirmed=True), id="the user said yes"),
+            pytest.param(record(2, user_confirmed=False), id="nothing was proposed"),
+            pytest.param(record(10, user_confirmed=False), id="no round follows the last"),
+        ],
+    )
+    def test_and_nothing_else_does(self, given: dict[str, Any]) -> None:
+        assert DOUBTS not in last([given]).next_round_focus_prompts
+
+
+def circles(number: int, **more: Any) -> list[dict[str, Any]]:
+    return [record(n, experts=A_AND_B, **more) for n in range(1, number + 1)]
+
+
+class TestADebateInCircles:
+    """Shall we decide between these remaining options now, or record as 'no decision' with blockers?"""
+
+    def test_is_asked_the_either_or_question_before_it_is_parked(self) -> None:
+        verdict = last(circles(5))
+        assert (verdict.rule, verdict.status) == ("stalled", "park_or_abort")
+        assert verdict.facilitator_prompt == (
+            'We are repeating ourselves: decide between A and B now, or record "no decision" with these blockers: '
+            "convergence 0.3 is below its minimum of 0.6?"
+        )
+
+    def test_is_asked_so_at_the_hard_cap(self) -> None:
+        prompt = last(circles(10)).facilitator_prompt
+        assert prompt.startswith("The rounds are used up: decide between A and B now, or record")
+
+    @pytest.mark.parametrize(
+        ("experts", "considered", "asked"),
+        [
+            pytest.param((("A", 0.2),), ["A", "B"], "decide on A now", id="one option is left"),
+            pytest.param((), ["A", "B", "C"], "decide between A, B and C now", id="nobody prefers any"),
+            pytest.param((), None, "decide now", id="no option is known"),
+            pytest.param((("a\x1b[31m", 0.1),), None, "decide on a\\x1b[31m now", id="control characters"),
+        ],
+    )
+    def test_names_the_options_that_remain(self, experts: Any, considered: Any, asked: str) -> None:
+        given = record(10, experts=experts, convergence__options_considered=considered)
+        assert f": {asked}, or record" in last([given]).facilitator_prompt
+
+    def test_that_may_end_is_asked_whether_to_decide(self) -> None:
+        assert "no decision" not in last([record(10)]).facilitator_prompt
+
+
+class TestEarlyConsensus:
+    """Force another round, explicitly targeted at missing aspects."""
+
+    def test_looks_at_the_missing_aspects_first(self) -> None:
+        verdict = last([record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})])
+        assert verdict.rule == "early_consensus"
+        assert verdict.next_round_focus_prompts[:2] == ("objectives", "risks_failure_modes")
+        assert "let us look at objectives, risks_failure_modes, options_alternatives" in verdict.facilitator_prompt
+
+    def test_other_rounds_keep_their_order(self) -> None:
+        first, second = score_meeting([record(1, levels=ALL_NONE, experts=A_AND_B), record(2, experts=A_AND_B)])
+        assert first.rule == "must_go_on"
+        assert first.next_round_focus_prompts == first.missing_aspects
+        assert second.next_round_focus_prompts == ()
+
+
+def annotations(core: int, context: int = 0, off_topic: int = 0) -> list[dict[str, str]]:
+    kinds = ["core"] * core + ["context"] * context + ["off_topic"] * off_topic
+    return [{"message_id": f"m{n}", "speaker_id": "e1", "topic_relevance": kind} for n, kind in enumerate(kinds)]
+
+
+def without(data: dict[str, Any], block: str, *fields: str) -> dict[str, Any]:
+    return {**data, block: {name: value for name, value in data[block].items() if name not in fields}}
+
+
+COUNTS = ("core_count", "context_count", "off_topic_count")
+POINTS = ("novel_points_count", "repeated_points_count")
+
+
+class TestFocusFromMessages:
+    """Judge agent labels each chunk."""
+
+    def test_counts_annotations_where_counts_are_missing(self) -> None:
+        given = without(record(focus__message_annotations=annotations(2, 1, 1)), "focus", *COUNTS)
+        assert last([given]).scores.focus == (2 + 0.5) / 4
+
+    def test_one_count_that_is_missing_is_filled_in(self) -> None:
+        given = without(record(focus__message_annotations=annotations(8, 0, 2)), "focus", "off_topic_count")
+        assert last([given]).scores.focus == 0.8
+        assert last([given]).stated_differences == ()
+
+    def test_annotations_beyond_the_counts_differ_aloud(self) -> None:
+        given = record(messages=(2, 0, 0), focus__message_annotations=annotations(3))
+        (difference,) = last([given]).stated_differences
+        assert (difference.field, difference.stated, difference.computed) == ("focus.core_count", 2, 3)
+        assert last([given]).scores.focus == 1
+
+    def test_annotations_of_some_messages_contradict_nothing(self) -> None:
+        assert last([record(focus__message_annotations=annotations(1, 0, 1))]).stated_differences == ()
+
+    def test_neither_counts_nor_annotations_is_a_fault(self) -> None:
+        with pytest.raises(MeetingError, match=r"round 3: focus.core_count: is missing"):
+            last([without(record(), "focus", *COUNTS)])
+
+
+SAID = ["We should buy the large one", "The small one breaks too often", "We should buy the large one now"]
+
+
+def messages(*texts: str) -> list[dict[str, str]]:
+    return [{"message_id": f"m{n}", "speaker_id": "e1", "text": text} for n, text in enumerate(texts)]
+
+
+class TestNoveltyFromMessages:
+    """For each new contribution, compare to all previous contributions."""
+
+    def test_counts_messages_where_points_are_not_counted(self) -> None:
+        first, second = record(3, messages=(1, 0, 0)), record(4)
+        first["messages"], second["messages"] = (
+            messages(*SAID),
+            messages(SAID[0], "Nobody has asked the accountant yet"),
+        )
+        given = [without(first, "novelty", *POINTS), without(second, "novelty", *POINTS)]
+        verdicts = score_meeting(given)
+        assert [verdict.scores.novelty for verdict in verdicts] == [2 / 3, 1 / 2]
+        assert verdicts[1].scores.novelty_recent == 3 / 5
+        found = verdicts[0].as_dict()["from_messages"]
+        assert (found["novel"], found["repeated"], found["matched_by"], found["judge_novel"]) == (2, 1, "L1", None)
+
+    def test_has_the_count_of_the_judge_beside_it_and_leaves_the_score(self) -> None:
+        given = record(points=(1, 9)) | {"messages": messages(*SAID)}
+        verdict = last([given])
+        assert (verdict.scores.novelty, verdict.from_messages and verdict.from_messages.judge_repeated) == (0.1, 9)
+        assert [d.field for d in verdict.stated_differences] == ["novelty.share_of_new"]
+
+    def test_that_agrees_differs_in_nothing(self) -> None:
+        assert last([record(points=(2, 1)) | {"messages": messages(*SAID)}]).stated_differences == ()
+
+    def test_uses_meaning_with_an_embedder(self) -> None:
+        pytest.importorskip("numpy")
+        given = [record(points=(2, 1)) | {"messages": messages(*SAID)}]
+        (verdict,) = score_meeting(given, embed=lambda texts: [[1.0, 0.0] for _ in texts])
+        assert verdict.from_messages is not None
+        assert (verdict.from_messages.novel, verdict.from_messages.matched_by) == (1, "L2")
+
+    def test_without_messages_points_are_needed(self) -> None:
+        assert "from_messages" not in last([record()]).as_dict()
+        with pytest.raises(MeetingError, match=r"novelty.novel_points_count: is missing"):
+            last([without(record(), "novelty", *POINTS)])
+
+
+def cost(number: int, cumulative: float) -> dict[str, Any]:
+    used = {"round_index": number, "max_rounds": 10, "estimated_cost_this_round": 0.5}
+    used |= {"estimated_cost_cumulative": cumulative, "time_elapsed_minutes": 1, "time_budget_minutes": 60}
+    return record(number, experts=A_AND_B, cost_time=used)
+
+
+class TestCost:
+    """total_cost_so_far = r * cost_per_step."""
+
+    def test_is_that_of_the_steps_where_nobody_records_it(self) -> None:
+        assert last([record(3)], ("cost_per_step", 0.4)).as_dict()["pressure"]["cost_total"] == 1.2
+        assert last([record(3)]).pressure.cost_total is None
+
+    def test_beyond_the_limit_parks_with_the_reason(self) -> None:
+        verdict = last([cost(3, 1.05)], ("cost_limit", 1.0))
+        assert verdict.status == "park_or_abort"
+        assert verdict.reasons[0] == "cost 1.05 of at most 1"
+        assert verdict.facilitator_prompt.startswith("The budget is used up: decide between A and B now, or record")
+
+    def test_below_the_limit_decides_nothing(self) -> None:
+        assert last([cost(3, 0.99)], ("cost_limit", 1.0)).rule == "go_on"
+        assert last([cost(3, 9.99)]).rule == "go_on"
+
+    def test_of_a_meeting_that_may_end_asks_to_decide(self) -> None:
+        assert last([record(3)], ("cost_per_step", 1), ("cost_limit", 3)).status == "ready_to_decide"
+
+
+class TestWhatIsStated:
+    def test_a_wrong_leading_option_differs(self) -> None:
+        (difference,) = last([record(convergence__leading_option="B")]).stated_differences
+        assert (difference.field, difference.stated, difference.computed) == ("convergence.leading_option", "B", "A")
+
+    @pytest.mark.parametrize(
+        ("experts", "stated"),
+        [
+            pytest.param((("A", 0.8), ("A", 0.9), ("B", 1.0)), "A", id="the leading one"),
+            pytest.param((("A", 0.8), ("B", 0.8)), "B", id="as many prefer it as surely"),
+        ],
+    )
+    def test_one_that_leads_does_not(self, experts: Any, stated: str) -> None:
+        assert last([record(experts=experts, convergence__leading_option=stated)]).stated_differences == ()
+
+    def test_a_stale_missing_aspect_differs(self) -> None:
+        given = record(exploration__missing_critical_aspects=["risks_failure_modes"])
+        (difference,) = last([given]).stated_differences
+        assert difference.field == "exploration.missing_critical_aspects"
+        assert (difference.stated, difference.computed) == ("risks_failure_modes", "none")
+
+    def test_one_that_is_missing_does_not(self) -> None:
+        levels = {**ALL_DEEP, "risks_failure_modes": "shallow"}
+        given = record(levels=levels, exploration__missing_critical_aspects=["risks_failure_modes"])
+        assert last([given]).stated_differences == ()
+
+
+class TestNoDecision:
+    """Record as 'no decision' with blockers."""
+
+    def test_has_options_positions_and_blockers(self) -> None:
+        given = circles(5, convergence__options_considered=["A", "B", "C | D"])
+        found = no_decision(given, score_meeting(given))
+        assert found["options"][0] == {"option": "A", "experts": 2, "mean_confidence": 0.45}
+        assert [row["preferred_option"] for row in found["positions"]] == ["A", "B", "A"]
+        assert "convergence 0.3 is below its minimum of 0.6" in found["blockers"]
+        text = as_markdown(found)
+        assert text.startswith("# No decision\n\nEnded after round 5, by the rule `stalled`.\n")
+        assert "| C \\| D | 0 | - |" in text
+        assert "- convergence 0.3 is below its minimum of 0.6\n" in text
