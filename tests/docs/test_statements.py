@@ -153,7 +153,10 @@ def write_meetings(folder: Path) -> None:
         exploration__exploration_score=0.46,
         novelty__novelty_score_recent=0.3,
         composite={
-            **{"exploration_score": 0.46, "convergence_score": 0.5, "focus_score": 0.71, "low_novelty_score": 0.7},
+            "exploration_score": 0.46,
+            "convergence_score": 0.5,
+            "focus_score": 0.71,
+            "low_novelty_score": 0.7,
             "weights_used": {"exploration": 0.35, "convergence": 0.35, "focus": 0.2, "low_novelty": 0.1},
             "meeting_completeness_index": 0.55,
         },
