@@ -133,8 +133,8 @@ class Digest:
 
     @property
     def insufficient(self) -> int:
-        """How many iterations have a score on too little evidence, which is in no mean."""
-        return sum(line.value is not None and line.band == BAND_INSUFFICIENT for line in self.lines)
+        """How many iterations have too little evidence, and are in no mean."""
+        return sum(line.band == BAND_INSUFFICIENT for line in self.lines)
 
     @functools.cached_property
     def interval(self) -> Interval | None:
