@@ -146,14 +146,11 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
 
 def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
     """Return what says whether a file is named like one of some patterns, and is where these are."""
-    anywhere = re.compile("|".join(translate(n.pattern) for n in names if not n.folder) or r"(?!)").match
-    inside = [(n.folder, re.compile(translate(n.pattern)).match) for n in names if n.folder]
+    known = [(one.folder, re.compile(translate(one.pattern)).match) for one in names]
 
     def fits(path: str | Path) -> bool:
         folder, name = os.path.split(path)
-        if anywhere(name):
-            return True
-        return any(match(name) and os.path.basename(folder) == wanted for wanted, match in inside)
+        return any(match(name) and where in ("", os.path.basename(folder)) for where, match in known)
 
     return fits
 
