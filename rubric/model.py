@@ -173,8 +173,8 @@ class Rubric:
 
         The value is in [0, 1] up to the last bit. With no signal present it is 0 and ``scored`` is False; the breakdown
         still has a row for every signal. Below ``minimum_coverage``, or where it is known that none of the iteration's
-        own tool calls was seen, the band is ``insufficient``, whatever the value; else it is ``unscored`` with no signal
-        present. A row with a cap keeps the band from being better than that.
+        own tool calls was seen, the band is ``insufficient``, whatever the value; else, with no signal present, it is
+        ``unscored``. A row with a cap keeps the band from being better than that.
         """
         value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
         unseen = scored and getattr(readings, "tool_calls", None) == 0
