@@ -31,9 +31,11 @@ def command(
     Also says what changed since the page that was at the same place before. Needs the extra 'report':
     pip install 'da-score[report]'; --terminal needs nothing.
     """
-    from scoring.cli.reading import log_view
+    from scoring.cli.reading import log_view, outcome_rules
     from scoring.files import write_atomically
+    from scoring.outcomes.validity import Case, validity
     from scoring.views.formats import require
+    from scoring.views.outcome_pages import with_cases
     from scoring.views.report import changes, page, read_snapshot, report_lines
     from scoring.views.report.digest import digest
 
@@ -44,8 +46,9 @@ def command(
         if since and before is None:
             raise InputError(f"--since {since}: no such file")
     view = replace(log_view(settings, recompute, last, outcomes=True), observe=not terminal)
-    horizon = view.outcomes.horizon_days if view.outcomes else None
-    found = digest(view.iter_log_dir, view.rubric, view.examine(), horizon)
+    cases: list[Case] = []
+    found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))
+    found.validity = validity(cases, "defective", view.rubric.version, outcome_rules(settings).horizon_days)
     if terminal:
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return

@@ -162,9 +162,9 @@ class _Reading:
         if updated is None:
             self._note(f"line {node.line}: updated_at is no time; any label that has one is later")
         role = self._word(node, "role", given.get("role", ""), ROLES) or REVIEWER
-        overrides = given.get("admin_override", False) and role == ADMIN
+        overrides = given.get("admin_override", False) and role != READONLY
         if given.get("admin_override") and not overrides:
-            self._note(f"line {node.line}: admin_override without the role admin; it overrides nothing")
+            self._note(f"line {node.line}: admin_override with the role readonly; it overrides nothing")
         history = tuple(given.get("history", ()))
         return LabelRecord(
             self._position, given.get("id", ""), given["actor"], role, overrides, updated, history, stamp

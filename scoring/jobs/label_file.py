@@ -135,7 +135,7 @@ class LabelFile:
         if label.overrides and not last.overrides:
             item.pop("admin_override", None)
             item.insert(list(item).index("role") + 1, "admin_override", True)
-        overrides, history = role == ADMIN and (label.overrides or last.overrides), (*last.history, edit)
+        overrides, history = role != READONLY and (label.overrides or last.overrides), (*last.history, edit)
         changed = replace(last, role=role, overrides=overrides, updated=updated, updated_at=stamp, history=history)
         self._said[self._said.index(last)] = changed
 

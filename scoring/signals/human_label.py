@@ -3,7 +3,7 @@
 See ``docs/LOG.md``, "Labels". It is computed under a rubric that has it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rubric import SignalID
@@ -57,17 +57,26 @@ def label_value(found: "LabelFacts | None", iteration: int) -> SignalValue:
     if found.labels is None:
         problem = cut(printable(" ".join(found.problem.split())), _REASON_WIDTH)
         return absent_signal(f"cannot read labels for iter-{iteration}: {problem}", "cannot read labels for iter-N: …")
-    latest = latest_labels(found.labels)
-    if not latest:
-        why = "all of them are readonly" if found.labels else "there is none"
-        return absent_signal(f"no label for iter-{iteration} counts: {why}", f"no label for iter-N counts: {why}")
-    overriding = latest_labels(label for label in found.labels if label.overrides and value_of(label) is not None)
-    values = {label.actor: value for label in overriding or latest if (value := value_of(label)) is not None}
+    counting = counting_labels(found.labels)
+    if not counting:
+        why, passed_over = "all of them are readonly" if found.labels else "there is none", found.notes[:1]
+        if passed_over and not found.labels:
+            why = cut(printable(passed_over[0]), _REASON_WIDTH)
+        general = "…" if passed_over and not found.labels else why
+        return absent_signal(f"no label for iter-{iteration} counts: {why}", f"no label for iter-N counts: {general}")
+    overriding = any(label.overrides and value_of(label) is not None for label in counting)
+    values = {label.actor: value for label in counting if (value := value_of(label)) is not None}
     if not values:
         return absent_signal(f"the labels for iter-{iteration} give no value", "the labels for iter-N give no value")
     names = ", ".join(cut(printable(actor), _NAME_WIDTH) for actor in values)
     said = f"admin override by {names}" if overriding else f"mean of {len(values)} latest label(s) by {names}"
     return present_signal(sum(values.values()) / len(values), said)
+
+
+def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
+    """Return the latest label of each person; where some override the others and give a value, only those."""
+    overriding = [label for label in labels if label.overrides and value_of(label) is not None]
+    return latest_labels(overriding) or latest_labels(labels)
 
 
 def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":

@@ -9,7 +9,7 @@ from rubric import coverage_of
 from scoring.errors import Warn
 from scoring.evidence.labels import READONLY, LabelRecord, label_facts
 from scoring.sidecars.scores import PersistedScore
-from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
+from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
 from scoring.text import cut, printable
 from scoring.views.agreement import LabelAgreement, Measured, agreement
 from scoring.views.table import Block, Cell, Column, Line, Table, number
@@ -35,8 +35,7 @@ def labels_of(log_dir: Path, iterations: Iterable[int], warn: Warn) -> dict[int,
 
 def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[dict[str, Any]]:
     """Yield the labels of an iteration as plain data, with whether each counts towards human_label."""
-    overriding = [label for label in labels if label.overrides]
-    counting = latest_labels(overriding or labels)
+    counting = counting_labels(labels)
     for label in labels:
         edit = label.latest or (label.history[-1] if label.history else None)
         judgement = edit.judgement if edit else None

@@ -2,15 +2,16 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from rubric import Rubric
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
-from scoring.outcomes.validity import Foretold, Validity
+from scoring.outcomes.validity import Case, Foretold, Validity, case_of
 from scoring.text import printable
+from scoring.views.examined import Examined
 from scoring.views.score_cells import band_text
 from scoring.views.table import Block, Cell, Column, Line, Table
 
@@ -90,6 +91,15 @@ def _commit(sha: str | None) -> Cell:
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
+
+
+def with_cases(examined: Iterable[Examined], version: str, cases: list[Case]) -> Iterator[Examined]:
+    """Yield the iterations of a pass, and add to ``cases`` those scored under one rubric whose outcome is known."""
+    for one in examined:
+        case = case_of(one.facts, one.signals, one.score, one.outcome, "defective")
+        if case and one.score.rubric_version == version:
+            cases.append(case)
+        yield one
 
 
 _FORETOLD = (Column("FIGURE"), Column("N", right=True), Column("AUC", right=True), Column("95 % INTERVAL"), Column(""))

@@ -489,6 +489,12 @@ class TestShown:
         assert "\x1b" not in found.out
         assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, False]
 
+    def test_a_list_says_that_an_override_without_a_value_replaces_nothing(self, da_score: DaScore, log: Path) -> None:
+        write(log, label("ann", edit(3)), label("eve", edit(), role="admin", admin_override=True))
+        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, True]
+        write(log, label("ann", edit(3)), label("eve", edit(0), role="admin", admin_override=True))
+        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [False, True]
+
     def test_a_file_that_cannot_be_read_is_said_beside_the_list(self, da_score: DaScore, log: Path) -> None:
         write(log, label("ann", edit(3)), schema_version="3.0")
         found = da_score("label", "list")
@@ -551,7 +557,9 @@ class TestOnATerminal:
             os.close(child)
             shown, waiting, until = b"", list(answers), time.monotonic() + 40
             while time.monotonic() < until:
-                if not select.select([parent], [], [], 1)[0]:
+                if not select.select([parent], [], [], 5)[0]:
+                    if CONTROL_C in answers and not waiting:  # readline does not see one between prompt and waiting
+                        done.send_signal(signal.SIGINT)
                     continue
                 try:
                     data = os.read(parent, 65536)

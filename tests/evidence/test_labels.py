@@ -122,11 +122,12 @@ class TestWords:
         assert facts.labels[0].latest.judgement == Judgement(2)
         assert facts.notes[0].split(": ")[1].startswith(f"{name} ")
 
-    def test_an_override_without_the_role_admin_is_none(self) -> None:
-        facts = read(label("ann", edit(2), admin_override=True))
+    @pytest.mark.parametrize(("role", "overrides"), [("admin", True), ("reviewer", True), ("readonly", False)])
+    def test_an_override_is_one_of_anybody_whose_label_counts(self, role: str, overrides: bool) -> None:
+        facts = read(label("ann", edit(2), role=role, admin_override=True))
         assert facts.labels
-        assert not facts.labels[0].overrides
-        assert "overrides nothing" in facts.notes[0]
+        assert facts.labels[0].overrides is overrides
+        assert [note.partition("; ")[2] for note in facts.notes] == ["it overrides nothing"] * (not overrides)
 
     def test_an_edit_by_somebody_who_may_only_read_is_passed_over(self) -> None:
         assert only(label("ann", edit(2), edit(0, role="readonly"))) == Judgement(2)

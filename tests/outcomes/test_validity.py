@@ -309,3 +309,15 @@ class TestFit:
     def test_refuses_noise(self, seeds: range) -> None:
         held = sum(self.fit(made(150, 0, seed)).holds for seed in seeds)
         assert held <= len(seeds) * 0.05
+
+
+class TestReport:
+    def test_says_whether_its_scores_mean_anything(self, da_score: DaScore, worked: Repo) -> None:
+        text = da_score("report", "--terminal").out
+        assert "foretelling defective work: too few" in text
+        found = da_score("report", "--json").json["validity"]
+        assert (found["outcome"], found["verdict"]) == ("defective", "too few")
+        page = Path("report.html").read_text()
+        assert "Does this score mean anything here?</h2>" in page
+        assert "<b>Verdict: too few.</b>" in page
+        assert worked

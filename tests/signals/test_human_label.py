@@ -85,10 +85,13 @@ class TestRoles:
         found = judged(label("ann", edit(3)), self.OVERRIDE, other)
         assert found == SignalValue(True, 0.5, "admin override by bob, eve")
 
-    @pytest.mark.parametrize("role", ["reviewer", "readonly"])
-    def test_who_is_no_admin_overrides_nothing(self, role: str) -> None:
-        found = judged(label("ann", edit(3)), self.OVERRIDE | {"role": role})
-        assert (found.sub_score, "override" in found.detail) == ({"reviewer": 0.5, "readonly": 1}[role], False)
+    def test_an_override_is_one_by_its_mark_and_not_by_the_role(self) -> None:
+        found = judged(label("ann", edit(3)), self.OVERRIDE | {"role": "reviewer"})
+        assert found == SignalValue(True, 0, "admin override by eve")
+
+    def test_who_may_only_read_overrides_nothing(self) -> None:
+        found = judged(label("ann", edit(3)), self.OVERRIDE | {"role": "readonly"})
+        assert found == SignalValue(True, 1, "mean of 1 latest label(s) by ann")
 
     def test_an_admin_without_an_override_is_one_among_others(self) -> None:
         found = judged(label("ann", edit(3)), label("eve", edit(0), role="admin"))
@@ -112,6 +115,11 @@ class TestAbsent:
                 judged(label("ann", edit(3), role="readonly")),
                 "no label for iter-5 counts: all of them are readonly",
                 id="only readonly ones",
+            ),
+            pytest.param(
+                judged(label("ann", edit(3), schema_version="2.0.0")),
+                "no label for iter-5 counts: line 4: schema version 2.0.0, and 1.x is read; this label is left out",
+                id="only one of another major",
             ),
             pytest.param(judged(label("ann", edit())), "the labels for iter-5 give no value", id="only a note"),
             pytest.param(

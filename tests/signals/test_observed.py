@@ -421,6 +421,10 @@ class TestObjectives:
     def test_without_own_lines_say_nothing(self) -> None:
         assert set(self.checks(NOTHING).values()) == {None}
 
+    def test_of_totals_alone_say_nothing(self) -> None:
+        """A checkpoint without a transcript states tokens, and nothing of what was done."""
+        assert set(self.checks(Observed("checkpoint", ("s",), checkpoint_tokens=True)).values()) == {None}
+
     def test_are_the_old_three_where_iterations_have_no_lines_of_their_own(self) -> None:
         assert list(objective_checks(WORK).as_dict()) == ["ran_cli_command", "committed_after_tests", "read_loop_state"]
 

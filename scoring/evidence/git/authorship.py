@@ -95,6 +95,8 @@ def _any_of(globs: Sequence[str]) -> Any:
 class AttributedHistory(CorrectedHistory):
     """What is found on disk about the commits of a log, and what says whose work a transcript is."""
 
+    counts_commits_once = True
+
     def authored(self, shas: Iterable[str]) -> dict[str, AuthoredCommit]:
         """Return when and under which subject commits were authored; one that git cannot read is left out."""
         known = self._cache.section("authored", dict[str, AuthoredCommit])

@@ -33,6 +33,9 @@ class CorrectedHistory(GitFacts):
 
     rules = "corrected"
 
+    counts_commits_once = False
+    """Whether a commit that several iterations name is the lowest one's alone, and bounds no later iteration anew."""
+
     def __init__(
         self,
         repo_dir: Path | str,
@@ -152,10 +155,12 @@ class CorrectedHistory(GitFacts):
         marks = self._graph.marks(list(places))
         found: dict[int, Range] = {}
         seen: list[tuple[int, str]] = []
+        first = {sha: number for number, sha in reversed(known)}
         for number, sha in known:
             inside = (e for e in reversed(seen) if e[1] != sha and marks[sha] >> places[e[1]] & 1)
             found[number] = range_of(self._graph, sha, next(inside, None))
-            seen.append((number, sha))
+            if not self.counts_commits_once or first[sha] == number:
+                seen.append((number, sha))
         return found
 
     @cached_property

@@ -50,6 +50,7 @@ from scoring.evidence.transcripts.sightings import (
     sightings_of,
     was_written,
     written_paths,
+    written_through_links,
 )
 from scoring.evidence.transcripts.streams import (
     File,
@@ -194,6 +195,8 @@ class AttributedScan(Scan):
         counted, self._tallies = count_lines(files, attribution.owners, len(questions), self._harnesses)
         seen = sightings_of(files, attribution.owners, len(questions))
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
+        verifiers = (verifier for question in questions for verifier in question.verifiers)
+        linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
         places = lines_that_made(files, shares)
         lines_of = lines_found(files, attribution.owners, len(questions))
         self._files += _found(files)
@@ -201,7 +204,7 @@ class AttributedScan(Scan):
         answers = [
             from_totals(question, share, totals)
             or self._answer(
-                question, share, counted[share.group], seen[share.group], places, written, lines_of[share.group]
+                question, share, counted[share.group], seen[share.group], places, written, linked, lines_of[share.group]
             )
             for question, share in zip(questions, shares, strict=True)
         ]
@@ -296,6 +299,7 @@ class AttributedScan(Scan):
         seen: Sightings,
         made: Mapping[int, tuple[File, int]],
         written: Mapping[str, Collection[str]],
+        linked: Collection[str],
         lines: tuple[LinesFound, ...],
     ) -> AttributedFacts:
         """Put together what is known of one iteration."""
@@ -304,7 +308,7 @@ class AttributedScan(Scan):
             return AttributedFacts(
                 TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints)
             )
-        problem = share.problem or ("" if counted.turns else EMPTY)
+        problem = share.problem or ("" if counted.turns or seen.tool_calls else EMPTY)
         tests, last = seen.tests(share.end)
         corrections, breaks = seen.corrections()
         verifiers = question.verifiers
@@ -318,7 +322,9 @@ class AttributedScan(Scan):
                 seen.tool_calls,
                 tests,
                 corrections,
-                frozenset(v.place for v in verifiers if any(was_written(p, written) for p in v[1:] if p)),
+                frozenset(
+                    v.place for v in verifiers if v.place in linked or any(was_written(p, written) for p in v[1:] if p)
+                ),
                 tuple(seen.ran_for(v.kind, v.artifact) for v in verifiers),
                 places_seen(share.made, made.get(share.made.line) if share.made else None, last, breaks),
                 checkpoints=checkpoints,

@@ -5,7 +5,9 @@ The readers note it line by line; here it is put together over the files of a se
 them.
 """
 
+import os
 import posixpath
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,9 +65,13 @@ class Sighting(NamedTuple):
 
 @dataclass
 class Sightings:
-    """What was seen in the lines of one iteration. ``words`` are the keys of the words of its shell commands."""
+    """What was seen in the lines of one iteration. ``words`` are the keys of the words of its shell commands.
+
+    ``edited`` has the paths that each session edited, in whichever lines, with the first time.
+    """
 
     found: list[Sighting] = field(default_factory=list)
+    edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
     words: set[int] = field(default_factory=set)
     calls: set[tuple[SessionKey, int]] = field(default_factory=set)
     calls_without_key: int = 0
@@ -89,48 +95,51 @@ class Sightings:
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
         """Return the corrections, and where the user interrupted or refused."""
-        breaks = [one for one in self._of("interrupt", "rejection", "call") if one.kind != "call"]
-        rejections = [one for one in breaks if one.kind == "rejection"]
+        breaks: list[Sighting] = []
         counted = 0
-        last: Sighting | None = None
-        for one in breaks:
-            same_response = last is not None and last.kind == "rejection" and bool(one.key) and one.key == last.key
-            follows = last is not None and last.kind == "rejection" and one.kind == "interrupt"
-            if last is None or not (same_response or (follows and self._nothing_between(last, one))):
-                counted += 1
-            last = one
+        refused: dict[SessionKey, int] = {}  # when a tool use was refused since which nothing was called
+        responses: set[int] = set()
+        for one in self._of("interrupt", "rejection", "call"):
+            since = refused.get(one.session)
+            if one.kind == "call":
+                if since is not None and one.time > since:
+                    del refused[one.session]
+                continue
+            breaks.append(one)
+            if one.kind == "rejection":
+                counted += one.key not in responses
+                responses |= {one.key} - {0}
+                refused[one.session] = one.time
+            else:
+                counted += since is None
+                refused.pop(one.session, None)
         resets = self._resets()
-        seen = CorrectionsSeen(len(breaks) - len(rejections), len(rejections), counted, len(resets))
+        rejections = sum(one.kind == "rejection" for one in breaks)
+        seen = CorrectionsSeen(len(breaks) - rejections, rejections, counted, len(resets))
         return seen, [*breaks, *resets]
-
-    def _nothing_between(self, first: Sighting, second: Sighting) -> bool:
-        """Whether no tool was called between two sightings of one session."""
-        if first.session != second.session:
-            return False
-        return not any(first.time < call.time < second.time for call in self._of("call"))
 
     def _resets(self) -> list[Sighting]:
         """Return the times when the agent took its own work back, one of each command."""
         found: dict[tuple[int, int, int], Sighting] = {}
+        verdicts = [run for run in self._of("run") if run.passed is not None]
         for reset in self._of("reset"):
             if reset.how == PATHS and not self._was_edited(reset):
                 continue
-            if reset.how == AMEND and not self._tests_failed_before(reset):
-                continue
+            if reset.how == AMEND:
+                before = bisect_right(verdicts, reset.time, key=attrgetter("time"))
+                if not before or verdicts[before - 1].passed:
+                    continue
             found.setdefault((id(reset.file), reset.number, reset.how), reset)
         return list(found.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
         """Whether the session edited the file before that is reset; all files, and a folder, by what is in it."""
         name = posixpath.normpath(reset.text) if reset.text else "."
-        earlier = [edit.text for edit in self._of("edit") if edit.session == reset.session and edit.time <= reset.time]
-        if name == ".":
-            return bool(earlier)
-        return any(f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}" for path in earlier)
-
-    def _tests_failed_before(self, reset: Sighting) -> bool:
-        verdicts = [run.passed for run in self._of("run") if run.passed is not None and run.time <= reset.time]
-        return verdicts[-1:] == [False]
+        edited = self.edited.get(reset.session, {}).items()
+        return any(
+            time <= reset.time and (name == "." or f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}")
+            for path, time in edited
+        )
 
     def _of(self, *kinds: Kind) -> list[Sighting]:
         return [one for one in self.found if one.kind in kinds]
@@ -157,12 +166,15 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
 
     ``owners`` has, for each line, the place of its iteration, or a number below 0.
     """
-    found = [Sightings() for _ in range(count)]
+    edited: dict[SessionKey, dict[str, int]] = {}
+    found = [Sightings(edited=edited) for _ in range(count)]
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
         for session, table in ((file.sessions[0][0], file.rows.tables),) if file.rows.tables else ():
-            _look(file, (file.harness.name, session), table, owners, found, open_runs, ended)
+            key = file.harness.name, session
+            _look(file, key, table, owners, found, open_runs, ended)
+            _note_edits(file, edited.setdefault(key, {}))
     # A run whose call is in one file of a session and whose result is in the next one.
     for owner, result in ended:
         if begun := open_runs.pop((result.session, result.key), None):
@@ -246,6 +258,17 @@ def _look(
             found[owner].found.append(Sighting(time, session, file, numbers[row], "call", keys[row]))
 
 
+def _note_edits(file: File, edited: dict[str, int]) -> None:
+    """Note which paths a session edited in one file, and when first, whether the lines are an iteration's or not."""
+    if EDIT in file.rows.tables:
+        _, numbers, paths, _ = file.rows.tables[EDIT]
+        for number, path in zip(numbers, paths, strict=True):
+            n = file.place.get(number, -1)
+            if n >= 0 and file.here[n]:
+                text, time = file.rows.texts[path], file.times[n]
+                edited[text] = min(time, edited.get(text, time))
+
+
 def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
     """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
     found: dict[str, set[str]] = {}
@@ -261,6 +284,28 @@ def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
     """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
     name = posixpath.normpath(path)
     return any(f"/{other}".endswith(f"/{name}") for other in written.get(posixpath.basename(name), ()))
+
+
+def written_through_links(root: Path, places: Iterable[str], written: Mapping[str, Collection[str]]) -> set[str]:
+    """Return those of some places in a repository that were written by another name: through a link.
+
+    Args:
+        root: the directory that relative paths start at.
+        places: paths of the repository without links.
+        written: what :func:`written_paths` returns.
+    """
+    wanted = {identity: place for place in places if place and (identity := _identity(root / place))}
+    paths = (path for alike in written.values() for path in alike) if wanted else ()
+    return {wanted[found] for path in paths if (found := _identity(root / path)) in wanted}
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return by what the system knows a file, whatever name leads to it; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:

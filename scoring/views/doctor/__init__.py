@@ -14,6 +14,7 @@ from typing import get_args
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
 from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.browsing import NOTHING_BROWSED, Browsed, browse
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
@@ -40,7 +41,8 @@ class LogFound:
 class RepositoryFound:
     """The repository, the trunk in it, and which commits of the log it does not know, by iteration.
 
-    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used.
+    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used; ``browsed`` are
+    its branches and remotes.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class RepositoryFound:
     unresolved: dict[int, str] = field(default_factory=dict)
     without_commit: tuple[int, ...] = ()
     problem: str = ""
+    browsed: Browsed = NOTHING_BROWSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,8 @@ def _repository(
         unresolved = {n: sha for n, sha in fields.items() if trim(sha) and evidence.git.resolve(trim(sha)) is None}
         without = tuple(n for n, commit in fields.items() if not trim(commit))
         number, trunk = tuple(map(int, version.groups())) if version else (), evidence.git.trunk
-        return RepositoryFound(path, opened.top_level, number, trunk, trunk_problem, unresolved, without), evidence
+        found = RepositoryFound(path, opened.top_level, number, trunk, trunk_problem, unresolved, without)
+        return replace(found, browsed=browse(opened)), evidence
     except GitError as e:
         return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
-from scoring.outcomes.validity import Case, Validity, case_of, validity
+from scoring.outcomes.validity import Validity
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
@@ -221,17 +221,11 @@ class Digest:
         return {str(line.iteration): [line.rubric_version, line.value, line.band] for line in self.lines}
 
 
-def digest(log: Path, rubric: Rubric, examined: Iterable[Examined], horizon_days: float | None = None) -> Digest:
-    """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands.
-
-    ``horizon_days`` is how long work was watched, None where nobody looked at outcomes.
-    """
+def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
+    """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
     sessions, observed = SessionRows(log, rubric), []
-    cases: list[Case] = []
     for one in examined:
-        if one.score.rubric_version == rubric.version and (case := _case(one)):
-            cases.append(case)
         sessions.add(one)
         found.lines.append(_line(one))
         hooks = one.facts.hooks.records or ()
@@ -239,13 +233,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined], horizon_days
         observed.append(replace(one.signals, signals={}, deliberation=None))  # of a long log no more than is needed
     found.sessions = list(sessions.rows())
     found.integrity = summarize_integrity(observed)
-    if horizon_days is not None:
-        found.validity = validity(cases, "defective", rubric.version, horizon_days)
     return found
-
-
-def _case(one: Examined) -> Case | None:
-    return case_of(one.facts, one.signals, one.score, one.outcome, "defective")
 
 
 def _line(one: Examined) -> ReportedIteration:

@@ -8,6 +8,7 @@ from helpers.doors import ends, watched_doors
 from helpers.landings import clone, record, squash, started
 from helpers.repos import Repo
 
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Changed
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.scopes import GlobScope
@@ -142,6 +143,22 @@ class TestRange:
         one = repo.commit({"one": "1"})
         two = repo.commit({"two": "1"})
         assert files(repo, one, two) == files(repo, one, two, two) == ["two"]
+
+    @pytest.mark.parametrize(
+        ("rules", "since"),
+        [
+            pytest.param(AttributedHistory, 2, id="not where a commit counts for one iteration"),
+            pytest.param(CorrectedHistory, 3, id="but where it counts for each"),
+        ],
+    )
+    def test_of_a_commit_named_again_is_a_beginning(
+        self, tmp_path: Path, rules: type[CorrectedHistory], since: int
+    ) -> None:
+        repo = started(tmp_path)
+        one, two, three = (repo.commit({name: "1"}) for name in "bcd")
+        records = [record(n, sha) for n, sha in enumerate((one, two, one, three), 1)]
+        found = rules(repo.path, records).changed(records[-1])
+        assert (found.since, len(found.files)) == (since, 1 if since == 2 else 2)
 
     def test_a_file_renamed_over_several_commits_counts_once(self, tmp_path: Path) -> None:
         repo = started(tmp_path)

@@ -1,0 +1,63 @@
+"""A repository as a person sees it: the branch that is checked out, its branches and its remotes.
+
+GitPython reads them, where somebody waits once anyway. The guards are those of our own git: the caller's ``GIT_*``
+variables are removed, no configuration but the repository's own is read and nothing that it includes, and no git is
+started in the repository.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts.neighbourhood import same_remote
+
+_REMOTE = 'remote "'
+
+
+class Browsed(NamedTuple):
+    """``branch`` is checked out, "" for none; ``branches`` counts the local ones; ``remotes`` are names and addresses.
+
+    An address is without scheme, user and password.
+    """
+
+    branch: str = ""
+    branches: int = 0
+    remotes: tuple[tuple[str, str], ...] = ()
+
+
+NOTHING_BROWSED = Browsed()
+
+
+def browse(repository: GitRepository) -> Browsed:
+    """Look at the branches and remotes of a repository; what cannot be read is as if it were not there."""
+    with _own_environment():
+        import git  # its import takes long and starts git once: only who waits anyway pays for it
+
+        try:
+            with git.Repo(repository.top_level) as repo:
+                names = [head.name for head in repo.heads]
+                branch = "" if repo.head.is_detached else repo.head.ref.name
+            config = git.GitConfigParser(os.fspath(repository.common_dir / "config"), merge_includes=False)
+            with config:
+                remotes = {
+                    section.removeprefix(_REMOTE).removesuffix('"'): str(config.get(section, "url"))
+                    for section in config.sections()
+                    if section.startswith(_REMOTE) and config.has_option(section, "url")
+                }
+        except Exception:
+            return NOTHING_BROWSED
+    return Browsed(branch, len(names), tuple(sorted((name, same_remote(url)) for name, url in remotes.items())))
+
+
+@contextlib.contextmanager
+def _own_environment() -> Iterator[None]:
+    """Take the caller's ``GIT_*`` variables away for a while."""
+    held = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("GIT_")}
+    os.environ["GIT_PYTHON_REFRESH"] = "quiet"
+    try:
+        yield
+    finally:
+        del os.environ["GIT_PYTHON_REFRESH"]
+        os.environ.update(held)

@@ -1,0 +1,167 @@
+"""What is seen over the lines of one iteration: corrections by the user, and work that the agent took back."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from helpers.histories import History, Session
+
+from rubric import released_rubric
+from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed
+from scoring.score import score_log
+
+REFUSAL = "The user doesn't want to proceed with this tool use."
+
+Steps = Callable[[Session], object]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> History:
+    return History(tmp_path)
+
+
+@pytest.fixture
+def observed(monkeypatch: pytest.MonkeyPatch) -> Callable[[History], Mapping[int, Observed]]:
+    def read(history: History) -> Mapping[int, Observed]:
+        history.write()
+        monkeypatch.setenv("HOME", str(history.home))
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
+        log = score_log(history.log, history.repo, rubric=released_rubric("3.1.0"), transcripts="auto")
+        return {one.record.iteration: one.facts.observed for one in log.iterations if one.facts.observed}
+
+    return read
+
+
+Read = Callable[[History], Mapping[int, Observed]]
+
+
+def commit(history: History, session: Session, second: float, subject: str, output: int) -> None:
+    """The session commits, and an entry is written about it."""
+    mark = history.commit(second, subject)
+    session.commits(second + 0.2, output, mark, subject)
+    history.entry(mark, subject, session.id)
+
+
+def ask(session: Session, second: float, output: int, *calls: str, tool: str = "Bash") -> None:
+    """One response that wants to use tools."""
+    uses = ({"type": "tool_use", "id": call, "name": tool, "input": {"command": "rm -r /"}} for call in calls)
+    session.turn(second, output, *uses)
+
+
+def refuse(session: Session, second: float, call: str) -> None:
+    session.result(second, call, REFUSAL, failed=True)
+
+
+def two_refused_of_one_response(session: Session) -> None:
+    ask(session, 10, 1, "a", "b")
+    refuse(session, 11, "a")
+    refuse(session, 11.1, "b")
+    session.interrupt(11.2)
+
+
+def interrupted_between_two_refusals(session: Session) -> None:
+    ask(session, 10, 1, "a", "b")
+    refuse(session, 11, "a")
+    session.interrupt(11.1)
+    refuse(session, 11.2, "b")
+
+
+def refused_in_two_responses(session: Session) -> None:
+    ask(session, 10, 1, "a")
+    refuse(session, 11, "a")
+    ask(session, 12, 2, "b")
+    refuse(session, 13, "b")
+
+
+def interrupted_later(session: Session) -> None:
+    ask(session, 10, 1, "a")
+    refuse(session, 11, "a")
+    session.run(12, 2, "ls", "a.py")
+    session.interrupt(14)
+
+
+def declined(session: Session) -> None:
+    ask(session, 10, 1, "a", tool="ExitPlanMode")
+    refuse(session, 11, "a")
+    session.interrupt(11.1)
+
+
+@pytest.mark.parametrize(
+    ("steps", "seen"),
+    [
+        pytest.param(two_refused_of_one_response, (1, 2, 1), id="one response is one correction"),
+        pytest.param(interrupted_between_two_refusals, (1, 2, 1), id="also when it is interrupted in between"),
+        pytest.param(refused_in_two_responses, (0, 2, 2), id="two responses are two"),
+        pytest.param(interrupted_later, (1, 1, 2), id="an interruption of what came after is another one"),
+        pytest.param(declined, (0, 0, 0), id="a plan that was declined is none"),
+    ],
+)
+def test_corrections(made: History, observed: Read, steps: Steps, seen: tuple[int, int, int]) -> None:
+    session = made.session("s1")
+    steps(session)
+    commit(made, session, 20, "work", 64)
+    assert observed(made)[1].corrections == CorrectionsSeen(*seen)
+
+
+def test_what_another_session_does_meanwhile_changes_no_correction(made: History, observed: Read) -> None:
+    one, other = made.session("s1"), made.session("s2")
+    ask(one, 10, 1, "a")
+    refuse(one, 11, "a")
+    other.turn(10.5, 2)
+    other.interrupt(11.1)
+    other.run(11.2, 4, "ls", "a.py")
+    one.interrupt(11.3)
+    mark = made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)))
+    made.entry(mark, "work")
+    assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("edited", "command", "resets"),
+    [
+        pytest.param("src/a.py", "git checkout -- src/a.py", 1, id="edited for this commit"),
+        pytest.param("src/a.py", "git restore src", 1, id="a folder of it"),
+        pytest.param("src/b.py", "git checkout -- src/a.py", 0, id="another file"),
+        pytest.param("mysrc/a.py", "git checkout -- src/a.py", 0, id="a name that only ends alike"),
+    ],
+)
+@pytest.mark.parametrize("before", [True, False], ids=["for the commit before", "for this commit"])
+def test_files_that_the_session_edited_are_taken_back(
+    made: History, observed: Read, edited: str, command: str, resets: int, before: bool
+) -> None:
+    session = made.session("s1")
+    session.edit(5 if before else 15, 1, edited)
+    commit(made, session, 10, "one", 2)
+    session.lines.sort(key=lambda line: line["timestamp"])
+    session.run(16, 4, command, "")
+    commit(made, session, 20, "two", 8)
+    assert [one.corrections.resets for one in observed(made).values()] == [0, resets]
+
+
+@pytest.mark.parametrize(
+    ("printed", "resets"),
+    [
+        pytest.param(("1 failed in 0.1s",), 1, id="after a failed test run"),
+        pytest.param(("1 failed in 0.1s", "1 passed in 0.1s"), 0, id="after one that passed in the end"),
+        pytest.param((), 0, id="without a test run"),
+    ],
+)
+def test_a_commit_is_amended(made: History, observed: Read, printed: tuple[str, ...], resets: int) -> None:
+    session = made.session("s1")
+    for n, said in enumerate(printed):
+        session.run(10 + n, 1 << n, "pytest -q", said)
+    mark = made.commit(20, "work")
+    session.commits(20.2, 64, mark, "work", "git commit --amend --no-edit")
+    made.entry(mark, "work", "s1")
+    assert observed(made)[1].corrections.resets == resets
+
+
+def test_calls_without_a_turn_are_evidence(made: History, observed: Read) -> None:
+    """An older harness, or another API, does not state what a response cost."""
+    session = made.session("s1")
+    session.run(10, 1, "pytest -q", "3 passed in 0.1s")
+    commit(made, session, 20, "work", 2)
+    for line in session.lines:
+        line["message"].pop("usage", None)
+    seen = observed(made)[1]
+    assert (seen.problem, seen.tool_calls, seen.tests.last_passed) == ("", 2, True)
