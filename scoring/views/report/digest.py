@@ -91,6 +91,8 @@ class ReportedIteration:
     tool_errors: float | None = None
     cache_hit_rate: float | None = None
     deliberation: Deliberated | None = None
+    state: str = "current"
+    state_reason: str = ""
 
 
 class Trend(NamedTuple):
@@ -178,6 +180,15 @@ class Digest:
         return [(line, line.deliberation) for line in self.lines if line.deliberation]
 
     @property
+    def states(self) -> dict[str, list[int]]:
+        """The iterations whose scores are not current, by what their sidecars are worth instead."""
+        found: dict[str, list[int]] = {}
+        for line in self.lines:
+            if line.state != "current":
+                found.setdefault(line.state, []).append(line.iteration)
+        return found
+
+    @property
     def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
         """Every claim of more than was observed, the largest difference first."""
         found = [(line, claim) for line in self.lines for claim in line.claims if claim.delta < 0]
@@ -258,6 +269,8 @@ def _line(one: Examined) -> ReportedIteration:
         tool_errors=transcripts.tool_error_rate if transcripts else None,
         cache_hit_rate=_cache_hit_rate(one),
         deliberation=_deliberated(one.signals.deliberation),
+        state=one.state.name,
+        state_reason=_short(one.state.reason, _DETAIL),
     )
 
 
