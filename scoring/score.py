@@ -5,7 +5,7 @@ sidecars.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -16,7 +16,10 @@ from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
+from scoring.log.selection import Selection
 from scoring.sessions import SessionScore, aggregate_sessions
+from scoring.sidecars.emitter import emit
+from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
 from scoring.sidecars.provenance import Provenance, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
@@ -61,6 +64,15 @@ class ScoredLog:
     iterations: tuple[ScoredIteration, ...]
     sessions: tuple[SessionScore, ...]
     broken: tuple[str, ...] = ()
+
+    def of(self, selection: Selection) -> "ScoredLog":
+        """Return the same log with the iterations of a choice only, and with the sessions that have any of them."""
+        if selection.takes_all:
+            return self
+        numbers = selection.numbers([one.record for one in self.iterations])
+        iterations = tuple(one for one in self.iterations if one.record.iteration in numbers)
+        sessions = tuple(session for session in self.sessions if numbers.intersection(session.iterations))
+        return replace(self, iterations=iterations, sessions=sessions)
 
     def presence(self) -> dict[str, float]:
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
@@ -234,6 +246,20 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
         return iterations, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
         raise WriteError(str(e), (*iterations, *e.written)) from e
+
+
+def remember(
+    cache_dir: Path | None, iter_log_dir: Path, repo_dir: Path, rubric: Rubric, *scored: ScoredIteration
+) -> None:
+    """Note in the cache what scores that were just written are of, so that an edit shows that moves no number."""
+    if cache_dir is None or not scored:
+        return
+    store, wanted = store_of(cache_dir, iter_log_dir, rubric), optional_signals(rubric)
+    with store.held():
+        for one in scored:
+            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted)
+            store.put(one.record.iteration, fingerprint(inputs, one.facts, emit(one.persisted.as_dict())))
+        store.save()
 
 
 def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:

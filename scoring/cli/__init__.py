@@ -14,7 +14,7 @@ import click
 
 from rubric import DaScoreError
 from scoring.cli.app import COMMANDS, COMPLETION_VARIABLE, PROGRAM, cli
-from scoring.cli.output import complain, warn, write
+from scoring.cli.output import WARNINGS, complain, warn, write
 from scoring.errors import LogError, MeetingError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -44,6 +44,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
+    WARNINGS.quiet = WARNINGS.verbose = False
+    WARNINGS.holds = True
+    try:
+        return _attempt(arguments, report)
+    finally:
+        WARNINGS.say()
+        WARNINGS.holds = False
+
+
+def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
     try:
         status = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         if sys.stdout is not None:
@@ -81,7 +91,7 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
             report("standard output: no space left on device")
             return EXIT_ERROR
         # A bug must be recognisable as one, without a traceback that a user cannot read.
-        if os.environ.get(TRACEBACK_VARIABLE):
+        if os.environ.get(TRACEBACK_VARIABLE) or WARNINGS.verbose:
             raise
         report(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
         return EXIT_ERROR

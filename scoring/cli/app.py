@@ -9,23 +9,47 @@ from typing import Any
 
 import click
 
+from scoring.errors import SettingsError
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 
-COMMANDS = {
-    name: f"scoring.cli.{name.replace('-', '_')}"
-    for name in (
-        *("run", "iteration", "session", "records", "signals", "integrity", "explain", "outcomes", "validate"),
-        *("report", "check", "watch", "export", "query", "close-task", "backfill", "doctor", "init", "derive"),
-        *("entry", "lint", "schema", "hook", "label", "rubric", "dr", "meeting", "demo", "completion"),
-    )
+GROUPS = {
+    "Start here": ("demo", "init", "run", "doctor", "explain"),
+    "Scores": ("iteration", "session", "signals", "integrity", "records", "outcomes", "validate", "label", "rubric"),
+    "Look": ("report", "watch", "query"),
+    "Gates and data": ("check", "export", "derive", "entry", "lint", "schema"),
+    "Jobs": ("close-task", "backfill", "hook", "completion"),
+    "Meters": ("dr", "meeting"),
 }
-"""Every command in the order of the help, with its module, which is loaded when it is called and has ``command``."""
+"""The commands by what they are for, in the order of the help."""
+
+COMMANDS = {name: f"scoring.cli.{name.replace('-', '_')}" for names in GROUPS.values() for name in names}
+"""Every command with its module, which is loaded when it is called and has ``command``."""
+
+
+def _own_options_first(command: click.Command) -> click.Command:
+    """Return a command whose help lists what only it has before what all have; of a group each of its commands."""
+    command.params.sort(key=lambda param: param.name is not None and param.name.replace("_", "-") in _EVERYWHERE)
+    for inner in (command.commands if isinstance(command, click.Group) else {}).values():
+        _own_options_first(inner)
+    return command
 
 
 class _LazyGroup(click.Group):
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, each summary whole."""
+        listed = set(self.list_commands(ctx))
+        for title, names in GROUPS.items():
+            rows = [(name, command) for name in names if name in listed and (command := self.get_command(ctx, name))]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(10**6)) for name, command in rows])
+        if others := [name for name in listed if not any(name in names for names in GROUPS.values())]:
+            found = [(name, command) for name in others if (command := self.get_command(ctx, name))]
+            with formatter.section("Others"):
+                formatter.write_dl([(name, command.get_short_help_str(10**6)) for name, command in found])
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
@@ -33,7 +57,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
-        return command
+        return _own_options_first(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -56,15 +80,34 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
+def _loudness(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def set_it(_: click.Context, __: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            from scoring.cli.output import WARNINGS
+
+            setattr(WARNINGS, name, True)
+
+    return set_it
+
+
+def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``-q`` and ``-v``, which act by themselves."""
+    how: dict[str, Any] = {"is_flag": True, "expose_value": False}
+    quiet = click.option("-q", "--quiet", callback=_loudness("quiet"), help="Say no warnings.", **how)
+    verbose = click.option("-v", "--verbose", callback=_loudness("verbose"), help="Say every warning by itself.", **how)
+    return quiet(verbose(command))
+
+
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Example:  da-score run --repo-dir . --transcript-dir ~/.codex/sessions/2026/06/03",
+    epilog="Example:  da-score run --last 5",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
 )
+@loudness_options
 @click.pass_context
 def cli(ctx: click.Context, as_json: bool) -> None:
     """Score how good each iteration of a coding agent's work really was.
@@ -147,6 +190,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+_EVERYWHERE = {*_OPTIONS, "quiet", "verbose"}
+"""The names of the options that commands share."""
+
+
 def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add some of the shared options to a command, which gets them as ``options``, by long name.
 
@@ -157,15 +204,23 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
         @functools.wraps(command)
         def with_options(**arguments: Any) -> Any:
             given = {key: arguments.pop(key.replace("-", "_")) for key in (*names, "json")}
+            _is_folder(given.get("repo-dir"))
             context = click.get_current_context()
             given["json"] = given["json"] or (context.find_root().obj or {}).get("json") or None
             return command(options=given, **arguments)
 
         for name in ("json", *reversed(names)):
             with_options = click.option(f"--{name}", **_OPTIONS[name])(with_options)
-        return with_options
+        return loudness_options(with_options)
 
     return decorate
+
+
+def _is_folder(repository: Path | None) -> None:
+    """Make sure that a repository which was named is a folder, before something in it is missed."""
+    if repository is not None and not repository.is_dir():
+        wrong = "is no folder" if repository.exists() else "there is no such folder"
+        raise SettingsError(f"--repo-dir {str(repository)!r}: {wrong}; name the repository that the log is about")
 
 
 def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -181,6 +236,26 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
     return decorate
 
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose among the entries of a log; the command gets their ``selection``."""
+
+    @functools.wraps(command)
+    def with_selection(last: int | None, since: str | None, task: str | None, **arguments: Any) -> Any:
+        from scoring.log.selection import Selection  # --help and completion choose nothing
+
+        return command(selection=Selection.of(last, since, task), **arguments)
+
+    for name, options in reversed(_SELECTION.items()):
+        with_selection = click.option(f"--{name}", **options)(with_selection)
+    return with_selection
+
+
+_SELECTION: dict[str, dict[str, Any]] = {
+    "last": {"type": click.IntRange(1), "metavar": "K", "help": "The K newest iterations only."},
+    "since": {"metavar": "DATE", "help": "Only iterations of this day (YYYY-MM-DD) or later."},
+    "task": {"metavar": "ID", "help": "Only iterations of this task; * and ? stand for any characters."},
+}
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
 EVIDENCE_OPTIONS = (

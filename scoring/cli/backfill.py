@@ -26,7 +26,7 @@ from scoring.text import printable, spans
 from scoring.views.table import Block, Column, Line, Table, pairs
 
 
-@click.command(epilog="Example:  da-score backfill ~/src --dry-run")
+@click.command(epilog="Example:  da-score backfill . --dry-run")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*(name for name in SCORING_OPTIONS if name != "iter-log-dir"))
 @click.option("--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one a line.")

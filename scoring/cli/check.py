@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, settings_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
 from scoring.cli.output import warn, write, write_json
 from scoring.errors import SettingsError, WriteError
 from scoring.files import write_atomically
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.text import printable, spans
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
@@ -30,31 +31,36 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(epilog="Example:  da-score check --min-score 0.5 --max-drop 0.1 --baseline origin/main")
+@click.command(epilog="Example:  da-score check --min-score 0.5 --no-over-claims")
 @settings_options(*SCORING_OPTIONS)
 @_gate_options
-@click.option("--last", type=click.IntRange(1), metavar="K", help="Check the K newest iterations only.")
+@selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--junit", "junit_file", type=PATH, metavar="FILE", help="Write JUnit XML too.")
 @click.option("--github-summary", is_flag=True, help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
-    settings: Settings, last: int | None, recompute: bool, junit_file: Path | None, github_summary: bool, **given: Any
+    settings: Settings,
+    selection: Selection,
+    recompute: bool,
+    junit_file: Path | None,
+    github_summary: bool,
+    **given: Any,
 ) -> int:
     """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 
-    Scores are those of the sidecars; an iteration that has none is scored in memory. Every gate looks at every
-    iteration; --min-mean and --max-drop look at the mean too.
+    Scores anew from the evidence that is here. A sidecar that says more fails; one whose evidence is gone counts as it
+    is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop at the mean too.
     """
     from scoring.cli.reading import log_view
 
     summary = _summary_file() if github_summary else None
-    view = log_view(settings, recompute, last)
-    gates = demands(given, view)
-    if not gates:
-        raise SettingsError(
+    options = (option for gate in GATES for option in gate.options)
+    if all(given[option.key] is None or given[option.key] is False for option in options):
+        raise click.UsageError(
             "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
         )
-    verdict = check(view.examine(), gates, last)
+    view = log_view(settings, recompute, selection)
+    verdict = check(view.examine(), demands(given, view), selection.last)
     log = str(settings.iter_log_dir)
     if junit_file is not None:
         write_atomically(junit_file, junit(verdict, log), mode=0o644)

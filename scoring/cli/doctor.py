@@ -1,8 +1,10 @@
 """``da-score doctor``: what is found to score from, what is not, and what to do about it."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +13,11 @@ from scoring.cli.output import show, write_json
 from scoring.errors import SettingsError
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
+if TYPE_CHECKING:
+    from scoring.views.doctor.findings import Finding
 
-@click.command(epilog="Example:  da-score doctor --rubric 2.3.0 --json")
+
+@click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
 @shared_options(*SCORING_OPTIONS)
 @click.option("--files", "list_files", is_flag=True, help="List every transcript, not only how many there are.")
 def command(options: dict[str, Any], list_files: bool) -> None:
@@ -41,11 +46,25 @@ def command(options: dict[str, Any], list_files: bool) -> None:
         broken.append(Finding("settings", "note", text, "leave the setting out, or score under rubric 2.3.0"))
 
     found = examine(settings.iter_log_dir, sources(settings, rules_of(rubric), warn=note), rubric)
-    advice_on = [*broken, *findings(found)]
+    advice_on = [*broken, *_hooks(settings.repo_dir), *findings(found)]
     if settings.json:
         write_json(doctor_payload(found, advice_on))
     else:
         show(doctor_page(found, advice_on, list_files))
+
+
+def _hooks(repository: Path) -> "Iterator[Finding]":
+    """Yield every hook that is installed and does not run."""
+    from scoring.errors import InputError
+    from scoring.jobs.hook_command import hooks_that_do_not_run
+    from scoring.jobs.hook_install import FILES, hook_settings
+    from scoring.views.doctor.findings import Finding
+
+    for path in (hook_settings(harness, scope, repository) for harness in FILES for scope in ("project", "user")):
+        with contextlib.suppress(InputError):  # a settings file that is not JSON is the harness's to complain of
+            for why in hooks_that_do_not_run(path):
+                advice = "'da-score hook uninstall' and 'install' write the path of the da-score that is here"
+                yield Finding("hook", "problem", f"the hook in {path} does not run: {why}", advice)
 
 
 def _settings(options: dict[str, Any], broken: "list[Any]") -> Settings:

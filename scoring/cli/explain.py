@@ -10,7 +10,7 @@ from scoring.cli.output import on_terminal, write, write_json
 from scoring.log.settings import Settings
 
 
-@click.command(epilog="Example:  da-score explain 42")
+@click.command(epilog="Example:  da-score explain 3")
 @click.argument("iteration", type=int, shell_complete=complete_iterations)
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Explain the score that the evidence gives now, not the sidecar's.")

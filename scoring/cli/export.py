@@ -3,15 +3,18 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, shared_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import on_terminal, write, write_json
 from scoring.errors import SettingsError
 from scoring.views.columns import TABLES, DataRow
 from scoring.views.formats import FORMATS, require, write_directory, write_file, write_streams
+
+if TYPE_CHECKING:
+    from scoring.log.selection import Selection
 
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
@@ -27,6 +30,7 @@ from scoring.views.formats import FORMATS, require, write_directory, write_file,
     metavar="DIR|FILE",
     help="A directory for several tables, a file for one.  [default: standard output, for one table]",
 )
+@selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--describe", is_flag=True, help="Say what the columns mean, and export nothing.")
 def command(
@@ -35,6 +39,7 @@ def command(
     form: str,
     tables: str | None,
     out: Path | None,
+    selection: "Selection",
     recompute: bool,
     describe: bool,
 ) -> None:
@@ -48,13 +53,14 @@ def command(
         return
     if needs := FORMATS[form].needs:
         require(*needs)
+    rows = _rows(roots, options, recompute, selection)
     if out is None:
-        _to_standard_output(_rows(roots, options, recompute), names, form)
+        _to_standard_output(rows, names, form)
     elif len(names) == 1 and not out.is_dir():
-        write_file(_rows(roots, options, recompute), names[0], form, out)
+        write_file(rows, names[0], form, out)
         write(f"Wrote {out}\n")
     else:
-        for path in write_directory(_rows(roots, options, recompute), names, form, out):
+        for path in write_directory(rows, names, form, out):
             write(f"Wrote {path}\n")
 
 
@@ -66,10 +72,12 @@ def _tables(text: str | None) -> list[str]:
     return names
 
 
-def _rows(roots: tuple[Path, ...], options: dict[str, Any], recompute: bool) -> Iterator[tuple[str, DataRow]]:
+def _rows(
+    roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, selection: "Selection"
+) -> Iterator[tuple[str, DataRow]]:
     from scoring.cli.reading import log_views, rows_of
 
-    return rows_of(log_views(roots, options, recompute))
+    return rows_of(log_views(roots, options, recompute, selection))
 
 
 def _to_standard_output(rows: Iterator[tuple[str, DataRow]], names: list[str], form: str) -> None:

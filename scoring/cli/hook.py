@@ -8,10 +8,10 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.output import show as show_page
-from scoring.cli.output import write, write_json
-from scoring.errors import SettingsError
+from scoring.cli.output import warn, write, write_json
+from scoring.errors import InputError, SettingsError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
-from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, uninstall_hook
+from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
 from scoring.log.settings import Settings
 from scoring.text import printable
@@ -41,16 +41,27 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @_place_options
 @settings_options("repo-dir")
 def install(harness: str, scope: str, settings: Settings) -> None:
-    """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it."""
-    _report(install_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "installed", "already installed")
+    """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it.
+
+    Writes the absolute path of this da-score, and runs it once before.
+    """
+    from scoring.jobs.hook_command import hook_command, why_it_does_not_run
+
+    command = hook_command()
+    if why := why_it_does_not_run(command):
+        raise InputError(f"the hook would not run, and was not installed: {why}")
+    change = install_hook(hook_settings(harness, scope, settings.repo_dir), command)
+    _report(change, settings, "installed", "already installed")
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
 @_place_options
 @settings_options("repo-dir")
 def uninstall(harness: str, scope: str, settings: Settings) -> None:
-    """Take the hook out of the settings file again."""
-    _report(uninstall_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "removed", "not installed")
+    """Take the hook out of the settings file again, and what installing it left behind."""
+    from scoring.jobs.hook_command import remove_hook
+
+    _report(remove_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "removed", "not installed")
 
 
 _LIFECYCLES = tuple(CLASSES)
@@ -100,15 +111,24 @@ def record(
 @command.command("show", epilog="Example:  da-score hook show --json")
 @settings_options("repo-dir")
 def show(settings: Settings) -> None:
-    """Show where the hook is installed."""
-    rows = []
+    """Show where the hook is installed, and whether it runs."""
+    from scoring.jobs.hook_command import hooks_that_do_not_run
+
+    rows, broken = [], {}
     for harness, scope in itertools.product(FILES, ("project", "user")):
         path = hook_settings(harness, scope, settings.repo_dir)
         events = installed_in(path)
+        found = list(hooks_that_do_not_run(path)) if events else []
+        for problem in found:
+            warn(f"{path}: the hook does not run: {problem}; 'da-score hook uninstall' and 'install' mend that")
+        if found:
+            broken[str(path)] = found
         rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
     table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
     if settings.json:
-        write_json(table.as_json())
+        write_json(
+            [row | ({"problems": broken[row["path"]]} if row["path"] in broken else {}) for row in table.as_json()]
+        )
     else:
         show_page([table])
 

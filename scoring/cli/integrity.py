@@ -2,21 +2,23 @@
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import show, write_json
 from scoring.cli.reading import log_view
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.views.integrity import integrity_page, integrity_table, summarize_integrity
 
 
 @click.command(epilog="Example:  da-score integrity --json")
 @settings_options(*SCORING_OPTIONS)
-def command(settings: Settings) -> None:
+@selection_options
+def command(settings: Settings, selection: Selection) -> None:
     """Show claimed against observed over the whole log, per role and signal.
 
     Weights and bands have no part in it; --rubric only says under which rules evidence is read.
     """
-    examined = log_view(settings, recompute=True).examine()
+    examined = log_view(settings, recompute=True, selection=selection).examine()
     rows = summarize_integrity(one.signals for one in examined)
     if settings.json:
         write_json({"pairs": integrity_table(rows).as_json()})

@@ -8,11 +8,12 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.errors import NotFoundError
+from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
+from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation
 from scoring.views.chain import kept_payload
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
@@ -21,18 +22,19 @@ if TYPE_CHECKING:  # most calls show a sidecar and score nothing
     from scoring.score import ScoredIteration
 
 
-@click.command(epilog="Example:  da-score iteration 42 --recompute")
+@click.command(epilog="Example:  da-score iteration 3 --recompute")
 @click.argument("iteration", type=int, shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it.")
 def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about.
 
-    Reads the iteration's sidecar. Where there is none, or with --recompute, scores the iteration first.
+    Reads the iteration's sidecar, and says whether it is what the evidence gives that is here. Where there is none, or
+    with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
     settings = resolve_settings(options)
-    log_dir = settings.iter_log_dir
-    kept = None if recompute else _sidecar(log_dir, iteration, settings.rubric if options["rubric"] else None)
+    log_dir, state = settings.iter_log_dir, CURRENT
+    kept = None if recompute else _sidecar(log_dir, iteration)
     source = iteration_score_path(log_dir, iteration)
     if kept is None:
         now = _score(settings, iteration)
@@ -40,44 +42,64 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
         payload = scored_now_payload(now)
     else:
         score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
+        state = _state(settings, kept, follow=not options["rubric"])
         provenance = read_provenance(log_dir, iteration) if settings.json else None
-        payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None))
+        payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None), state)
     if settings.json:
         write_json(payload)
         return
     full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
-    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full))
+    if state.name != "current" and not (full or on_terminal()):  # the text of a reference rubric has no place for it
+        warn(f"iteration {iteration}: its sidecar is {state}")
+    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full, state))
 
 
-def _sidecar(log_dir: Path, iteration: int, wanted: str | None) -> PersistedScore | None:
-    """Read the score of a sidecar; None when there is none. Warns when it is not of the ``wanted`` rubric."""
+def _state(settings: Settings, kept: PersistedScore, follow: bool) -> State:
+    """Return what a sidecar is worth; to ``follow`` is to take its own rubric, where nobody named another."""
+    from rubric import find_rubric, released_rubric, rubric_versions
+    from scoring.cli.reading import options as evidence_options
+    from scoring.errors import silent
+    from scoring.evidence.rules import rules_of
+    from scoring.score import examine_iteration
+    from scoring.views.examined import LogView
+
+    log, repository, folders = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
+    own = follow and kept.rubric_version in rubric_versions()
+    rubric = released_rubric(kept.rubric_version) if own else find_rubric(settings.rubric)
+    try:
+        how = evidence_options(settings, rules_of(rubric), silent)
+        one = examine_iteration(log, repository, kept.iteration, *folders, rubric=rubric, **how)
+    except DaScoreError as e:
+        return State("unverified", f"its evidence cannot be looked at: {e}")
+    return LogView(log, repository, folders, rubric, options=how).examined(one).state
+
+
+def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
+    """Read the score of a sidecar; None when there is none."""
     try:
         score = read_iteration_score(log_dir, iteration)
     except NotFoundError:
         return None
     check_numbers(score, str(iteration_score_path(log_dir, iteration)))
-    if wanted is not None:
-        from rubric import find_rubric
-
-        version = find_rubric(wanted).version
-        if version != score.rubric_version:
-            warn(f"this sidecar is of rubric {score.rubric_version}; --recompute scores it under {version}")
     return score
 
 
 def _score(settings: Settings, iteration: int) -> "ScoredIteration":
-    """Score one iteration and write its sidecar; warns when the old one rested on evidence that is gone."""
+    """Score one iteration and write its sidecar and its session's; warns when the old one had more evidence."""
     from rubric import find_rubric
-    from scoring.cli.reading import broken_entries
+    from scoring.cli.reading import broken_entries, cache_dir
     from scoring.cli.reading import options as evidence_options
     from scoring.evidence.rules import rules_of
-    from scoring.score import examine_iteration, write_scored_iteration
+    from scoring.jobs.close_task import bring_session_up_to_date
+    from scoring.score import examine_iteration, remember, write_scored_iteration
 
     rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
     how = evidence_options(settings, rules_of(rubric))
     where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
     scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
     write_scored_iteration(log_dir, scored, warn)
+    remember(cache_dir(settings), log_dir, settings.repo_dir, rubric, scored)
+    bring_session_up_to_date(log_dir, rubric, scored.record, rules_of(rubric).true_flags, warn)
     return scored
 
 

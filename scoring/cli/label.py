@@ -72,7 +72,7 @@ class _LabelGroup(click.Group):
     "label",
     cls=_LabelGroup,
     context_settings={"ignore_unknown_options": True},
-    epilog="Example:  da-score label 42 --correctness 3 --scope on-target",
+    epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
 )
 def command() -> None:
     """Say what you think of iteration N, or look at what people said.

@@ -2,12 +2,13 @@
 
 import contextlib
 import io
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import WriteError
-from scoring.text import as_utf8, printable
+from scoring.text import as_utf8, printable, spans
 
 if TYPE_CHECKING:
     from scoring.views.table import Block
@@ -74,13 +75,68 @@ def full_text(version: str, named: str) -> bool:
     return rubric.version == version and rubric.text == FULL_TEXT
 
 
+class Warnings:
+    """The warnings of a command, said together: those that repeat themselves in one line with a count.
+
+    ``verbose`` says every one by itself and at once; ``quiet`` says none.
+    """
+
+    def __init__(self) -> None:
+        self.quiet = self.verbose = self.holds = False
+        self._waiting: list[str] = []
+
+    def take(self, text: str) -> None:
+        """Take a warning, and say it when its time has come."""
+        if self.quiet:
+            return
+        if self.holds and not self.verbose:
+            self._waiting.append(text)
+        else:
+            _say("warning", text)
+
+    def hold_no_longer(self) -> None:
+        """Say what waits, and from now on each when it comes: the end of the command may be far away."""
+        self.say()
+        self.holds = False
+
+    def say(self) -> None:
+        """Say what waits, in the order of the first of each kind."""
+        waiting, self._waiting = self._waiting, []
+        kinds: dict[str, list[str]] = {}
+        for text in waiting:
+            kinds.setdefault(_NUMBER.sub("#", text), []).append(text)
+        for texts in kinds.values():
+            _say("warning", _together(texts))
+
+
+WARNINGS = Warnings()
+"""The warnings of the command that runs."""
+
+_NUMBER = re.compile(r"[0-9]+")
+_ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
+
+
+def _together(texts: Sequence[str]) -> str:
+    """Return warnings of one kind as one line."""
+    if len(texts) == 1:
+        return texts[0]
+    found = [_ITERATION.fullmatch(text) for text in texts]
+    if all(found) and len({match[2] for match in found if match}) == 1:
+        numbers = sorted({int(match[1]) for match in found if match})
+        return f"iteration {spans(numbers)}: {found[0][2] if found[0] else ''}"
+    if len(set(texts)) == 1:
+        return f"{texts[0]} ({len(texts)} times)"
+    return f"{texts[0]} (and {len(texts) - 1} more like it; -v says each)"
+
+
 def warn(text: str) -> None:
-    """Print on standard error what was left out, in one line."""
-    _say("warning", text)
+    """Say on standard error what was left out, in one line."""
+    WARNINGS.take(text)
 
 
 def complain(text: str) -> None:
     """Print on standard error what went wrong, in one line."""
+    WARNINGS.say()
     _say("error", text)
 
 

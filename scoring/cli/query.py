@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scoring.views.sql import Answer
 
 
-@click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band" ~/src')
+@click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band"')
 @click.argument("sql", metavar="SQL|-|@FILE")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)

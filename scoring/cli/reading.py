@@ -19,6 +19,7 @@ from scoring.log.settings import Settings, days_of, resolve_settings
 
 if TYPE_CHECKING:
     from scoring.log.find import FoundLog
+    from scoring.log.selection import Selection
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
@@ -73,7 +74,9 @@ def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, 
 def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
     """Return the same as the options of a library function; raises as :func:`sources`."""
     rules = rules or RULES[evidence_of(settings.rubric)]
-    for text in without_effect(settings, rules):
+    if texts := without_effect(settings, rules):
+        find_rubric(settings.rubric)  # one that does not exist is said first, and alone
+    for text in texts:
         warn(text)
     cache, processes, trunk = cache_dir(settings), settings.processes, settings.trunk
     found: Options = {"warn": warn, "cache_dir": cache, "processes": processes, "trunk": trunk}
@@ -141,21 +144,29 @@ def broken_entries(*texts: str | LogError) -> None:
             complain(text)
 
 
-def log_view(settings: Settings, recompute: bool = False, last: int | None = None, outcomes: bool = False) -> "LogView":
+def log_view(
+    settings: Settings, recompute: bool = False, selection: "Selection | None" = None, outcomes: bool = False
+) -> "LogView":
     """Return the one log that some settings name, with ``outcomes`` also what became of its work.
 
     Raises:
         RubricError: its rubric cannot be used.
     """
+    from scoring.log.selection import Selection
     from scoring.views.examined import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    rubric, how = find_rubric(settings.rubric), options(settings)
+    rubric, how, chosen = find_rubric(settings.rubric), options(settings), selection or Selection()
     rules = outcome_rules(settings) if outcomes else None
-    return LogView(*log, rubric, recompute, last, options=how, broken=broken_entries, outcomes=rules)
+    return LogView(*log, rubric, recompute, selection=chosen, options=how, broken=broken_entries, outcomes=rules)
 
 
-def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool = False) -> "list[LogView]":
+def log_views(
+    roots: Sequence[Path],
+    options: Mapping[str, Any],
+    recompute: bool = False,
+    selection: "Selection | None" = None,
+) -> "list[LogView]":
     """Return the logs below some roots, or without roots the one that the options name.
 
     Raises:
@@ -163,11 +174,11 @@ def log_views(roots: Sequence[Path], options: Mapping[str, Any], recompute: bool
         NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
     """
     if not roots:
-        return [log_view(resolve_settings(options), recompute, outcomes=True)]
+        return [log_view(resolve_settings(options), recompute, selection, outcomes=True)]
     from scoring.log.find import find_logs
 
     found = find_logs(roots)
-    views = [(log_view(settings_of(log, options), recompute, outcomes=True), log.iter_log_dir) for log in found]
+    views = [(log_view(settings_of(log, options), recompute, selection, True), log.iter_log_dir) for log in found]
     return [replace(view, iter_log_dir=place) for view, place in views]
 
 

@@ -19,12 +19,21 @@ _WIDE = 100
 @click.option(
     "--out", type=PATH, metavar="FILE", default=Path("report.html"), show_default=True, help="Where the page goes."
 )
-@click.option("--since", type=PATH, metavar="FILE", help="Compare with this earlier report.")
-@click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--last", type=click.IntRange(1), metavar="K", help="The K newest iterations only.")
+@click.option(
+    "--since", metavar="DATE|FILE", help="Only iterations of this day or later; or the earlier report to compare with."
+)
+@click.option("--task", metavar="ID", help="Only iterations of this task; * and ? stand for any characters.")
+@click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 def command(
-    settings: Settings, out: Path, since: Path | None, terminal: bool, last: int | None, recompute: bool
+    settings: Settings,
+    out: Path,
+    last: int | None,
+    since: str | None,
+    task: str | None,
+    terminal: bool,
+    recompute: bool,
 ) -> None:
     """Draw a log: one page of HTML that can be mailed, published, or opened from disk.
 
@@ -33,19 +42,22 @@ def command(
     """
     from scoring.cli.reading import log_view, outcome_rules
     from scoring.files import write_atomically
+    from scoring.log.selection import Selection, day_of
     from scoring.outcomes.validity import Case, validity
     from scoring.views.formats import require
     from scoring.views.outcome_pages import with_cases
     from scoring.views.report import changes, page, read_snapshot, report_lines
     from scoring.views.report.digest import digest
 
+    earlier = Path(since) if since and day_of(since) is None else None
+    selection = Selection.of(last, None if earlier else since, task)
     before = None
     if not terminal:
         require("report", "matplotlib", "jinja2")
-        before = read_snapshot(since or out)
-        if since and before is None:
-            raise InputError(f"--since {since}: no such file")
-    view = replace(log_view(settings, recompute, last, outcomes=True), observe=not terminal)
+        before = read_snapshot(earlier or out)
+        if earlier and before is None:
+            raise InputError(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
+    view = replace(log_view(settings, recompute, selection, outcomes=True), observe=not terminal)
     cases: list[Case] = []
     found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))
     found.validity = validity(cases, "defective", view.rubric.version, outcome_rules(settings).horizon_days)

@@ -74,7 +74,7 @@ def validate(file: Path, settings: Settings) -> None:
         write(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
 
 
-@command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0 --repo-dir ~/src/app")
+@command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @shared_options(*EVIDENCE_OPTIONS)

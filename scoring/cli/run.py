@@ -1,29 +1,34 @@
 """``da-score run``: score the whole log."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import on_terminal, show, warn, write, write_json
-from scoring.cli.reading import broken_entries, sources
+from scoring.cli.reading import broken_entries, cache_dir, sources
 from scoring.log.settings import Settings
 
+if TYPE_CHECKING:
+    from scoring.log.selection import Selection
 
-@click.command(
-    epilog="Example:  da-score run --repo-dir ~/src/app --transcript-dir ~/.claude/projects/-home-me-src-app"
-)
+
+@click.command(epilog="Example:  da-score run --last 5")
 @settings_options(*SCORING_OPTIONS)
+@selection_options
 @click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")
-def command(settings: Settings, no_write: bool) -> None:
+def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     """Score every iteration and session of a log.
 
-    Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary.
+    Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary. --last, --since and
+    --task choose what is printed; the whole log is scored and written all the same.
     """
     log_dir = settings.iter_log_dir
     evidence = sources(settings)
     with evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
-        from scoring.score import score_log_with, write_scored_log
+        from scoring.score import remember, score_log_with, write_scored_log
         from scoring.views.score_pages import run_page, run_payload
 
         (scored,) = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
@@ -31,7 +36,9 @@ def command(settings: Settings, no_write: bool) -> None:
     written = None
     if not no_write and scored.iterations:
         iterations, sessions = write_scored_log(log_dir, scored, warn)
+        remember(cache_dir(settings), log_dir, settings.repo_dir, scored.rubric, *scored.iterations)
         written = len(iterations), len(sessions)
+    scored = scored.of(selection)
     if settings.json:
         write_json(run_payload(scored))
     elif not scored.iterations:

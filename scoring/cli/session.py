@@ -8,12 +8,13 @@ import click
 from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, write_json
-from scoring.errors import DaScoreError, NotFoundError
+from scoring.errors import DaScoreError, NotFoundError, SettingsError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import (
     PersistedScore,
     check_numbers,
+    is_plain_session_id,
     read_iteration_score,
     read_session_score,
     session_score_path,
@@ -25,8 +26,9 @@ from scoring.views.session_pages import session_page, session_payload
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
 @settings_options(*LOG_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:
-    """Show the score of one session, from its sidecar."""
+    """Show the score of one session, from its sidecar. ID may be the beginning of one, if no other begins so."""
     log_dir = settings.iter_log_dir
+    session_id = _in_full(session_id, log_dir)
     try:
         session = read_session_score(log_dir, session_id)
     except NotFoundError as e:
@@ -39,6 +41,21 @@ def command(session_id: str, settings: Settings) -> None:
         write_json(session_payload(session, members))
     else:
         show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full))
+
+
+def _in_full(given: str, log_dir: Path) -> str:
+    """Return the one session id that begins as given; an id that is whole, or that no session has, as it is.
+
+    Raises:
+        SettingsError: several sessions begin like that.
+    """
+    if not given or not is_plain_session_id(given) or session_score_path(log_dir, given).exists():
+        return given
+    found = [session_id for session_id in session_ids(log_dir) if session_id.startswith(given)]
+    if len(found) > 1:
+        listed = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+        raise SettingsError(f"several sessions begin with {given!r}: {listed}")
+    return found[0] if found else given
 
 
 def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:

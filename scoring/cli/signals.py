@@ -3,21 +3,24 @@
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import SCORING_OPTIONS, settings_options
+from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.reading import broken_entries, options
 from scoring.evidence.rules import rules_of
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.score import score_log
 from scoring.views.score_pages import signals_payload
 
 
-@click.command(epilog="Example:  da-score signals --repo-dir . | jq '.[-1].signals.landed'")
+@click.command(epilog="Example:  da-score signals --last 1")
 @settings_options(*SCORING_OPTIONS)
-def command(settings: Settings) -> None:
+@selection_options
+def command(settings: Settings, selection: Selection) -> None:
     """Print every iteration's signals as JSON, with integrity, the objective checks and any DR transcript."""
     rubric = find_rubric(settings.rubric)
     log_dir, transcripts, how = settings.iter_log_dir, settings.transcript_dirs, options(settings, rules_of(rubric))
     scored = score_log(log_dir, settings.repo_dir, *transcripts, rubric=rubric, observe=True, **how)
     broken_entries(*scored.broken)
-    write_json([signals_payload(iteration) for iteration in scored.iterations])
+    wanted = selection.numbers([one.record for one in scored.iterations])
+    write_json([signals_payload(one) for one in scored.iterations if one.record.iteration in wanted])

@@ -1,13 +1,12 @@
 """``da-score watch``: scores entries while they are written."""
 
-import contextlib
 import time
 from typing import Any
 
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, Number, settings_options
-from scoring.cli.output import warn, write
+from scoring.cli.output import WARNINGS, warn, write
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
 from scoring.log.settings import Settings
@@ -45,21 +44,21 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
     watch = LogWatch(
         log_dir, settings.repo_dir, settings.transcript_dirs, find_rubric(settings.rubric), **options(settings)
     )
-    with contextlib.suppress(KeyboardInterrupt):
-        warned = ""
+    WARNINGS.hold_no_longer()
+    warned = ""
+    try:
+        _show(watch.begin(last), settings, writes)
+    except LogError as e:
+        if once:
+            raise
+        warned = _warned(e, warned)
+    while not once:
+        time.sleep(interval)
         try:
-            _show(watch.begin(last), settings, writes)
-        except LogError as e:
-            if once:
-                raise
+            _show(watch.look(), settings, writes)
+            warned = ""
+        except DaScoreError as e:  # a log that is away for a moment may come back
             warned = _warned(e, warned)
-        while not once:
-            time.sleep(interval)
-            try:
-                _show(watch.look(), settings, writes)
-                warned = ""
-            except DaScoreError as e:  # a log that is away for a moment may come back
-                warned = _warned(e, warned)
 
 
 def _warned(error: DaScoreError, last: str) -> str:

@@ -17,12 +17,12 @@ from scoring.errors import DaScoreError, InputError, LogError
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import read_file, remove_stale
-from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.log.load import load_log_for
 from scoring.log.model import IterationRecord
 from scoring.score import write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.emitter import emit
+from scoring.sidecars.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of, store_of
 from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
     Provenance,
@@ -113,7 +113,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
-        store = FingerprintStore(plan.cache_dir, job.iter_log_dir, digest_of(repr(plan.rubric).encode()))
+        store = store_of(plan.cache_dir, job.iter_log_dir, plan.rubric)
         if plan.dry_run:
             store.load()
             _bring_up_to_date(job, plan, store, report)

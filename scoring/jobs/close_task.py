@@ -1,20 +1,27 @@
 """Scoring what was just finished: the iteration that closed, and its session."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, NotFoundError, SettingsError, silent
+from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.score import score_records, write_scored_iteration, write_session
 from scoring.sessions import SessionIterRef, session_score
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import (
+    PersistedScore,
+    is_plain_session_id,
+    iteration_score_path,
+    read_iteration_score,
+    session_score_path,
+)
+from scoring.text import spans
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
 
@@ -105,6 +112,33 @@ def close_task(
     own, session = scores[record.iteration], paths.get(record.agent.session_id)
     path = iteration_score_path(iter_log_dir, own.iteration)
     return ClosedTask(own.iteration, path, own.scored, own.value, own.band, session, rubric.version, tuple(warnings))
+
+
+def bring_session_up_to_date(
+    iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, true_flags: Collection[str], warn: Warn
+) -> Path | None:
+    """Write the sidecar of the session of an iteration from its members' sidecars, and return its path.
+
+    Where a member has no sidecar under the rubric, it is left as it is, and where there is one a warning says that it
+    is old.
+    """
+    session_id = record.agent.session_id
+    if not session_id:
+        return None
+    records = load_log_for([rubric], iter_log_dir, frozenset(true_flags), silent)
+    members = [r.iteration for r in records if r.agent.session_id == session_id]
+    kept = [_kept(iter_log_dir, number, rubric) for number in members]
+    scores = [score for score in kept if score is not None]
+    if len(scores) < len(kept):
+        if not is_plain_session_id(session_id) or not session_score_path(iter_log_dir, session_id).exists():
+            return None
+        missing = spans([number for number, score in zip(members, kept, strict=True) if score is None])
+        warn(
+            f"the sidecar of session {session_id} is old: iteration {missing} has no score under rubric "
+            f"{rubric.version}; 'da-score run' scores them"
+        )
+        return None
+    return write_session(iter_log_dir, session_score(rubric, session_id, list(map(SessionIterRef.of, scores))), warn)
 
 
 def _wanted(records: Sequence[IterationRecord], iteration: int | None, log: Path | str) -> IterationRecord:

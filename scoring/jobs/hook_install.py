@@ -43,7 +43,7 @@ def hook_settings(harness: str, scope: str, project: Path, home: Path | None = N
     return (project if scope == "project" else home or Path.home()) / FILES[harness]
 
 
-def install_hook(path: Path) -> HookChange:
+def install_hook(path: Path, command: str = COMMAND) -> HookChange:
     """Put the hook into a settings file, which is made when it does not exist. Does nothing when it is there.
 
     Raises:
@@ -53,7 +53,7 @@ def install_hook(path: Path) -> HookChange:
     text = _read(path)
     if installed_in(path):
         return HookChange(path, changed=False)
-    entry = {"hooks": [{"type": "command", "command": COMMAND, "timeout": HARNESS_TIMEOUT}]}
+    entry = {"hooks": [{"type": "command", "command": command, "timeout": HARNESS_TIMEOUT}]}
     try:
         new = put_item(text, ("hooks", EVENT), entry)
     except InputError as e:
@@ -77,6 +77,14 @@ def uninstall_hook(path: Path) -> HookChange:
 def installed_in(path: Path) -> list[str]:
     """Return the events for which a settings file runs the hook; raises as :func:`install_hook`."""
     return list(dict.fromkeys(event for event, _, _ in _places(path, _read(path))))
+
+
+def commands_in(path: Path) -> list[str]:
+    """Return the command of each hook in a settings file, as it is written; raises as :func:`install_hook`."""
+    text = _read(path)
+    places = _places(path, text)
+    data: Any = parse_spans(text)[0] if places else {}
+    return [data["hooks"][event][number]["hooks"][inner]["command"] for event, number, inner in places]
 
 
 def _places(path: Path, text: str) -> list[tuple[str, int, int]]:

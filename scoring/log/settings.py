@@ -147,12 +147,32 @@ def resolve_settings(
         if kind in (_WAY, _NAME, _TIME):
             _fitting(value, kind, f"--{key}", value)
     variables = _from_environment(os.environ if environment is None else environment)
-    repository = Path((variables | given).get("repo-dir", "."))
+    named = (variables | given).get("repo-dir")
+    repository = Path(named) if named is not None else repository_around(Path())
     layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), ("the command line", given)]
-    settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR}
+    settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
     for where, layer in layers:
         _lay_over(settings, layer, where)
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
+
+
+def repository_around(folder: Path) -> Path:
+    """Return the folder of a repository to which a folder in it belongs, as a path from there.
+
+    That is the nearest one upwards that has a log or settings, or else the top of the work tree. Outside of a work tree
+    nothing is looked for: what lies above may be somebody else's.
+    """
+    start = here = os.path.abspath(folder)
+    found = ""
+    while True:
+        if not found and ((Path(here) / DEFAULT_LOG_DIR).is_dir() or (Path(here) / SETTINGS_FILE).is_file()):
+            found = here
+        if os.path.lexists(os.path.join(here, ".git")):
+            return folder if (found or here) == start else Path(os.path.relpath(found or here, start))
+        above = os.path.dirname(here)
+        if above == here:
+            return folder
+        here = above
 
 
 def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> None:

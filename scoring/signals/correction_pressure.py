@@ -23,6 +23,7 @@ class CorrectionPressure(Signal):
     id = CORRECTION_PRESSURE
     better = "fewer retries, fewer corrections by the user, fewer tool calls that fail"
     supply = "write the number of retries into the entry, 0 included"
+    read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Combine retries, corrections and the tool-error rate."""

@@ -23,6 +23,7 @@ class HookOutcomes(Signal):
     id = HOOK_OUTCOMES
     better = "no hook gate had to advise or remediate"
     supply = "let the hook gates write iter-N.hook-outcomes.yaml beside the entry"
+    by_choice = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return the sub-score of the most severe result."""

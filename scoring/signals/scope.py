@@ -39,6 +39,7 @@ class Scope(Signal):
     id = SCOPE
     better = "every changed file is in the task's write_scope"
     supply = "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml, or write impl.scope_note"
+    by_choice = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return what git measured, or else what the agent said."""

@@ -23,6 +23,10 @@ class Signal(ABC):
     """What makes it vote where it is absent, in words."""
     optional: ClassVar[bool] = False
     """Whether it is computed only under a rubric that has it, and its absence is nothing to worry about."""
+    by_choice: ClassVar[bool] = False
+    """Whether it is a project's choice to have what it rests on, so that its absence everywhere is no problem."""
+    read_from_lines: ClassVar[bool] = False
+    """Whether its value rests on lines of transcripts where these are attributed."""
 
     @abstractmethod
     def value(self, facts: IterationFacts) -> SignalValue:

@@ -39,6 +39,7 @@ class Tests(Signal):
     id = TESTS
     better = "every test flag of the entry is true"
     supply = "set impl.focused_tests_pass and tests_total_pass in the entry"
+    read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return what the entry reports."""

@@ -23,6 +23,7 @@ class TokenEfficiency(Signal):
     id = TOKEN_EFFICIENCY
     better = "more of the prompt is read from the cache"
     supply = "name the transcripts with --transcript-dir, or write session_tokens into the entry"
+    read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return the cache hit rate."""

@@ -35,6 +35,7 @@ class Verifier(Signal):
     id = VERIFIER
     better = "every verifier ends with status pass"
     supply = "list verifiers with a status in the entry, or set impl.tests_total_pass"
+    by_choice = read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return the mean status; what an artifact says overrides what the entry says."""

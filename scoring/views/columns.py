@@ -107,6 +107,8 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
     _count("schema_version", "", "the schema of the entry", lambda of: of.it.record.schema_version),
     _text("rubric_version", "the rubric of the score", lambda of: of.it.score.rubric_version),
     _text("origin", "where the score comes from", lambda of: of.it.origin, "sidecar, computed"),
+    _text("state", "what it is worth", lambda of: of.it.state.name, "current, stale, unverified"),
+    _text("state_reason", "why it is stale or unverified", lambda of: of.it.state.reason or None, missing=True),
     _flag("scored", "whether there was anything to score", lambda of: of.it.score.scored),
     _share("score", "the score", lambda of: of.it.score.value if of.it.score.scored else None, True),
     _text("band", "the name of the score", lambda of: of.it.score.band),

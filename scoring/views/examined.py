@@ -1,22 +1,28 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
-The score that counts is that of the sidecar, because it may rest on evidence that is gone by now. An iteration that has
-none is scored in memory, and so is every one when asked to.
+The score that is shown is that of the sidecar, because it may rest on evidence that is gone by now, and beside it
+stands what it is worth (:mod:`scoring.sidecars.states`). An iteration that has no sidecar is scored in memory, and so
+is every one when asked to.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from rubric import Rubric, default_rubric
-from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, silent
+from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import Broken, load_log_for
 from scoring.log.model import IterationRecord
-from scoring.score import score_records
+from scoring.log.selection import Selection
+from scoring.score import ScoredIteration, score_records
+from scoring.sidecars.emitter import emit
+from scoring.sidecars.fingerprint import FingerprintStore, store_of
+from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
+from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ class Examined:
 
     ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
     that was asked for, from ``facts`` and ``signals``. ``outcome`` is what became of the work, where that was asked
-    for; it has no part in any score.
+    for; it has no part in any score. ``state`` is what the sidecar is worth.
     """
 
     facts: IterationFacts
@@ -41,6 +47,7 @@ class Examined:
     score: PersistedScore
     origin: ScoreOrigin
     outcome: "Outcome | None" = None
+    state: State = CURRENT
 
     @property
     def record(self) -> IterationRecord:
@@ -53,12 +60,17 @@ class Examined:
         old, new = self.score, self.computed
         return old.rubric_version == new.rubric_version and (old.scored, old.value) != (new.scored, new.value)
 
+    @property
+    def by_evidence(self) -> "Examined":
+        """The same with the score that the evidence gives, unless the sidecar rests on evidence that is gone."""
+        return replace(self, score=self.computed, origin="computed") if self.state.name == "stale" else self
+
 
 @dataclass(frozen=True, slots=True)
 class LogView:
     """A log that can be gone through, under a rubric.
 
-    ``recompute`` takes no score from a sidecar; ``last`` takes only that many of the newest iterations, ``only`` one.
+    ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one.
     ``observe`` reads DR transcripts also where the rubric does not have them vote; ``options`` say how evidence is
     found and read, and those of :meth:`examine` come before them. ``broken`` takes every entry that a lenient rubric
     leaves out because it cannot be read. ``outcomes`` says how outcomes are measured; without it nobody looks at them.
@@ -69,8 +81,8 @@ class LogView:
     transcript_dirs: tuple[Path, ...] = ()
     rubric: Rubric = field(default_factory=default_rubric)
     recompute: bool = False
-    last: int | None = None
     only: int | None = None
+    selection: Selection = field(default_factory=Selection)
     observe: bool = False
     options: Options = field(default_factory=Options)
     broken: Broken = silent
@@ -87,19 +99,18 @@ class LogView:
         rubric = self.rubric
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
         records = load_log_for([rubric], self.iter_log_dir, sources.rules.true_flags, self.broken)
-        wanted = {record.iteration for record in (records if self.last is None else records[-self.last :])}
+        wanted = self.selection.numbers(records)
         if self.only is not None:
             wanted &= {self.only}
         if not wanted:
             return
+        store = self._fingerprints(sources.reading.get("cache_dir"))
         became = self._outcomes(records, wanted, sources)
         with sources.transcripts().start() as scan:
             log_dir, observe = self.iter_log_dir, self.observe
             for (one,) in score_records(records, log_dir, sources, scan, rubric, only=wanted, observe=observe):
-                on_disk = None if self.recompute else self._sidecar(one.persisted.iteration, sources.warn)
-                origin: ScoreOrigin = "sidecar" if on_disk else "computed"
-                outcome = became.get(one.record.iteration)
-                yield Examined(one.facts, one.signals, one.persisted, on_disk or one.persisted, origin, outcome)
+                found = self.examined(one, sources.warn, store)
+                yield replace(found, outcome=became.get(one.record.iteration))
 
     def _outcomes(self, records: list[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
         if self.outcomes is None:
@@ -116,7 +127,30 @@ class LogView:
             return {}
         return {outcome.iteration: outcome for outcome in found}
 
-    def _sidecar(self, iteration: int, warn: Callable[[str], None]) -> PersistedScore | None:
+    def _fingerprints(self, cache_dir: Path | None) -> FingerprintStore | None:
+        if self.recompute:
+            return None
+        store = store_of(cache_dir, self.iter_log_dir, self.rubric)
+        store.load()
+        return store
+
+    def examined(self, one: ScoredIteration, warn: Warn = silent, store: FingerprintStore | None = None) -> Examined:
+        """Return an iteration that was scored now beside the score of its sidecar, if that is to be looked at.
+
+        ``store`` knows from which entry a sidecar was made; without it that is looked up in the cache of the options.
+        """
+        on_disk = None if self.recompute else self._sidecar(one.record.iteration, warn)
+        if on_disk is None:
+            return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed")
+        was = read_provenance(self.iter_log_dir, one.record.iteration) if one.provenance else None
+        store = store or self._fingerprints(self.options.get("cache_dir"))
+        edited = store is not None and store.is_edited(
+            one.facts, emit(on_disk.as_dict()), (self.repo_dir, self.iter_log_dir), self.rubric
+        )
+        state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
+        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state)
+
+    def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
         path = iteration_score_path(self.iter_log_dir, iteration)
         try:
             score = read_iteration_score(self.iter_log_dir, iteration)

@@ -75,6 +75,8 @@ class Explanation:
             "bounds": asdict(one.score.bounds),
             "coverage": asdict(one.score.coverage),
             "origin": one.origin,
+            "state": one.state.name,
+            "state_reason": one.state.reason or None,
             "differs_from_evidence_now": one.differs,
             "entry": self.entry,
             "commit": one.facts.landing.sha,
@@ -129,7 +131,13 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         yield f"Iteration {score.iteration}{task} has no score: no signal is present."
     provenance = "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
     yield f"Rubric {score.rubric_version}, {provenance}; it rests on {score.coverage}."
-    if one.differs:
+    if one.state.name != "current":
+        yield f"This score is {one.state}."
+    if one.differs and one.state.lost:
+        now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
+        takes_over = f"'da-score iteration {score.iteration} --recompute' takes that over"
+        yield f"With evidence lost it would be {now}; {takes_over}."
+    elif one.differs:
         now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
         yield f"The evidence gives {now} today; 'da-score iteration {score.iteration} --recompute' takes that over."
     if explanation.entry:

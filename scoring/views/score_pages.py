@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from scoring.evidence.beside import HookOutcome
     from scoring.score import ScoredIteration, ScoredLog
     from scoring.sidecars.scores import PersistedScore
+    from scoring.sidecars.states import State
     from scoring.signals.values import Deliberation, IterationObjectives
 
 _BAR = 20
@@ -109,11 +110,12 @@ def iteration_page(
     deliberation: "Deliberation | None" = None,
     objectives: "IterationObjectives | None" = None,
     full: bool = False,
+    state: "State | None" = None,
 ) -> Iterator[Block]:
     """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
     ``source`` is the sidecar. A terminal shows the ``objectives`` too, where they were checked now. ``full`` is whether
-    a pipe shows the coverage too, and names and details whole.
+    a pipe shows the coverage and the ``state`` of the sidecar too, and names and details whole.
     """
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
@@ -122,6 +124,9 @@ def iteration_page(
     if score.linked_traces_to_outcomes:
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
     yield Line(str(score.coverage), "dim", only=None if full else "terminal")
+    if state is not None:
+        style = "dim" if state.name == "current" else "bold yellow"
+        yield Line([Cell(f"This score is {state}", style=style)], only=None if full else "terminal")
     yield Line()
     yield Table(_BREAKDOWN, list(map(_breakdown_row, score.breakdown)), full=full)
     if hooks:
@@ -178,14 +183,18 @@ def _deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
 
 
 def score_payload(
-    score: "PersistedScore", deliberation: "Deliberation | None" = None, attribution: Mapping[str, Any] | None = None
+    score: "PersistedScore",
+    deliberation: "Deliberation | None" = None,
+    attribution: Mapping[str, Any] | None = None,
+    state: "State | None" = None,
 ) -> dict[str, Any]:
-    """Return one iteration with its bounds and coverage.
+    """Return one iteration with its bounds and coverage, and the ``state`` of its sidecar; what is scored is current.
 
     With it go the meter where there is a DR transcript, and whose its lines are where that is known.
     """
     whose = {"attribution": attribution} if attribution else {}
-    return {**score.payload(), **deliberation_dict(deliberation), **whose}
+    worth = {"state": state.name if state else "current", "state_reason": state.reason or None if state else None}
+    return {**score.payload(), **worth, **deliberation_dict(deliberation), **whose}
 
 
 def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:

@@ -71,9 +71,12 @@ class TestText:
         ]
 
 
+ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason")
+
+
 def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
     """What commands print of a score, without what only they say."""
-    kept = {key: value for key, value in found.items() if key not in ("bounds", "coverage", "interval", *others)}
+    kept = {key: value for key, value in found.items() if key not in (*ONLY_PRINTED, *others)}
     if "breakdown" in kept:
         kept["breakdown"] = [
             {key: value for key, value in row.items() if key not in ("source", "applicable", "cap")}
@@ -133,7 +136,7 @@ class TestJson:
         again = da_score("iteration", "3", "--recompute", "--json").json
         assert first == again
         assert {key: again[key] for key in read if key != "breakdown"} == as_in_the_sidecar(read, "breakdown") | {
-            key: read[key] for key in ("bounds", "coverage")
+            key: read[key] for key in ("bounds", "coverage", "state", "state_reason")
         }
         assert as_in_the_sidecar(again)["breakdown"] == as_in_the_sidecar(read)["breakdown"]
         assert {row["source"] for row in read["breakdown"]} == {None}

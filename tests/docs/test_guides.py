@@ -101,7 +101,7 @@ class TestGates:
 
     def test_every_gate_has_its_row(self) -> None:
         rows = set(re.findall(r"^\| `(--[a-z-]+)", CI, re.M))
-        others = {"--baseline", "--last", "--recompute", "--junit", "--github-summary"}
+        others = {"--baseline", "--last", "--since", "--task", "--recompute", "--junit", "--github-summary"}
         shared = options_of("explain")
         assert rows == options_of("check") - shared - others
 

@@ -22,8 +22,8 @@ from rubric import default_rubric
 from scoring.cli import main
 from scoring.errors import InputError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
-from scoring.jobs.fingerprint import FORMAT
 from scoring.log.find import FoundLog, find_logs, roots_from_file
+from scoring.sidecars.fingerprint import FORMAT
 
 pytestmark = pytest.mark.sampled(3)
 

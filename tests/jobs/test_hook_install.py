@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -486,6 +487,11 @@ def da_score(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeyp
     return functools.partial(in_process, capsysbinary)
 
 
+def installed_files(root: Path) -> dict[str, str]:
+    """The files below a folder, the program that they name without its folder."""
+    return {name: re.sub(r'"/[^"]*/da-score ', '"da-score ', data.decode()) for name, data in files_below(root).items()}
+
+
 class TestCommand:
     @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
     def test_installs_and_uninstalls_in_each_place(
@@ -495,21 +501,20 @@ class TestCommand:
         options = ("--harness", harness, "--scope", scope)
         shown = f"{tmp_path}/{place}" if scope == "user" else place.removeprefix("project/")
         assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: installed\n", "")
-        assert files_below(tmp_path) == {place: NEW_FILE.encode()}
+        assert installed_files(tmp_path) == {place: NEW_FILE}
         assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: already installed\n", "")
-        assert da_score("hook", "uninstall", *options) == Outcome(
-            0, f"{shown}: removed (the former file is {tmp_path}/{place}{BACKUP})\n", ""
-        )
-        assert files_below(tmp_path) == {place: b"{}\n", place + BACKUP: NEW_FILE.encode()}
+        assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: removed\n", "")
+        assert not (tmp_path / place).parent.exists()
         assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: not installed\n", "")
 
     def test_is_for_claude_and_the_project_unless_told_otherwise(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("hook", "install")
-        assert files_below(tmp_path) == {"project/.claude/settings.json": NEW_FILE.encode()}
+        assert installed_files(tmp_path) == {"project/.claude/settings.json": NEW_FILE}
 
     def test_works_on_the_repository_that_is_named(self, da_score: DaScore, tmp_path: Path) -> None:
+        Path("../other").mkdir()
         da_score("hook", "install", "--repo-dir", "../other", "--harness", "codex")
-        assert files_below(tmp_path) == {"other/.codex/hooks.json": NEW_FILE.encode()}
+        assert installed_files(tmp_path) == {"other/.codex/hooks.json": NEW_FILE}
 
     def test_shows_every_place(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("hook", "install", "--scope", "user")
@@ -570,5 +575,37 @@ class TestCommand:
         (group,) = json.loads(text)["hooks"]["Stop"]
         (hook,) = group["hooks"]
         program, *arguments = hook["command"].split()
-        assert (program, hook["type"], hook["timeout"]) == ("da-score", "command", 30)
+        assert (program, hook["type"], hook["timeout"]) == (shutil.which(program), "command", 30)
+        assert Path(program).is_absolute()
         assert da_score(*arguments, '{"stop_hook_active": true}') == Outcome(0, "", "")
+
+    def test_leaves_no_trace_and_every_byte_that_was_there(self, da_score: DaScore, tmp_path: Path) -> None:
+        given(Path(".claude/settings.json"), '{"mine": [1]}\n')
+        da_score("hook", "install")
+        da_score("hook", "uninstall")
+        assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"mine": [1]}\n'}
+
+    def test_does_not_install_what_does_not_run(
+        self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        program = tmp_path / "bin/da-score"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\necho no such module >&2\nexit 3\n")
+        program.chmod(0o755)
+        monkeypatch.setattr("sys.argv", [str(program)])
+        found = da_score("hook", "install")
+        assert found.status == 1
+        assert f"was not installed: {program} ends with status 3: no such module" in found.err
+        assert not Path(".claude").exists()
+
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            pytest.param("/gone/da-score close-task", "/gone/da-score is not there", id="a path that is gone"),
+            pytest.param("'da-score close-task", "is no command line", id="an open quote"),
+        ],
+    )
+    def test_one_that_cannot_run_is_noticed(self, da_score: DaScore, command: str, said: str) -> None:
+        given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}))
+        assert said in da_score("hook", "show").err
+        assert said in json.dumps(json.loads(da_score("doctor", "--json").out)["findings"])

@@ -175,9 +175,9 @@ class TestCommand:
             seen = json.loads(watching.stdout.readline())
             assert (seen["change"], seen["iteration"]) == ("new", 20)
             watching.send_signal(signal.SIGINT)
-            assert watching.wait(20) == 0
+            assert watching.wait(20) == 130
             assert watching.stderr is not None
-            assert watching.stderr.read() == ""
+            assert watching.stderr.read().lstrip() == "da-score: error: interrupted\n"
 
     def test_waits_for_a_log_that_is_not_there_yet(self, log: Path) -> None:
         log.rename(log.with_name("away"))

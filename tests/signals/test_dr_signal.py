@@ -22,8 +22,8 @@ from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
-from scoring.jobs.fingerprint import inputs_of
 from scoring.log.load import load_iteration_log
+from scoring.sidecars.fingerprint import inputs_of
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 from scoring.signals.table import optional_signals
 from scoring.signals.values import SignalValue, absent_signal, present_signal

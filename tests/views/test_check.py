@@ -15,6 +15,7 @@ from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
 from scoring.errors import SettingsError
 from scoring.log.model import IterationRecord
+from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import build_persisted_score
 from scoring.signals.landed import LANDED
@@ -49,7 +50,7 @@ def examined(number: int, value: float | None, claimed: float | None = None, rub
 
 def checked(iterations: list[Examined], last: int | None = None, **given: Any) -> Verdict:
     """Check iterations with the options of gates; a baseline may be given as it is."""
-    log = LogView(Path(), Path(), rubric=default_rubric(), last=last)
+    log = LogView(Path(), Path(), rubric=default_rubric(), selection=Selection(last))
     before = given.pop("baseline", None)
     drop: list[Gate] = [MaxDrop(given.pop("max_drop"), log, before)] if before else []
     return check(iterations, demands(given, log) + drop, last)
@@ -150,11 +151,16 @@ class TestCommand:
     def test_looks_at_the_newest_only(self, da_score: DaScore, last: str, status: int) -> None:
         assert da_score("check", "--min-score", "0.6", "--last", last).status == status
 
-    def test_judges_the_sidecar_unless_asked_to_score_anew(self, demo: Demo, da_score: DaScore) -> None:
+    def test_scores_anew_what_a_sidecar_says_less_of(self, demo: Demo, da_score: DaScore) -> None:
         da_score("run")
         path = demo.iter_log_dir / "iter-3.score.yaml"
         path.write_text(path.read_text().replace("value: 0.93", "value: 0.13"))
-        assert da_score("check", "--min-score", "0.2").status == 3
+        found = da_score("check", "--min-score", "0.2")
+        assert (found.status, found.out.splitlines()[0]) == (
+            0,
+            "note  iteration 3: stale: it says 0.133, the evidence gives 0.933",
+        )
+        assert da_score("check", "--min-score", "0.2", "--no-stale").status == 3
         assert da_score("check", "--min-score", "0.2", "--recompute").status == 0
 
     @pytest.mark.parametrize("option", ["--min-score", "--min-mean", "--max-drop"])
@@ -190,10 +196,15 @@ class TestCommand:
             "min_score": 0.3,
             "min_band": None,
             "min_mean": None,
+            "min_coverage": None,
+            "min_low": None,
             "max_drop": None,
             "baseline": None,
             "no_over_claims": False,
             "no_unscored": False,
+            "no_unresolved_commits": False,
+            "no_stale": False,
+            "require_verified": False,
             "last": None,
         }
         assert [i["iteration"] for i in data["iterations"] if not i["passed"]] == [5]
@@ -233,7 +244,6 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            ([], "nothing to check; give a gate"),
             (["--max-drop", "0.1"], "--max-drop and --baseline go together"),
             (["--baseline", "master"], "--max-drop and --baseline go together"),
             (["--max-drop", "0.1", "--baseline", "nope"], "'nope' is neither a file nor a revision of ."),
@@ -278,12 +288,12 @@ class TestBaseline:
         subprocess.run([*git, "add", "-f", str(demo.iter_log_dir)], check=True)
         subprocess.run([*git, "commit", "-qm", "scores"], check=True)
         assert da_score("check", "--max-drop", "0", "--baseline", "HEAD").status == 0
-        path = demo.iter_log_dir / "iter-3.score.yaml"
-        path.write_text(path.read_text().replace("value: 0.93", "value: 0.13"))
-        found = da_score("check", "--max-drop", "0.5", "--baseline", "HEAD")
+        monday = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
+        entry = demo.iter_log_dir / "iter-3.yaml"
+        entry.write_text(entry.read_text().replace("_pass: true", "_pass: false"))
+        found = da_score("check", "--max-drop", "0.01", "--baseline", "HEAD")
         assert found.status == 3
         assert "of HEAD (" in found.out
-        monday = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
         assert f"below the {monday:.3f}" in found.out
 
     @pytest.mark.parametrize("value", ["NaN", "7", "-1", "true", '"1"', "Infinity"])
@@ -304,3 +314,7 @@ class TestBaseline:
         found = da_score("check", "--max-drop", "0.1", "--baseline", tmp_path / "b")
         assert (found.status, found.err.count("\n")) == (1, 1)
         assert str(tmp_path / "b") in found.err
+
+    def test_no_gate_is_wrong_usage(self, da_score: DaScore) -> None:
+        found = da_score("check")
+        assert (found.status, "nothing to check; give a gate" in found.err) == (2, True)

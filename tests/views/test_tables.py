@@ -21,6 +21,7 @@ from rubric import default_rubric, released_rubric
 from scoring import frames
 from scoring.demo import Demo
 from scoring.errors import InputError, WriteError
+from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
 from scoring.views.columns import TABLES, table_rows
@@ -74,8 +75,8 @@ class TestExamined:
         assert len(warnings) == 1
         assert "iter-3.score.yaml" in warnings[0]
 
-    @pytest.mark.parametrize(("how", "numbers"), [({"last": 2}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])])
-    def test_goes_through_some(self, demo: Demo, how: dict[str, int], numbers: list[int]) -> None:
+    @pytest.mark.parametrize(("how", "numbers"), [({"selection": Selection(last=2)}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])])
+    def test_goes_through_some(self, demo: Demo, how: dict[str, Any], numbers: list[int]) -> None:
         everything = {one.record.iteration: one for one in view(demo).examine()}
         found = list(view(demo, **how).examine())
         assert [one.record.iteration for one in found] == numbers

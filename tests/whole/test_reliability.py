@@ -20,7 +20,7 @@ import pytest
 from helpers.repos import Repo
 
 from scoring.cli import main
-from scoring.jobs.fingerprint import FORMAT
+from scoring.sidecars.fingerprint import FORMAT
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ import platformdirs, rubric, scoring.files, scoring.score
 import scoring.cli.backfill, scoring.cli.close_task, scoring.cli.iteration, scoring.cli.run
 import scoring.jobs.close_task, scoring.sidecars.loss, scoring.views.score_pages
 from scoring.cli import main
-from scoring.jobs.fingerprint import FORMAT
+from scoring.sidecars.fingerprint import FORMAT
 
 class Mortal:
     def __init__(self, left):

@@ -170,7 +170,8 @@ def _signals(seen: Examination) -> Iterator[Finding]:
             absent = f"{signal.total - signal.present} of {signal.total} iterations"
             what = f"{signal.signal} is absent in {absent}: {reasons}"
             known = signal_of(signal.signal)
-            level: Level = "note" if signal.present or (known and known.optional) else "problem"
+            chosen = known is not None and (known.optional or known.by_choice)
+            level: Level = "note" if signal.present or chosen else "problem"
             yield Finding("signals", level, what, signal.advice or "see the rubric's document")
 
 

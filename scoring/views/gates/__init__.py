@@ -13,14 +13,23 @@ from rubric import BAND_INSUFFICIENT
 from scoring.text import as_utf8, cut, printable
 from scoring.views.gates.drops import MaxDrop
 from scoring.views.gates.gate import Gate, MinBand, MinMean, MinScore, NoOverClaims, NoUnscored, mean_score
+from scoring.views.gates.grounds import MinCoverage, MinLow, NoStale, NoUnresolvedCommits, RequireVerified
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
     from scoring.sidecars.scores import PersistedScore
+    from scoring.sidecars.states import State
     from scoring.views.examined import Examined, LogView
 
-GATES: list[type[Gate]] = [MinScore, MinBand, MinMean, MaxDrop, NoOverClaims, NoUnscored]
+GATES: list[type[Gate]] = [
+    *(MinScore, MinBand, MinMean, MinCoverage, MinLow, MaxDrop),
+    *(NoOverClaims, NoUnscored, NoUnresolvedCommits, NoStale, RequireVerified),
+]
 """Every gate, in the order of the help."""
 
+SIDECAR = "sidecar"
+"""Under which name a sidecar fails that says more than the evidence gives; no option asks for it."""
+
+_AGAIN = "; 'da-score iteration {} --recompute' writes what the evidence gives"
 _MOST_ROWS = 500  # of a table on a page: GitHub shows no summary of more than 1 MiB
 _LONGEST = 300  # characters of a text, on a page and in a name
 
@@ -47,9 +56,11 @@ class Checked:
     score: "PersistedScore"
     failures: tuple[Failure, ...]
     notes: tuple[str, ...] = ()
+    state: "State | None" = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
+        state = {"state": self.state.name, "state_reason": self.state.reason or None} if self.state else {}
         return {
             "iteration": self.iteration,
             "task_id": self.task_id,
@@ -59,6 +70,7 @@ class Checked:
             "band": self.score.band,
             "bounds": asdict(self.score.bounds),
             "coverage": asdict(self.score.coverage),
+            **state,
             "passed": not self.failures,
             "failures": [failure.as_dict() for failure in self.failures],
             "notes": list(self.notes),
@@ -112,6 +124,9 @@ def demands(given: Mapping[str, Any], log: "LogView") -> list[Gate]:
 def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | None = None) -> Verdict:
     """Check iterations, in order; ``last`` is how many of the newest they are, for the verdict to say.
 
+    The scores are those that the evidence gives. One whose evidence is gone is that of the sidecar, and is noted. A
+    sidecar that says more than the evidence gives fails, whatever the gates are.
+
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.
     """
@@ -119,15 +134,21 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
     for gate in gates:
         demanded |= gate.as_dict()
     verdict = Verdict(demanded | {"last": last})
-    for one in examined:
-        number = one.record.iteration
-        failures = [Failure(gate.name(), number, reason) for gate in gates for reason in gate.fails(one)]
+    for found in examined:
+        one = found.by_evidence
+        number, state = one.record.iteration, one.state
+        failures = [Failure(SIDECAR, number, f"{state.says_more}{_AGAIN.format(number)}")] if state.says_more else []
+        failures += [Failure(gate.name(), number, reason) for gate in gates for reason in gate.fails(one)]
         notes = [note for gate in gates for note in gate.notes(one)]
         if not one.score.scored:
             notes.insert(0, "no signal is present, so there is no score to check")
         elif one.score.band == BAND_INSUFFICIENT:
             notes.insert(0, "not enough evidence, so the score is in no mean")
-        verdict.iterations.append(Checked(number, one.record.task_id, one.score, tuple(failures), tuple(notes)))
+        said = state.says_more or any(str(state) in failure.reason for failure in failures)
+        if state.name != "current" and not said:
+            notes.append(str(state))
+        checked = Checked(number, one.record.task_id, one.score, tuple(failures), tuple(notes), state)
+        verdict.iterations.append(checked)
     scores = [one.score for one in verdict.iterations]
     verdict.whole = [Failure(gate.name(), None, reason) for gate in gates for reason in gate.fails_whole(scores)]
     return verdict

@@ -101,7 +101,7 @@ class MaxDrop(Gate):
         Raises:
             SettingsError: they have none in common.
         """
-        newest = dict(sorted(self.baseline.scores.items())[-(self.log.last or 0) :])
+        newest = dict(sorted(self.baseline.scores.items())[-(self.log.selection.last or 0) :])
         known = {score.rubric_version for score in newest.values()}
         versions = {score.rubric_version for score in scores if score.scored}
         before_now = [s for s in newest.values() if s.value is not None and s.rubric_version in versions]

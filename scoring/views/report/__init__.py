@@ -136,6 +136,8 @@ def _data(digest: Digest) -> dict[str, Any]:
             _short(line.value),
             line.band,
             line.origin,
+            line.state,
+            text(line.state_reason),
             [
                 [places[name], int(there), _short(sub), _short(weight), _short(added), text(detail)]
                 for name, _, there, sub, weight, added, detail in line.rows
@@ -238,6 +240,9 @@ def _certainty(digest: Digest) -> Iterator[str]:
     if trend := digest.trend:
         change = f"{trend.newer - trend.older:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
         yield f"older half {trend.older:.3f}, newer half {trend.newer:.3f}: {change}, {trend.verdict}"
+    for state, iterations in digest.states.items():
+        scores = "1 score is" if len(iterations) == 1 else f"{len(iterations)} scores are"
+        yield f"{scores} {state}: iteration {spans(iterations)}"
     if digest.validity:
         yield f"foretelling defective work: {digest.validity.verdict}"
     if digest.insufficient:
@@ -246,4 +251,5 @@ def _certainty(digest: Digest) -> Iterator[str]:
 
 def _low(line: ReportedIteration) -> str:
     task = f" ({line.task_id})" if line.task_id else ""
-    return f"  {line.value or 0:.3f} {band_text(line.band):<9} {line.iteration}{task}: {line.weakest}"
+    state = "" if line.state == "current" else f" [{line.state}]"
+    return f"  {line.value or 0:.3f} {band_text(line.band):<9} {line.iteration}{task}{state}: {line.weakest}"

@@ -91,6 +91,8 @@ class ReportedIteration:
     tool_errors: float | None = None
     cache_hit_rate: float | None = None
     deliberation: Deliberated | None = None
+    state: str = "current"
+    state_reason: str = ""
 
 
 class Trend(NamedTuple):
@@ -133,8 +135,8 @@ class Digest:
 
     @property
     def insufficient(self) -> int:
-        """How many iterations have a score on too little evidence, which is in no mean."""
-        return sum(line.value is not None and line.band == BAND_INSUFFICIENT for line in self.lines)
+        """How many iterations have too little evidence, and are in no mean."""
+        return sum(line.band == BAND_INSUFFICIENT for line in self.lines)
 
     @functools.cached_property
     def interval(self) -> Interval | None:
@@ -176,6 +178,15 @@ class Digest:
     def deliberated(self) -> list[tuple[ReportedIteration, Deliberated]]:
         """The iterations that have a DR transcript, with what the meter says of it."""
         return [(line, line.deliberation) for line in self.lines if line.deliberation]
+
+    @property
+    def states(self) -> dict[str, list[int]]:
+        """The iterations whose scores are not current, by what their sidecars are worth instead."""
+        found: dict[str, list[int]] = {}
+        for line in self.lines:
+            if line.state != "current":
+                found.setdefault(line.state, []).append(line.iteration)
+        return found
 
     @property
     def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
@@ -258,6 +269,8 @@ def _line(one: Examined) -> ReportedIteration:
         tool_errors=transcripts.tool_error_rate if transcripts else None,
         cache_hit_rate=_cache_hit_rate(one),
         deliberation=_deliberated(one.signals.deliberation),
+        state=one.state.name,
+        state_reason=_short(one.state.reason, _DETAIL),
     )
 
 

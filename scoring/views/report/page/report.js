@@ -40,13 +40,14 @@
   const text = (place) => data.texts[place];
   let shown = -1;
   const show = (place) => {
-    const [iteration, task, date, session, rubric, value, band, origin, rows, claims] = data.breakdowns[place];
+    const [iteration, task, date, session, rubric, value, band, origin, state, why, rows, claims] = data.breakdowns[place];
     shown = place;
     title.textContent = `Iteration ${iteration}: ${number(value)}, ${band}`;
     document.getElementById("b-before").disabled = place === 0;
     document.getElementById("b-after").disabled = place === data.breakdowns.length - 1;
     const facts = [task, date, session && `session ${session}`, `rubric ${rubric}`,
-      origin === "sidecar" ? "from its sidecar" : "scored for this report"];
+      origin === "sidecar" ? "from its sidecar" : "scored for this report",
+      state === "current" ? state : `${state}: ${text(why)}`];
     body.replaceChildren(make("p", facts.filter(Boolean).join(" · "), "dim"));
     body.append(table(
       [["Signal"], ["Sub-score", "n"], ["Weight", "n"], ["Contribution", "n"], ["Detail", "why"]],

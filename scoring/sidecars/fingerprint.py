@@ -20,12 +20,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from rubric import Rubric
 from scoring.errors import InputError, WriteError
 from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.scopes import DeclaredScope
 from scoring.files import read_file, remove_stale, write_atomically
 from scoring.log.model import IterationRecord
-from scoring.signals.table import files_beside
+from scoring.signals.table import files_beside, optional_signals
 
 FORMAT = 2
 
@@ -54,15 +56,22 @@ class Fingerprint:
 
 
 def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]) -> str:
+    """Return the ``inputs`` of one iteration before its evidence is gathered; see :func:`inputs_beside`."""
+    return inputs_beside(record, evidence.scopes.get(record.task_id), evidence.sources.repo_dir, log_dir, wanted)
+
+
+def inputs_beside(
+    record: IterationRecord, scope: DeclaredScope | None, repo_dir: Path | str, log_dir: Path, wanted: Collection[str]
+) -> str:
     """Return the ``inputs`` of one iteration, with the files of all signals and of the ``wanted`` optional ones.
 
     Taken before the files are read for the score: one that changes in between then shows as changed the next time,
     and not as what the score was computed from.
     """
     beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
-    named = [artifact_path(evidence.sources.repo_dir, artifact) for artifact in record.artifacts]
+    named = [artifact_path(repo_dir, artifact) for artifact in record.artifacts]
     artifacts = [path and _bytes_of(path) for path in named]
-    return _digest(record, beside, artifacts, evidence.scopes.get(record.task_id))
+    return _digest(record, beside, artifacts, scope)
 
 
 def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:
@@ -91,6 +100,11 @@ def _bytes_of(path: Path) -> bytes | None:
         return read_file(path)
     except (InputError, FileNotFoundError):
         return None
+
+
+def store_of(cache_dir: Path | None, log_dir: Path, rubric: Rubric) -> "FingerprintStore":
+    """Return the fingerprints of one log under a rubric, not loaded yet; ``cache_dir`` None keeps nothing."""
+    return FingerprintStore(cache_dir, log_dir, digest_of(repr(rubric).encode()))
 
 
 class FingerprintStore:
@@ -141,6 +155,20 @@ class FingerprintStore:
             return Fingerprint(**self._kept[str(iteration)])
         except (KeyError, TypeError):
             return None
+
+    def is_edited(self, facts: IterationFacts, sidecar: bytes, places: tuple[Path | str, Path], rubric: Rubric) -> bool:
+        """Return whether an entry, or a file that belongs to it, is known to be another one than its sidecar is of.
+
+        Args:
+            facts: what the evidence says now.
+            sidecar: the bytes of the sidecar.
+            places: the repository and the log.
+            rubric: the rubric that the store is of.
+        """
+        then = self.get(facts.record.iteration)
+        if then is None or then.sidecar != digest_of(sidecar):
+            return False
+        return then.inputs != inputs_beside(facts.record, facts.scope, *places, optional_signals(rubric))
 
     def put(self, iteration: int, found: Fingerprint) -> None:
         """Note what the score of an iteration was computed from."""

@@ -18,8 +18,8 @@ from helpers.repos import Repo
 
 from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import REFERENCE, Sources
-from scoring.jobs.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 from scoring.log.load import load_iteration_log
+from scoring.sidecars.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -187,7 +187,7 @@ class TestFingerprint:
 HOLDER = """
 import sys
 from pathlib import Path
-from scoring.jobs.fingerprint import FingerprintStore
+from scoring.sidecars.fingerprint import FingerprintStore
 with FingerprintStore(Path(sys.argv[1]), Path(sys.argv[2]), "2.1.0").held():
     print("held", flush=True)
     sys.stdin.read()

@@ -1,0 +1,193 @@
+"""What a sidecar is worth: whether its score is what the evidence gives that is here now.
+
+A sidecar is a file that anybody can write, so nothing takes its word: the score is computed anew, and the two are
+compared. What differs is *stale*, unless the provenance of the old score names evidence that is gone: then nobody can
+say, and it is *unverified*. See ``docs/TRUST.md``, "States of a score".
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
+from scoring.evidence.facts import IterationFacts
+from scoring.sidecars.loss import in_words
+from scoring.sidecars.provenance import Loss, Provenance, lost_between
+from scoring.sidecars.scores import PersistedScore, build_persisted_score
+from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
+from scoring.signals.landed import LANDED
+from scoring.signals.table import SIGNALS
+from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
+from scoring.signals.values import SignalSet, SignalValue
+from scoring.text import cut
+
+StateName: TypeAlias = Literal["current", "stale", "unverified"]
+
+_TOLERANCE = 1e-9
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a sidecar is worth, and why in words, "" where there is nothing to say.
+
+    ``says_more`` is why it says more than the evidence gives, "" when it does not. ``lost`` is the evidence that its
+    provenance names and that is gone.
+    """
+
+    name: StateName
+    reason: str = ""
+    says_more: str = ""
+    lost: tuple[Loss, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}" if self.reason else self.name
+
+
+CURRENT = State("current")
+"""What a score is worth that was computed now, or equals that to the last digit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PartlyKept:
+    """The readings of an iteration, with those rows of its sidecar whose evidence is gone."""
+
+    signals: SignalSet
+    kept: dict[str, SignalContribution]
+    tool_calls: int | None
+
+    @property
+    def iteration(self) -> int:
+        return self.signals.iteration
+
+    def value(self, signal_id: str) -> SignalValue:
+        row = self.kept.get(signal_id)
+        if row is None:
+            return self.signals.value(signal_id)
+        sub_score = min(max(row.sub_score, 0.0), 1.0)
+        return SignalValue(row.present, sub_score, row.detail, "", row.source, row.applicable, row.cap)
+
+
+def state_of(
+    kept: PersistedScore,
+    rubric: Rubric,
+    facts: IterationFacts,
+    signals: SignalSet,
+    was: Provenance | None,
+    now: Provenance | None,
+    edited: bool = False,
+) -> State:
+    """Say what a sidecar is worth.
+
+    Args:
+        kept: the score that it holds.
+        rubric: the rubric that was asked for.
+        facts: what the evidence says now.
+        signals: what the signals make of that.
+        was: the provenance that is kept beside the sidecar; None where there is none.
+        now: the provenance of a new score; None where the rubric's rules keep none.
+        edited: whether the entry, or a file that belongs to it, is known to be another one than it was.
+    """
+    if kept.rubric_version != rubric.version:
+        return State(
+            "stale", f"it is of rubric {kept.rubric_version or 'unknown'}; --recompute scores it under {rubric.version}"
+        )
+    computed = build_persisted_score(rubric.score(signals), facts.record)
+    if _same(kept, computed):
+        return State("stale", "its entry or a file beside it was edited since") if edited else CURRENT
+    lost = _lost(kept, computed, facts, was, now)
+    gone = _resting_on(lost, facts)
+    rows = {row.signal: row for row in kept.breakdown if row.signal in gone}
+    calls = signals.tool_calls
+    if was is not None and calls is not None and lost:
+        calls = max(calls, sum(harness.tool_calls for harness in was.harnesses))
+    expected = build_persisted_score(rubric.score(_PartlyKept(signals, rows, calls)), facts.record)
+    if lost and not edited and _same(kept, expected):
+        return State("unverified", f"evidence is gone: {' and '.join(in_words(lost))}", lost=lost)
+    more = _more(kept, expected, rubric)
+    other = "its entry or a file beside it was edited since" if edited else "its details are not those of the evidence"
+    reason = more or next(_differences(kept, expected), other)
+    return State("stale", reason, more, lost)
+
+
+def _same(kept: PersistedScore, other: PersistedScore) -> bool:
+    """Return whether two scores say the same; how a landing was found depends on where one looks from."""
+    return _comparable(kept).as_dict() == _comparable(other).as_dict()
+
+
+def _comparable(score: PersistedScore) -> PersistedScore:
+    rows = (replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown)
+    return replace(score, breakdown=tuple(rows))
+
+
+def _lost(
+    kept: PersistedScore,
+    computed: PersistedScore,
+    facts: IterationFacts,
+    was: Provenance | None,
+    now: Provenance | None,
+) -> tuple[Loss, ...]:
+    """Return what is gone of the evidence; only provenance can name it where the rules keep that."""
+    if now is None:
+        return tuple(Loss(signal) for signal in _lost_without_provenance(kept, computed, facts))
+    return tuple(lost_between(was, now)) if was is not None else ()
+
+
+def _lost_without_provenance(kept: PersistedScore, computed: PersistedScore, facts: IterationFacts) -> Iterator[str]:
+    """Yield the signals of a sidecar that only a transcript can have given, where none is here."""
+    was, new = ({row.signal: row for row in score.breakdown} for score in (kept, computed))
+    tokens = was.get(TOKEN_EFFICIENCY)
+    if tokens is None or not tokens.present or error_rate_of(facts) is not None:
+        return
+    if not new[TOKEN_EFFICIENCY].present:
+        yield str(TOKEN_EFFICIENCY)
+    before, after = was.get(CORRECTION_PRESSURE), new.get(CORRECTION_PRESSURE)
+    if before and after and before != after and (not after.present or before.sub_score <= after.sub_score):
+        yield str(CORRECTION_PRESSURE)  # failed calls can only have lowered it
+
+
+def _resting_on(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:
+    """Return the signals that nobody can check any more: where lines are gone, all that are read from lines."""
+    gone = {loss.signal for loss in lost}
+    read_from_lines = {str(signal.id) for signal in SIGNALS if signal.read_from_lines}
+    if facts.observed is not None and gone & read_from_lines:
+        gone |= read_from_lines
+    return gone
+
+
+def _more(kept: PersistedScore, expected: PersistedScore, rubric: Rubric) -> str:
+    """Return in which way a sidecar says more than the evidence gives; "" when it does not."""
+    says = f"{kept.value:.3f}" if kept.scored else "no score"
+    gives = f"{expected.value:.3f}" if expected.scored else "no score"
+    why = "".join(f"; {difference}" for difference in _differences(kept, expected, more_only=True))
+    where = "the evidence that is here gives"
+    if kept.scored and (not expected.scored or kept.value > expected.value + _TOLERANCE):
+        return f"it says {says}, {where} {gives}{why}"
+    if _rank(kept.band, rubric) > _rank(expected.band, rubric):
+        return f"it says the band {kept.band}, {where} {expected.band}{why}"
+    if kept.bounds.low > expected.bounds.low + _TOLERANCE:
+        return f"it says at least {kept.bounds.low:.3f}, {where} at least {expected.bounds.low:.3f}{why}"
+    if kept.coverage.weight > expected.coverage.weight + _TOLERANCE:
+        covers, covered = (f"{score.coverage.weight * 100:.1f} %" for score in (kept, expected))
+        return f"it says that it rests on {covers} of the weight, {where} {covered}{why}"
+    return ""
+
+
+def _rank(band: str, rubric: Rubric) -> int:
+    names = [BAND_UNSCORED, BAND_INSUFFICIENT, *(b.name for b in reversed(rubric.bands))]
+    return names.index(band) if band in names else len(names)
+
+
+def _differences(kept: PersistedScore, expected: PersistedScore, more_only: bool = False) -> Iterator[str]:
+    """Yield the first row that differs, in words; with ``more_only`` the first that says more than was found."""
+    rows = {row.signal: row for row in kept.breakdown}
+    for row in expected.breakdown:
+        said = rows.get(row.signal)
+        if said is None or (said.present, said.sub_score) == (row.present, row.sub_score):
+            continue
+        if not more_only or (said.present and (not row.present or said.sub_score > row.sub_score)):
+            found = f"{row.sub_score:.2f} ({cut(row.detail, _LONGEST)})" if row.present else cut(row.detail, _LONGEST)
+            yield f"{row.signal}: {f'{said.sub_score:.2f}' if said.present else 'absent'} there, here {found}"
+            return
+    if not more_only and kept.value != expected.value:
+        yield f"it says {kept.value:.3f}, the evidence gives {expected.value:.3f}"

@@ -1,0 +1,161 @@
+"""What a sidecar is worth: a forged one, a stale one, and one whose evidence is gone, in every command that shows it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.projects import edit
+
+from scoring.log.settings import DEFAULT_LOG_DIR as LOG
+
+RUBRICS = ("2.1.0", "2.3.0", "3.0.0", "3.1.0")
+WITH_PROVENANCE = ("2.3.0", "3.1.0")
+
+
+@pytest.fixture(params=RUBRICS)
+def rubric(request: pytest.FixtureRequest, project: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A rubric under which the demo is scored."""
+    monkeypatch.setenv("DA_SCORE_RUBRIC", request.param)
+    assert da_score("run").status == 0
+    return str(request.param)
+
+
+def forge(project: Path, iteration: int, value: str = "1", band: str = "excellent") -> None:
+    """Let a sidecar say more than the evidence gives."""
+    path = project / LOG / f"iter-{iteration}.score.yaml"
+    text = re.sub("^value: .*", f"value: {value}", path.read_text(), flags=re.M)
+    path.write_text(re.sub("^band: .*", f"band: {band}", text, flags=re.M))
+
+
+def lose_transcripts(project: Path) -> None:
+    for folder in (project.parent / "transcripts").iterdir():
+        shutil.rmtree(folder)
+        folder.mkdir()
+
+
+def states(da_score: DaScore, *arguments: str) -> dict[int, str]:
+    """What ``check`` says of the iterations that are not current."""
+    found = json.loads(da_score("check", "--min-score", "0", "--json", *arguments).out)
+    return {one["iteration"]: one["state"] for one in found["iterations"] if one["state"] != "current"}
+
+
+def state_in(da_score: DaScore, command: str, iteration: int) -> Any:
+    if command == "export":
+        rows = da_score("export", "--tables", "iterations", "--format", "jsonl").out.splitlines()
+        return {row["iteration"]: row["state"] for row in map(json.loads, rows)}[iteration]
+    return json.loads(da_score(command, str(iteration), "--json").out)["state"]
+
+
+COMMANDS = ("explain", "iteration", "export")
+
+
+@pytest.mark.usefixtures("rubric")
+class TestEveryRubric:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_what_was_just_scored_is_current(self, da_score: DaScore, command: str) -> None:
+        assert states(da_score) == {}
+        assert state_in(da_score, command, 3) == "current"
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_an_edited_entry_makes_it_stale(self, da_score: DaScore, project: Path, command: str) -> None:
+        edit(project / LOG / "iter-3.yaml", "retries: 0", "retries: 4")
+        assert state_in(da_score, command, 3) == "stale"
+        assert state_in(da_score, command, 4) == "current"
+
+    def test_an_edit_that_moves_no_number_makes_it_stale_too(self, da_score: DaScore, project: Path) -> None:
+        edit(project / LOG / "iter-3.yaml", "wave: links", "wave: other")
+        assert states(da_score) == {3: "stale"}
+        da_score("iteration", "3", "--recompute")
+        assert states(da_score) == {}
+
+    def test_a_forged_one_fails_with_the_reason_whatever_the_gates(self, da_score: DaScore, project: Path) -> None:
+        forge(project, 5)
+        found = da_score("check", "--min-score", "0")
+        assert found.status == 3
+        assert re.match(
+            r"FAIL  iteration 5: sidecar: it says 1\.000, the evidence that is here gives 0\.\d+", found.out
+        )
+        assert states(da_score) == {5: "stale"}
+        assert da_score("check", "--min-score", "0", "--recompute").status == 0
+
+    def test_one_that_says_less_is_only_noted(self, da_score: DaScore, project: Path) -> None:
+        forge(project, 3, "0.1", "poor")
+        assert da_score("check", "--min-score", "0").status == 0
+        assert da_score("check", "--min-score", "0.2", "--last", "7").status == 0, "the gates look at the evidence"
+        assert da_score("check", "--min-score", "0", "--no-stale").status == 3
+
+    def test_a_terminal_says_the_word(self, da_score: DaScore, project: Path) -> None:
+        forge(project, 5)
+        assert "This score is stale: it says 1.000" in da_score("explain", "5").out
+        found = da_score("iteration", "5")
+        assert "stale: it says 1.000" in found.out + found.err
+
+
+class TestEvidenceThatIsGone:
+    @pytest.mark.usefixtures("rubric")
+    def test_is_unverified_and_not_failed(self, da_score: DaScore, project: Path) -> None:
+        lose_transcripts(project)
+        found = states(da_score)
+        assert set(found.values()) <= {"unverified"}
+        assert found
+        assert da_score("check", "--min-score", "0").status == 0
+        assert da_score("check", "--require-verified").status == 3
+        assert da_score("check", "--no-stale").status == 0
+
+    @pytest.mark.parametrize("version", WITH_PROVENANCE)
+    def test_excuses_no_other_row(
+        self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_RUBRIC", version)
+        da_score("run")
+        lose_transcripts(project)
+        forge(project, 5)
+        assert states(da_score)[5] == "stale"
+        assert da_score("check", "--min-score", "0").status == 3
+
+    @pytest.mark.parametrize("version", WITH_PROVENANCE)
+    def test_is_no_excuse_where_no_provenance_names_it(
+        self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_RUBRIC", version)
+        da_score("run")
+        lose_transcripts(project)
+        (project / LOG / "iter-3.evidence.yaml").unlink()
+        assert states(da_score)[3] == "stale"
+
+    def test_never_raises_a_score_without_the_word(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run", "--rubric", "3.1.0").status == 0
+        lose_transcripts(project)
+        assert "With evidence lost it would be 1.000" in da_score("explain", "3", "--rubric", "3.1.0").out
+        assert "lost evidence" in da_score("iteration", "3", "--recompute", "--rubric", "3.1.0").err
+
+    def test_without_a_repository_nothing_can_be_verified(
+        self, da_score: DaScore, scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shutil.copytree(scored / LOG, tmp_path / "log")
+        monkeypatch.chdir(tmp_path)
+        found = json.loads(da_score("iteration", "3", "--iter-log-dir", "log", "--json").out)
+        assert found["state"] == "unverified"
+
+
+def test_a_recomputed_iteration_brings_its_session_up_to_date(da_score: DaScore, project: Path) -> None:
+    da_score("run")
+    session = next((project / LOG).glob("session-5c0e*.score.yaml"))
+    before = session.read_text()
+    edit(project / LOG / "iter-3.yaml", "retries: 0", "retries: 4")
+    assert da_score("iteration", "3", "--recompute").err == ""
+    assert session.read_text() != before
+    after = session.read_text()
+    da_score("run")
+    assert session.read_text() == after
+
+
+def test_a_session_that_cannot_be_brought_up_to_date_is_named(da_score: DaScore, project: Path) -> None:
+    da_score("run")
+    (project / LOG / "iter-4.score.yaml").unlink()
+    found = da_score("iteration", "3", "--recompute")
+    assert "is old: iteration 4 has no score under rubric 2.1.0; 'da-score run' scores them" in found.err
