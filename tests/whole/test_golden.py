@@ -174,7 +174,7 @@ def json_difference(case: Staged, expected: str, outcome: Outcome) -> str:
 
 
 def error_difference(case: Staged, outcome: Outcome) -> str:
-    """An error is exit 1 and a line on standard error for each file at fault, the reference's first, and nothing else."""
+    """An error is exit 1 and a line on standard error for each file at fault, the reference's first; no more."""
     named = re.search(r"iter-\d+\.yaml|historical\.yaml", case.status["run_error"])
     at_fault = f"log/{named[0]}" if named else "repo"
     first, *others = outcome.err.splitlines() or [""]
