@@ -171,16 +171,17 @@ class Rubric:
     def score(self, readings: SignalReadings) -> Score:
         """Combine one iteration's signals into its score. Pure: no files, no git.
 
-        The value is in [0, 1] up to the last bit. With no signal present it is 0, ``scored`` is False and the band is
-        ``unscored``; the breakdown still has a row for every signal. Below ``minimum_coverage``, or where it is known
-        that none of the iteration's own tool calls was seen, the band is ``insufficient``, whatever the value. A
-        row with a cap keeps the band from being better than that.
+        The value is in [0, 1] up to the last bit. With no signal present it is 0 and ``scored`` is False; the breakdown
+        still has a row for every signal. Below ``minimum_coverage``, or where it is known that none of the iteration's
+        own tool calls was seen, the band is ``insufficient``, whatever the value; else, with no signal present, it is
+        ``unscored``. A row with a cap keeps the band from being better than that.
         """
         value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
-        if not scored:
-            band = BAND_UNSCORED
-        elif getattr(readings, "tool_calls", None) == 0 or not self.suffices(coverage_of(rows).weight):
+        unseen = scored and getattr(readings, "tool_calls", None) == 0
+        if unseen or not self.suffices(coverage_of(rows).weight):
             band = BAND_INSUFFICIENT
+        elif not scored:
+            band = BAND_UNSCORED
         else:
             band = self._capped(self.band(value), rows)
         return Score(readings.iteration, self.version, value, scored, band, rows, self.sidecar)

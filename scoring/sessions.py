@@ -47,8 +47,8 @@ class SessionScore:
 
     @property
     def insufficient(self) -> int:
-        """How many members are scored on too little evidence, and so are not in the mean."""
-        return sum(ref.scored and not ref.suffices for ref in self.per_iteration)
+        """How many members have too little evidence, and so are not in the mean."""
+        return sum(ref.band == BAND_INSUFFICIENT for ref in self.per_iteration)
 
 
 def aggregate_sessions(
@@ -69,7 +69,7 @@ def aggregate_sessions(
 def session_score(rubric: Rubric, session_id: str, members: Sequence[SessionIterRef]) -> SessionScore:
     """Score one session from its members, which are in iteration order."""
     values = [member.value for member in members if member.suffices]
-    nothing = BAND_INSUFFICIENT if any(member.scored for member in members) else BAND_UNSCORED
+    nothing = BAND_INSUFFICIENT if any(member.band == BAND_INSUFFICIENT for member in members) else BAND_UNSCORED
     # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
     value = reduce(add, values, 0.0) / len(values) if values else 0.0
     return SessionScore(

@@ -297,6 +297,8 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
 
     source = "standard input" if str(file) == STANDARD_INPUT else str(file)
     path = save_deliberation(settings.iter_log_dir, iteration, read_standard_input_or(file), source, force)
+    if not any((settings.iter_log_dir / name).exists() for name in (f"iter-{iteration}.yaml", "historical.yaml")):
+        warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
     if settings.json:
         write_json({"path": str(path)})
     else:

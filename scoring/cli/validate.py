@@ -30,17 +30,20 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     """
     from rubric import find_rubric
     from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
-    from scoring.outcomes.validity import log_cases, validity
-    from scoring.views.outcome_pages import validity_page
+    from scoring.outcomes.validity import gain_over, log_cases, validity
+    from scoring.views.outcome_pages import gain_lines, validity_page
 
     used = [find_rubric(name) for name in rubrics or (settings.rubric,)]
     settings = replace(settings, rubric=used[0].version)
     rules, sources = outcome_rules(settings), sources_of_each(used, settings)
     cases = log_cases(used, settings.iter_log_dir, sources, rules, outcome, broken_entries)
     found = [validity(of, outcome, rubric.version, rules.horizon_days) for rubric, of in zip(used, cases, strict=True)]
+    gains = [gain_over(cases[0], of, outcome) for of in cases[1:]]
     if settings.json:
         payload = [one.as_dict() for one in found]
+        for one, gain in zip(payload[1:], gains, strict=True):
+            one["against"] = {"rubric": used[0].version, **gain}
         write_json(payload[0] if len(payload) == 1 else payload)
-    else:
-        for one in found:
-            show(validity_page(one))
+        return
+    for n, of in enumerate(found):
+        show([*validity_page(of), *gain_lines(used[0].version, gains[n - 1] if n else None)])

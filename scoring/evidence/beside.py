@@ -56,12 +56,18 @@ def hook_file_name(iteration: int) -> str:
     return f"iter-{iteration}.hook-outcomes.yaml"
 
 
+def hook_records(data: bytes) -> list[HookOutcome]:
+    """Return all records in a file of hook outcomes; YamlError when it is none."""
+    node = parse(data)
+    found: list[HookOutcome] = [] if node is None else Reader().struct(node, _FILE).get("records", [])
+    return found
+
+
 def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
     """Read the records of an iteration whose class is scored. Never raises."""
     path = Path(log_dir) / hook_file_name(iteration)
     try:
-        node = parse(read_file(path))
-        records = [] if node is None else Reader().struct(node, _FILE).get("records", [])
+        records = hook_records(read_file(path))
     except FileNotFoundError:
         return HookFacts(path, None)
     except InputError as e:

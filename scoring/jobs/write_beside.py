@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scoring.errors import InputError
-from scoring.evidence.beside import HookOutcome, deliberation_names, hook_facts, hook_file_name
+from scoring.errors import InputError, YamlError
+from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
 from scoring.files import read_file, write_atomically
 
 CLASSES = {
@@ -83,17 +83,15 @@ def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> 
     _require_log(log_dir)
     path = log_dir / hook_file_name(iteration)
     with _alone(log_dir):
-        write_atomically(path, _with_record(path, log_dir, iteration, outcome), mode=0o644)
+        write_atomically(path, _with_record(path, outcome), mode=0o644)
     return path
 
 
-def _with_record(path: Path, log_dir: Path, iteration: int, outcome: HookOutcome) -> bytes:
+def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
     from ruamel.yaml.error import YAMLError
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    from scoring.yamlread import parse
 
     yaml = YAML()
     yaml.preserve_quotes, yaml.width = True, 4096
@@ -103,9 +101,12 @@ def _with_record(path: Path, log_dir: Path, iteration: int, outcome: HookOutcome
         before = read_file(path, FILE_LIMIT)
     except FileNotFoundError:
         before = b""
+    said = []
     if before.strip():
-        if facts := hook_facts(log_dir, iteration).problem:
-            raise InputError(f"{path}: {facts}; nothing is added to it")
+        try:
+            said = hook_records(before)
+        except YamlError as e:
+            raise InputError(f"{path}: {e}; nothing is added to it") from e
         try:
             tree = yaml.load(before)
         except (YAMLError, ValueError, RecursionError) as e:
@@ -122,7 +123,8 @@ def _with_record(path: Path, log_dir: Path, iteration: int, outcome: HookOutcome
     out = io.BytesIO()
     yaml.dump(tree, out)
     data = out.getvalue()
-    parse(data)
+    if hook_records(data) != [*said, outcome]:
+        raise InputError(f"{path}: its records would not stay as they are; nothing is added to it, edit it by hand")
     return data
 
 

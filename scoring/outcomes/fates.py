@@ -20,6 +20,7 @@ State: TypeAlias = dict[str, Lines]
 
 _NEW = -1
 _MOST_SPLITS = 100
+"""Of how many files that went, and into how many new ones, splits are looked for in one commit."""
 
 
 class Fate(NamedTuple):
@@ -163,7 +164,7 @@ def _splits(
     Only files that went with lines in ``held`` are looked at; all of them without it.
     """
     sources = [file.was for file in files if file.status == "R" and (held is None or file.was in held)]
-    new = [file.path for file in files if file.status == "A"] if sources else []
+    new = [file.path for file in files if file.status == "A"] if 0 < len(sources) <= _MOST_SPLITS else []
     found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
     return [file for file in found if file]
 

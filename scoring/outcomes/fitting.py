@@ -157,7 +157,7 @@ def _fitted(cases: Sequence[Case], names: Weights, penalty: float) -> Weights | 
     truths = [int(bool(case.truth)) for case in cases]
     while used:
         columns = [_filled(column) for column in used.values()]
-        model = LogisticRegression(C=penalty, max_iter=500)
+        model = LogisticRegression(C=penalty, solver="newton-cholesky")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(list(zip(*columns, strict=True)), truths)

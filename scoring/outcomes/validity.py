@@ -238,6 +238,19 @@ def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float
     return f"{said}, {LINES_DO}" if best is not None and score.auc <= best else said
 
 
+def gain_over(before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName) -> dict[str, Any]:
+    """Return how much better one score foretells than another of the same iterations, with a paired interval.
+
+    The keys are ``n``, ``gain`` and ``interval``; iterations that only one of them scores are left out.
+    """
+    old = {case.iteration: case.value for case in before if case.value is not None}
+    both = [case for case in after if case.value is not None and case.iteration in old]
+    binary = outcome not in BY_DEGREES
+    draws = GroupedDraws([case.session for case in both], [case.truth for case in both], binary)
+    gain, interval = draws.gain([old[case.iteration] for case in both], [case.value or 0.0 for case in both])
+    return {"n": len(both), "gain": gain, "interval": interval and list(interval)}
+
+
 def log_cases(
     rubrics: Sequence[Rubric],
     log_dir: Path | str,

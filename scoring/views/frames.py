@@ -13,6 +13,7 @@ from typing import Any, Unpack
 from rubric import Rubric, default_rubric
 from scoring.errors import InputError
 from scoring.evidence.rules import Options
+from scoring.outcomes.outcome import OutcomeRules
 from scoring.views.columns import TABLES, DataRow, table_rows
 from scoring.views.examined import LogView
 from scoring.views.formats import arrow_schema, clean, require
@@ -48,7 +49,7 @@ def rows(
     if table not in TABLES:
         raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")
     log, rubric = Path(iter_log_dir), rubric or default_rubric()
-    view = LogView(log, Path(repo_dir), tuple(map(Path, transcript_dirs)), rubric, recompute)
+    view = LogView(log, Path(repo_dir), tuple(map(Path, transcript_dirs)), rubric, recompute, outcomes=OutcomeRules())
     for name, row in table_rows(log, rubric, view.examine(**options)):
         if name == table:
             yield clean(row)

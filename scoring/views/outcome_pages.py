@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rubric import Rubric
 from scoring.outcomes.fitting import Fit
@@ -121,6 +122,17 @@ def validity_page(found: Validity) -> Iterator[Block]:
         yield Line()
         yield Line("By band", "bold")
         yield Table(_BANDS, [(band_text(row.band), row.n, f"{row.sound * 100:.0f} %") for row in found.bands])
+
+
+def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Iterator[Block]:
+    """Yield how a score compares with that of another rubric; None where it is the first."""
+    if gain and gain["interval"]:
+        low, high = gain["interval"]
+        yield Line()
+        yield Line(
+            f"Against rubric {rubric}, the same {gain['n']} iterations: {gain['gain']:+.2f} ({low:+.2f} to {high:+.2f})"
+        )
+    yield Line()
 
 
 def validity_sentences(found: Validity) -> Iterator[str]:

@@ -557,7 +557,9 @@ class TestOnATerminal:
             os.close(child)
             shown, waiting, until = b"", list(answers), time.monotonic() + 40
             while time.monotonic() < until:
-                if not select.select([parent], [], [], 1)[0]:
+                if not select.select([parent], [], [], 5)[0]:
+                    if CONTROL_C in answers and not waiting:  # readline does not see one between prompt and waiting
+                        done.send_signal(signal.SIGINT)
                     continue
                 try:
                     data = os.read(parent, 65536)

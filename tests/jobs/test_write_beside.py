@@ -10,7 +10,7 @@ from helpers.commands import DaScore, one_line, process
 from helpers.deliberations import document, outputs, round_line, write_json
 
 from scoring.demo import Demo
-from scoring.evidence.beside import hook_facts
+from scoring.evidence.beside import hook_facts, hook_records
 
 RECORD = ("--rule", "tests.run-first", "--result", "advise", "--lifecycle", "stop")
 
@@ -47,6 +47,24 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("", id="an empty file"),
+        pytest.param("# soon\nrecords:\n", id="no records yet"),
+        pytest.param("records: []\n", id="an empty list"),
+        pytest.param("records:\n- {rule_id: 1.50, result: yes}\n- rule_id: !!str 010\n", id="odd scalars"),
+        pytest.param("records: [{rule_id: a, result: allow, own: [1, 2]}]\nmore: {x: 1}\n", id="flow style"),
+    ],
+)
+def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, content: str) -> None:
+    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
+    path.write_text(content)
+    assert da_score("hook", "record", "1", *RECORD).status == 0
+    *before, last = hook_records(path.read_bytes())
+    assert (before, last.rule_id) == (hook_records(content.encode()), "tests.run-first")
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         pytest.param(
@@ -61,7 +79,15 @@ def test_what_cannot_be_recorded_is_refused(here: Demo, da_score: DaScore, argum
     assert not (here.iter_log_dir / "iter-1.hook-outcomes.yaml").exists()
 
 
-@pytest.mark.parametrize("content", ["records: [", "- a list", "records: 7", "records:\n  a: 1\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "records: [",
+        "- a list",
+        "records: 7",
+        "records:\n  a: 1\n",
+    ],
+)
 def test_a_broken_file_is_left_alone(here: Demo, da_score: DaScore, content: str) -> None:
     path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
     path.write_text(content)

@@ -2,6 +2,8 @@
 
 import random
 import re
+import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -267,14 +269,14 @@ class TestCache:
         assert log_outcomes(records, started.path, cache_dir=tmp_path / "cache") == cold
 
 
-def blamed(repo: Repo, at: str) -> Counter[str]:
+def blamed(repo: Repo, at: str, code: str = r"\.py$") -> Counter[str]:
     """Return how many lines of code, without blank ones, plain git blame gives to each commit.
 
     A line that a split left in two files is one line: the commit knows it by its file and number there.
     """
     found: set[tuple[str, bytes, bytes]] = set()
     for path in repo.git("ls-tree", "-r", "-z", "--name-only", at).split("\0"):
-        if path.endswith(".py"):
+        if re.search(code, path):
             sha = number = name = b""
             for line in repo.git_bytes("blame", "-w", "--line-porcelain", at, "--", path).splitlines():
                 if re.match(rb"[0-9a-f]{40} ", line):
@@ -352,3 +354,37 @@ def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
         assert one.status == "known"
         assert one.lines_added == blamed(repo, sha)[sha], sha
         assert one.lines_added - (one.lines_changed or 0) == left[sha], sha
+
+
+REAL = Path(__file__).parents[3] / "shared" / "real" / "entire-cli.bundle"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.exists(), reason="the real repository is not here")
+def test_a_real_repository_is_as_plain_blame_has_it_and_in_time(tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "-q", REAL, tmp_path / "real"], check=True)
+    repo = Repo.at(tmp_path / "real")
+    commits = repo.git("rev-list", "--no-merges", "--reverse", "HEAD").split()
+    records = [IterationRecord(1, n, commit=sha) for n, sha in enumerate(commits, 1)]
+    start = time.monotonic()
+    found = log_outcomes(records, repo.path, cache_dir=tmp_path / "cache")
+    cold, start = time.monotonic() - start, time.monotonic()
+    assert log_outcomes(records, repo.path, cache_dir=tmp_path / "cache") == found
+    warm = time.monotonic() - start
+    assert cold < 30
+    assert warm < 1
+    tip = int(repo.git("log", "-1", "--format=%ct"))
+    known = [one for one in found if one.status == "known" and one.lines_added]
+    for one in random.Random(1).sample(known, 3):
+        holding = {one.commit, *repo.git("rev-list", "--ancestry-path", f"{one.commit}..HEAD").split()}
+        brought = [sha for sha in repo.git("rev-list", "--first-parent", "HEAD").split() if sha in holding][-1]
+        landed = int(repo.git("log", "-1", "--format=%ct", brought))
+        assert landed + 14 * DAY <= tip
+        until = repo.git("log", "-1", "--first-parent", f"--before={landed + 14 * DAY}", "--format=%H")
+        left = blamed(repo, until, r"\.go$")
+        added = blamed(repo, one.commit or "", r"\.go$")
+        code = log_outcomes(
+            [IterationRecord(1, 1, commit=one.commit or "")], repo.path, OutcomeRules(code_globs=("**.go",))
+        )
+        assert code[0].lines_added == added[one.commit or ""]
+        assert added[one.commit or ""] - (code[0].lines_changed or 0) == left[one.commit or ""]

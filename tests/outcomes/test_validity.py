@@ -251,10 +251,22 @@ class TestCommands:
     def test_two_rubrics_are_a_list(self, da_score: DaScore, worked: Repo) -> None:
         found = da_score("validate", "--rubric", "2.3.0", "--rubric", "3.1.0", "--json").json
         assert [one["rubric"] for one in found] == ["2.3.0", "3.1.0"]
+        against = found[1]["against"]
+        assert against["rubric"] == "2.3.0"
+        assert against["gain"] == pytest.approx(found[1]["auc"] - found[0]["auc"])
+        assert against["interval"][0] <= against["gain"] <= against["interval"][1]
         assert worked
 
     def test_validate_by_survival(self, da_score: DaScore, worked: Repo) -> None:
         assert da_score("validate", "--outcome", "survival", "--json").json["measure"] == "spearman"
+        assert worked
+
+    def test_validate_by_what_people_said(self, da_score: DaScore, worked: Repo) -> None:
+        for n in range(1, 9):
+            done = da_score("label", str(n), "--as", "a", "--correctness", str(n % 4))
+            assert done.status == 0, done.err
+        found = da_score("validate", "--outcome", "label", "--rubric", "3.0.0", "--json").json
+        assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")
         assert worked
 
     def test_fit_refuses_what_may_be_chance(self, da_score: DaScore, worked: Repo) -> None:

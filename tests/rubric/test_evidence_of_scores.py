@@ -177,9 +177,16 @@ def test_without_one_tool_call_of_its_own_nothing_suffices(calls: int | None, ba
     assert score(tool_calls=calls, **{spec.id: 1.0 for spec in RUBRIC.signals}).band == band
 
 
-def test_nothing_at_all_stays_unscored() -> None:
-    assert score(tool_calls=0).band == BAND_UNSCORED
-    assert not score(tool_calls=0).scored
+@pytest.mark.parametrize(
+    ("rubric", "band"),
+    [
+        pytest.param(RUBRIC, BAND_INSUFFICIENT, id="which is below the minimum"),
+        pytest.param(OLD, BAND_UNSCORED, id="without a minimum"),
+    ],
+)
+def test_nothing_at_all_has_no_score(rubric: Rubric, band: str) -> None:
+    nothing = score(rubric, tool_calls=0)
+    assert (nothing.scored, nothing.value, nothing.band) == (False, 0, band)
 
 
 def test_a_rubric_without_a_minimum_takes_any_evidence() -> None:

@@ -1,4 +1,4 @@
-"""What a sidecar is worth: a forged one, a stale one, one whose evidence is gone, in each command that shows it."""
+"""What a sidecar is worth: a forged one, a stale one, one whose evidence is gone, in every command that shows it."""
 
 import json
 import re
@@ -17,7 +17,12 @@ WITH_PROVENANCE = ("2.3.0", "3.1.0")
 
 
 @pytest.fixture(params=RUBRICS)
-def rubric(request: pytest.FixtureRequest, project: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> str:
+def rubric(
+    request: pytest.FixtureRequest,
+    project: Path,  # noqa: ARG001 - it is made before the rubric is set
+    da_score: DaScore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
     """A rubric under which the demo is scored."""
     monkeypatch.setenv("DA_SCORE_RUBRIC", request.param)
     assert da_score("run").status == 0

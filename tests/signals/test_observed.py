@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from helpers.facts import TRUNK, facts_of
 
-from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Score, released_rubric
+from rubric import BAND_INSUFFICIENT, Score, released_rubric
 from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing, Unknown
@@ -383,7 +383,7 @@ class TestScores:
         score = scored(
             record, Observed(), transcripts=None, changed=Changed("corrected", "", unknown=Unknown.NO_COMMIT)
         )
-        assert score.band == BAND_UNSCORED
+        assert (score.scored, score.band) == (False, BAND_INSUFFICIENT)
         assert (score.bounds.low, score.bounds.high) == (0, 1)
 
     def test_of_an_honest_entry_lose_nothing(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from helpers.histories import History, Session
 
-from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Score, SignalContribution, released_rubric
+from rubric import BAND_INSUFFICIENT, Score, SignalContribution, released_rubric
 from scoring.score import score_log
 
 pytestmark = pytest.mark.sampled(3)
@@ -151,18 +151,18 @@ def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, write: Write
 
 
 @pytest.mark.parametrize(
-    ("commit", "band"),
+    "commit",
     [
-        pytest.param(None, BAND_INSUFFICIENT, id="with the commit of somebody else"),
-        pytest.param("deadbeefdeadbeef", BAND_UNSCORED, id="with a commit that is nowhere"),
-        pytest.param("", BAND_UNSCORED, id="without a commit"),
+        pytest.param(None, id="with the commit of somebody else"),
+        pytest.param("deadbeefdeadbeef", id="with a commit that is nowhere"),
+        pytest.param("", id="without a commit"),
     ],
 )
-def test_claims_alone_give_no_band(log: Log, commit: str | None, band: str) -> None:
+def test_claims_alone_give_no_band(log: Log, commit: str | None) -> None:
     theirs = log.history.commit(10, "of a person")
     log.entry(theirs if commit is None else commit, impl=CLAIMS["impl"] | {"summary": "made up"})
     (score,) = log.scores()
-    assert score.band == band
+    assert score.band == BAND_INSUFFICIENT
     assert {r.signal for r in score.breakdown if r.present} <= {"landed"}
     assert all(r.detail for r in score.breakdown)
 

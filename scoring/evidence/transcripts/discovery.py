@@ -81,11 +81,13 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
     roots: list[RootFound] = []
     for place in _places(places, harnesses):
         paths: list[Path] = []
-        patterns = [names.pattern for names in place.names]
+        patterns = [names.pattern for names in place.names if not names.folder]
         no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
-            paths = [path for path in _walk(place.path, _any_of(patterns), warn) if path.name.startswith(place.prefix)]
+            paths = [
+                path for path in _walk(place.path, _any_of(place.names), warn) if path.name.startswith(place.prefix)
+            ]
             problem = "" if paths else no_files
         except (OSError, ValueError) as e:
             missing = isinstance(e, FileNotFoundError)
@@ -94,8 +96,8 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
                 warn(f"transcript directory {place.path}: {problem}; skipped")
         if place.whole and problem:
             warn(f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}")
-        is_document = _any_of([names.pattern for names in place.names if names.document])
-        found += [TranscriptFile(path, place.whole, is_document(path.name)) for path in paths]
+        is_document = _any_of([names for names in place.names if names.document])
+        found += [TranscriptFile(path, place.whole, is_document(path)) for path in paths]
         roots.append(RootFound(place.path, place.origin, place.harness, len(paths), problem))
     left_out: list[FileFound] = []
     single = _single_copies(_plain_first(_single_files(found, left_out), left_out), harnesses, left_out)
@@ -129,8 +131,7 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
     """Return the harnesses that may have written a transcript: a document has its name of one that writes them."""
     if not transcript.document:
         return harnesses
-    name = transcript.path.name
-    return [h for h in harnesses if _any_of([names.pattern for names in h.files if names.document])(name)]
+    return [h for h in harnesses if _any_of([n for n in h.files if n.document])(transcript.path)]
 
 
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
@@ -143,10 +144,15 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
         yield from (_Place(*home, harness.files, harness.name) for home in harness.homes(os.environ))
 
 
-def _any_of(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Return what says whether a name is like one of some patterns."""
-    match = re.compile("|".join(map(translate, patterns)) or r"(?!)").match
-    return lambda name: match(name) is not None
+def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
+    """Return what says whether a file is named like one of some patterns, and is where these are."""
+    known = [(one.folder, re.compile(translate(one.pattern)).match) for one in names]
+
+    def fits(path: str | Path) -> bool:
+        folder, name = os.path.split(path)
+        return any(match(name) and where in ("", os.path.basename(folder)) for where, match in known)
+
+    return fits
 
 
 def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
@@ -164,7 +170,7 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
                 for entry in entries:
                     if _is_folder(entry):
                         waiting.append(entry.path)
-                    elif wanted(entry.name):
+                    elif wanted(entry.path):
                         found.append(Path(entry.path))
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")

@@ -253,14 +253,14 @@ class GeminiCli(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "gemini"
-    files = (FileNames("session-*.json", document=True),)
+    files = (FileNames("session-*.json", document=True), FileNames("*.json", document=True, folder="chats"))
     reader, counter = GeminiReader, GeminiCounter
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all projects."""
         named = environment.get("GEMINI_CLI_HOME", "").strip()
         origin = "GEMINI_CLI_HOME" if named else "~/.gemini/tmp"
-        return [Home(Path(named or "~").expanduser() / ".gemini" / "tmp", origin, "session-")]
+        return [Home(Path(named or "~").expanduser() / ".gemini" / "tmp", origin)]
 
     def observer(self, tools: "TestTools") -> JsonReader:
         """Return a reader that observes."""

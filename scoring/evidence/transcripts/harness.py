@@ -35,13 +35,14 @@ class Home(NamedTuple):
 
 
 class FileNames(NamedTuple):
-    """How the files of a harness are named: a pattern with ``*``.
+    """How the files of a harness are named: a pattern with ``*``, and the ``folder`` that they are in ("": in any).
 
     A ``document`` is one JSON text and is read whole; any other file is read line by line.
     """
 
     pattern: str
     document: bool = False
+    folder: str = ""
 
 
 JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))

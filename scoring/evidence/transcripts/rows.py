@@ -27,7 +27,7 @@ import msgspec
 from scoring.errors import InputError, WriteError
 from scoring.files import read_file, remove_stale, write_atomically
 
-FORMAT = 4
+FORMAT = 5
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
 
 

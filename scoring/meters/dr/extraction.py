@@ -19,7 +19,9 @@ _ROUND = re.compile(r"[#*\s]*round\s+([0-9]{1,9})(?![\w.])[\s:*.-]*(.*)", re.IGN
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_END = re.compile(r"[.!?]+[\"'\u201d\u2019)\]]*(?=\s+[\"'\u201c\u2018(\[]*[^\W_a-z])|[.!?]+[\"'\u201d\u2019)\]]*$")
+_END = re.compile(
+    r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*+(?:(?=\s++[\"'\u201c\u2018(\[]*+[^\W_a-z])|$)"
+)  # possessive, so that no run of marks is read twice
 _LAST_WORD = re.compile(r"[\w.]+\Z")
 _ABBREVIATIONS = frozenset(
     (

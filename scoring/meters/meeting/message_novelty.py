@@ -49,10 +49,12 @@ def message_novelty(records: Sequence[JudgeRecord], embed: Embedding | None = No
         raw = [[text] for _, text in said]
         by_meaning = Meanings([text for _, text in said], embed).new_claims(raw, DEFAULT.thresholds.semantic)
         new = [by_words and other for by_words, (other,) in zip(new, by_meaning, strict=True)]
+    by_round: dict[int, list[bool]] = {}
+    for (number, _), is_new in zip(said, new, strict=True):
+        by_round.setdefault(number, []).append(is_new)
     found = {}
     for record in records:
-        answers = [is_new for (number, _), is_new in zip(said, new, strict=True) if number == record.round_index]
-        if answers:
+        if answers := by_round.get(record.round_index):
             judge = record.novelty
             counted = (judge.novel_points_count, judge.repeated_points_count) if judge.is_counted else (None, None)
             level: Literal["L1", "L2"] = "L1" if embed is None else "L2"

@@ -128,7 +128,7 @@ class MinBand(Gate):
     def fails(self, one: "Examined") -> Iterator[str]:
         """Compare the score, where there is one: bands of another rubric may begin elsewhere, and a cap lowers one."""
         score = one.score
-        if score.scored and score.band == BAND_INSUFFICIENT:
+        if score.band == BAND_INSUFFICIENT:
             yield f"there is not enough evidence for a band: {score.coverage}"
         elif score.scored and self._level(score) < self._floor - TOLERANCE:
             yield f"band {score.band} (score {score.value:.3f}) is below {self.value}; {weakest(score)}"

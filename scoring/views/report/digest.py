@@ -1,6 +1,6 @@
 """What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to.
 
-It is long because everything that a page shows is a field here, and nothing else.
+The module is long because all that a report adds up comes from the same lines, and is kept beside them.
 """
 
 import functools
@@ -138,8 +138,8 @@ class Digest:
 
     @property
     def insufficient(self) -> int:
-        """How many iterations have a score on too little evidence, which is in no mean."""
-        return sum(line.value is not None and line.band == BAND_INSUFFICIENT for line in self.lines)
+        """How many iterations have too little evidence, and are in no mean."""
+        return sum(line.band == BAND_INSUFFICIENT for line in self.lines)
 
     @functools.cached_property
     def interval(self) -> Interval | None:

@@ -184,11 +184,11 @@ class TestDiscovered:
         monkeypatch.chdir(place.path)
         return place
 
-    def write(self, place: Place, folder: Path) -> None:
+    def write(self, place: Place, folder: Path, name: str = "chats/session-2026-04-12T10-00-abcd.json") -> None:
         at = COMMITTED - STEP // 2 - 1_776_000_000
         tokens = spent(input=100, output=5, cached=75)
         document = chat(said(at, tokens=tokens, toolCalls=[shell("pytest", "1 passed in 1s")]), folder=folder)
-        path = place.home / ".gemini" / "tmp" / hashed(folder) / "chats" / "session-2026-04-12T10-00-abcd.json"
+        path = place.home / ".gemini" / "tmp" / hashed(folder) / name
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(document, indent=2))
         (path.parent.parent / "logs.json").write_text("[]")
@@ -202,6 +202,18 @@ class TestDiscovered:
         details = self.details(da_score, "3.1.0")
         assert "cache_hit_rate 0.750 (gemini)" in details
         assert "1 test run, 0 failed; last passed: pytest" in details
+
+    @pytest.mark.parametrize(
+        ("name", "counts"),
+        [
+            pytest.param("chats/abcd.json", True, id="a chat of any name"),
+            pytest.param("checkpoint-abcd.json", False, id="a document that is not among the chats"),
+            pytest.param("chats/abcd.txt", False, id="no document"),
+        ],
+    )
+    def test_is_known_by_its_place(self, place: Place, da_score: DaScore, name: str, counts: bool) -> None:
+        self.write(place, place.path, name)
+        assert ("(gemini)" in self.details(da_score, "3.1.0")) is counts
 
     def test_does_not_count_where_it_is_another(self, place: Place, da_score: DaScore) -> None:
         self.write(place, place.home)

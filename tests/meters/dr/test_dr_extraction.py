@@ -47,7 +47,17 @@ class TestSentences:
         assert sentences_of("Is it late? It is late now.") == (["It is late now."], ["Is it late?"])
 
     @pytest.mark.parametrize(
-        "text", ["a. " * 60_000, "." * 300_000, '."' * 100_000, "A" * 300_000 + ".", "```\n" * 90_000]
+        "text",
+        [
+            "a. " * 60_000,
+            "." * 300_000,
+            "." * 300_000 + "a",
+            ". " * 150_000,
+            "!'" * 150_000 + " a",
+            '."' * 100_000,
+            "A" * 300_000 + ".",
+            "```\n" * 90_000,
+        ],
     )
     def test_of_hostile_text_are_cut_in_linear_time(self, text: str) -> None:
         start = time.process_time()
