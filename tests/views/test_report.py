@@ -328,7 +328,10 @@ class TestCommand:
 
     def test_another_report_must_be_there(self, da_score: DaScore) -> None:
         found = da_score("report", "--since", "old.html")
-        assert (found.status, found.err) == (1, "da-score: error: --since old.html: neither a day (YYYY-MM-DD) nor an earlier report\n")
+        assert (found.status, found.err) == (
+            1,
+            "da-score: error: --since old.html: neither a day (YYYY-MM-DD) nor an earlier report\n",
+        )
         assert not Path("report.html").exists()
 
     def test_never_replaces_what_is_no_report(self, da_score: DaScore) -> None:

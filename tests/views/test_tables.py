@@ -75,7 +75,9 @@ class TestExamined:
         assert len(warnings) == 1
         assert "iter-3.score.yaml" in warnings[0]
 
-    @pytest.mark.parametrize(("how", "numbers"), [({"selection": Selection(last=2)}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])])
+    @pytest.mark.parametrize(
+        ("how", "numbers"), [({"selection": Selection(last=2)}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])]
+    )
     def test_goes_through_some(self, demo: Demo, how: dict[str, Any], numbers: list[int]) -> None:
         everything = {one.record.iteration: one for one in view(demo).examine()}
         found = list(view(demo, **how).examine())

@@ -174,11 +174,13 @@ def json_difference(case: Staged, expected: str, outcome: Outcome) -> str:
 
 
 def error_difference(case: Staged, outcome: Outcome) -> str:
-    """An error is exit 1 and one line on standard error that names what is at fault, and nothing else."""
+    """An error is exit 1 and a line on standard error for each file at fault, the reference's first, and nothing else."""
     named = re.search(r"iter-\d+\.yaml|historical\.yaml", case.status["run_error"])
     at_fault = f"log/{named[0]}" if named else "repo"
-    one_line = outcome.err.startswith(f"da-score: error: {at_fault}: ") and outcome.err.count("\n") == 1
-    return "" if (outcome.status, outcome.out) == (1, "") and one_line else f"no error about {at_fault}: {outcome}"
+    first, *others = outcome.err.splitlines() or [""]
+    said = first.startswith(f"da-score: error: {at_fault}: ")
+    said = said and all(line.startswith("da-score: error: log/") for line in others)
+    return "" if (outcome.status, outcome.out) == (1, "") and said else f"no error about {at_fault}: {outcome}"
 
 
 def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:

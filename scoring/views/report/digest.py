@@ -1,4 +1,7 @@
-"""What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to."""
+"""What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to.
+
+The module is long because all that a report adds up comes from the same lines, and is kept beside them.
+"""
 
 import functools
 import math
