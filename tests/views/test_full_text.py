@@ -90,8 +90,8 @@ class TestTerminal:
         status, shown = on_a_terminal("run", "--rubric", "3.1.0")
         assert (status, "not enough evidence" in "\n".join(lines_of(shown))) == (0, True)
         assert "insufficient" not in "\n".join(lines_of(shown))
-        assert "but there is not enough evidence." in da_score("explain", "7", "--rubric", "3.1.0").out
-        assert da_score("explain", "7", "--rubric", "3.1.0", "--json").json["band"] == "insufficient"
+        assert "but there is not enough evidence." in da_score("explain", "6", "--rubric", "3.1.0").out
+        assert da_score("explain", "6", "--rubric", "3.1.0", "--json").json["band"] == "insufficient"
 
 
 class TestMeans:
