@@ -6,7 +6,7 @@ which commit another one landed, and where the repository's remotes are. The age
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,7 +28,7 @@ MOST_ASKED = 2000
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _WRITTEN = ("log", "--no-walk=unsorted", "--stdin", "-z", "--format=%H%x00%P%x00%at%x00%as%x00%s%x00%B%x00")
-_COAUTHOR = re.compile(r"^[ \t]*co-authored-by:[ \t]*([^<\n]*)<([^<>\n]*)>", re.IGNORECASE | re.MULTILINE)
+_COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OWN_BRANCHES = "refs/heads/entire/"
 """Branches on which a recording tool keeps its own data."""
@@ -73,8 +73,19 @@ class ChangeSize(NamedTuple):
 
 def agents_named(message: str) -> tuple[str, ...]:
     """Return the agents that a commit message names in ``Co-Authored-By:`` lines, anywhere in it, each once."""
-    found = (_agent(name.strip().lower(), email.strip().lower()) for name, email in _COAUTHOR.findall(message))
+    found = (_agent(name.strip(), email.strip()) for name, email in _coauthors(message.lower()))
     return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _coauthors(message: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and addresses of a message's co-authors, in time that grows with its length."""
+    for line in message.split("\n") if _COAUTHOR in message else ():
+        said = line.lstrip(" \t")
+        if said.startswith(_COAUTHOR):
+            name, _, behind = said.removeprefix(_COAUTHOR).partition("<")
+            email, closed, _ = behind.partition(">")
+            if closed and "<" not in email:
+                yield name, email
 
 
 def _agent(name: str, email: str) -> str:
