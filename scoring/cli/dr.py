@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, Number, settings_options
-from scoring.cli.output import show, warn, write, write_json
+from scoring.cli.output import WARNINGS, show, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
@@ -224,6 +224,8 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     from scoring.meters.dr.follow import TranscriptFollower, contents_of, growing_contents
 
     meter = meter_of(settings, **tuning)
+    if not once:
+        WARNINGS.hold_no_longer()
     is_stream = str(file) == STANDARD_INPUT
     following = TranscriptFollower("standard input" if is_stream else str(file), meter)
     if is_stream:

@@ -159,7 +159,7 @@ class Totals:
 
     ``mean_change`` is over the iterations that are scored on both sides on enough evidence, with the ``interval`` of a
     paired bootstrap where there are two; ``mean_move`` is over those of them that moved. They are None where there is
-    no such iteration. ``insufficient`` counts the iterations that are scored, on too little evidence on one side.
+    no such iteration. ``insufficient`` counts the iterations that have too little evidence on one side.
     ``band_changes`` counts pairs of bands that differ. ``signals`` has, for each signal that moved a value, how many it
     moved and its mean effect on them. ``reasons`` counts iterations by the rules that moved them.
     """
@@ -198,7 +198,7 @@ class LogDiff:
             band_changes=bands,
             signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
             interval=paired_interval([diff.before.value for diff in there], [diff.after.value for diff in there]),
-            insufficient=sum(diff.change is not None and not diff.suffices for diff in self.iterations),
+            insufficient=sum(BAND_INSUFFICIENT in (d.before.band, d.after.band) for d in self.iterations),
             reasons=Counter(name for diff in self.iterations for name in {reason.rule for reason in diff.reasons}),
         )
 

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from scoring.errors import InputError
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.sidecars.fingerprint import FORMAT
+from scoring.text import spans
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -628,11 +629,17 @@ LOST = {
     8: ["token_efficiency"],
     9: ["token_efficiency"],
 }
-WARNINGS = [
-    f"da-score: warning: iteration {n}: the transcripts no longer cover its window; "
-    f"{' and '.join(lost)} lost evidence that the old sidecar had"
-    for n, lost in LOST.items()
-]
+
+
+def warning(lost: Sequence[str], *iterations: int) -> str:
+    """Return what is said of iterations that lost the same; warnings that repeat themselves are one line."""
+    return (
+        f"da-score: warning: iteration {spans(iterations)}: the transcripts no longer cover its window; "
+        f"{' and '.join(lost)} lost evidence that the old sidecar had"
+    )
+
+
+WARNINGS = [warning(LOST[3], 3, 5), warning(LOST[4], 4, 8, 9)]
 
 
 class TestEvidenceLoss:
@@ -712,7 +719,7 @@ class TestEvidenceLoss:
     def test_by_recomputing_an_iteration_is_warned_of(self, without: Project, da_score: DaScore) -> None:
         without.settings.unlink()
         found = da_score("iteration", "8", "--recompute", "--repo-dir", without.repo)
-        assert (found.status, found.err.splitlines()) == (0, [WARNINGS[3]])
+        assert (found.status, found.err.splitlines()) == (0, [warning(LOST[8], 8)])
         assert da_score("iteration", "6", "--recompute", "--repo-dir", without.repo).err == ""
 
     def test_that_is_none_is_not_warned_of(self, done: Project, da_score: DaScore) -> None:
