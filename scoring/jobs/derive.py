@@ -9,7 +9,6 @@ The module is long, because finding a commit, its session and what its entry say
 
 import contextlib
 import datetime
-import fcntl
 import json
 import os
 import re
@@ -29,6 +28,7 @@ from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remot
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.streams import Made, Session
 from scoring.files import list_names, read_file, remove_stale, write_together
+from scoring.locks import alone_in
 from scoring.log.load import ARCHIVE_NAME, Broken, is_entry_name, load_archive, load_entry
 from scoring.log.model import ImplBlock, IterationRecord
 from scoring.text import trim
@@ -134,7 +134,7 @@ def derive(
     cache_dir = sources.reading.get("cache_dir")
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
-        with _alone(GitRepository(sources.repo_dir).common_dir):
+        with alone_in(GitRepository(sources.repo_dir).common_dir):
             log = _read_log(log_dir)
             history = AttributedHistory(sources.repo_dir, log.records, cache_dir, sources.trunk)
             commits, branches = _looked_at(history, sources.warn)
@@ -451,15 +451,3 @@ def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
         if os.path.lexists(path):
             raise WriteError(f"{path}: has just been written by somebody else; run again")
     write_together(files, MODE)
-
-
-@contextlib.contextmanager
-def _alone(directory: Path) -> Iterator[None]:
-    """Hold a folder against others who derive at the same time, as far as its file system has locks."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)

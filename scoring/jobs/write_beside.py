@@ -5,16 +5,16 @@ by one writer at a time; what it said before it still says, or nothing is writte
 """
 
 import contextlib
-import fcntl
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
 from scoring.files import read_file, write_atomically
+from scoring.locks import alone_in
 
 CLASSES = {
     "pre_tool_use": "prevent_before_action",
@@ -82,7 +82,7 @@ def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> 
         raise InputError(f"{outcome.result!r} is none of the results {', '.join(RESULTS)}")
     _require_log(log_dir)
     path = log_dir / hook_file_name(iteration)
-    with _alone(log_dir):
+    with alone_in(log_dir):
         write_atomically(path, _with_record(path, outcome), mode=0o644)
     return path
 
@@ -136,15 +136,3 @@ def stamp() -> str:
 def _require_log(log_dir: Path) -> None:
     if not log_dir.is_dir():
         raise InputError(f"{log_dir}: no such directory; name the iteration log with --iter-log-dir")
-
-
-@contextlib.contextmanager
-def _alone(directory: Path) -> Iterator[None]:
-    """Let one process at a time add to files of a directory; the system lets go when the process ends."""
-    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
-    try:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)

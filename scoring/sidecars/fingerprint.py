@@ -11,7 +11,6 @@ Losing this store costs a comparison of bytes, and nothing else.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Collection, Iterator
@@ -26,6 +25,7 @@ from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.scopes import DeclaredScope
 from scoring.files import read_file, remove_stale, write_atomically
+from scoring.locks import held_alone
 from scoring.log.model import IterationRecord
 from scoring.signals.table import files_beside, optional_signals
 
@@ -130,13 +130,9 @@ class FingerprintStore:
             self._place = None
             yield
             return
-        try:
-            with contextlib.suppress(OSError):  # some network file systems have no locks
-                fcntl.flock(fd, fcntl.LOCK_EX)
+        with held_alone(fd):
             self.load()
             yield
-        finally:
-            os.close(fd)
 
     def load(self) -> None:
         """Read what is kept, as it is at this moment; nothing is written."""

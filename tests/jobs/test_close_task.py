@@ -923,7 +923,10 @@ FAILURES: dict[str, tuple[Broken, str]] = {
         "iteration-log: not a directory",
     ),
     "no repository": (broken(lambda p: shutil.rmtree(p.repo / ".git")), "not a git work tree"),
-    "a repository that is not there": (lambda p: ["--repo-dir", f"{p.root}/no"], "no such file or directory|cannot"),
+    "a repository that is not there": (
+        lambda p: ["--repo-dir", f"{p.root}/no"],
+        "there is no such folder; name the repository",
+    ),
     "a broken entry": (
         broken(lambda p: (p.log / "iter-4.yaml").write_text("iteration: [\n")),
         "iter-4.yaml: ",

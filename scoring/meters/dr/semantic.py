@@ -7,13 +7,12 @@ a text is new.
 """
 
 import contextlib
-import fcntl
 import os
 import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scoring.errors import InputError, SettingsError, WriteError
 from scoring.files import read_file, remove_stale, write_atomically
+from scoring.locks import held_alone
 
 if TYPE_CHECKING:  # numpy is an extra, and takes long to import
     from scoring.meters.dr import Embed
@@ -99,7 +99,9 @@ class VectorCache:
         with contextlib.suppress(OSError, WriteError):
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             remove_stale(self._directory)
-            with _held(self._directory / "lock"):
+            with held_alone(
+                os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            ):
                 for first, added in sorted(shards.items()):
                     data = self._pack(self._read(first) | added)
                     write_atomically(self._place(first), data, durable=False)
@@ -217,15 +219,3 @@ def _model_dir() -> Path:
 def digest(text: str) -> bytes:
     """Return the 16 bytes that identify a text in the cache."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
-
-
-@contextlib.contextmanager
-def _held(lock: Path) -> Iterator[None]:
-    """Let one process at a time add to the cache. The system lets go of the lock when the process ends."""
-    fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
