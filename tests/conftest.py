@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import os
 import shutil
 from collections import Counter
@@ -10,10 +11,29 @@ from pathlib import Path
 import pytest
 from helpers.commands import DaScore, OnTerminal, in_process, terminal
 from helpers.repos import Repo
+from hypothesis import settings
 
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let hypothesis try a fourth of its examples where slow tests are left out."""
+    settings.register_profile("quick", max_examples=25)
+    if config.option.markexpr == "not slow":
+        settings.load_profile("quick")
+
+
+def pytest_sessionstart() -> None:
+    """Leave garbage alone while thousands of tests are collected: none of them is any."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but look no more at what was collected, which stays until the end."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -86,10 +106,10 @@ def compact_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def demo(_built_demo: Path, tmp_path: Path) -> Demo:
+def demo(compact_demo: Path, tmp_path: Path) -> Demo:
     """A demo of one's own, to be changed at will."""
     root = tmp_path / "demo"
-    shutil.copytree(_built_demo, root, symlinks=True)
+    shutil.copytree(compact_demo, root, symlinks=True)
     return Demo(
         root,
         root / "repo",
@@ -112,8 +132,8 @@ def project(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _scored_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root: Path = shutil.copytree(_built_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True)
+def _scored_demo(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root: Path = shutil.copytree(compact_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True)
     transcripts = [f"--transcript-dir={root}/transcripts/{name}" for name in ("claude", "codex")]
     where = ["--iter-log-dir", f"{root}/repo/{DEFAULT_LOG_DIR}", "--repo-dir", f"{root}/repo"]
     with contextlib.redirect_stdout(None):

@@ -57,6 +57,7 @@ class TestNames:
             if isinstance(node, ast.ImportFrom):
                 assert all(alias.asname == alias.name for alias in node.names), "a type checker sees only 'x as x'"
 
+    @pytest.mark.slow
     def test_all_can_be_imported_at_once(self) -> None:
         assert python("from scoring import *; print(score_log.__module__, len(RUBRIC_VERSION))") == "scoring.score 5\n"
 

@@ -493,6 +493,7 @@ def installed_files(root: Path) -> dict[str, str]:
 
 
 class TestCommand:
+    @pytest.mark.sampled(4)
     @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
     def test_installs_and_uninstalls_in_each_place(
         self, da_score: DaScore, tmp_path: Path, harness: str, scope: str
@@ -535,6 +536,7 @@ class TestCommand:
             "codex   project  Stop, SubagentStop  .codex/hooks.json",
         ]
 
+    @pytest.mark.slow
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
         path = ".claude/settings.json"
         given(Path(path), "{}")

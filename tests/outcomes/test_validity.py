@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,6 +92,7 @@ class TestIntervals:
     def test_of_one_session_are_unknown(self) -> None:
         assert GroupedDraws(["a", "a"], [0, 1]).measured([0, 1]) == (2, 1.0, None)
 
+    @pytest.mark.slow
     def test_hold_the_truth_about_as_often_as_they_say(self) -> None:
         chance = random.Random(6)
         held = 0
@@ -169,9 +171,9 @@ class TestValidity:
         assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None), "too few", ())
 
 
-@pytest.fixture
-def worked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
-    """A repository with a log of 36 iterations; a fix goes over every third one's work."""
+@pytest.fixture(scope="module")
+def _worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repo = Repo(tmp_path_factory.mktemp("worked") / "repo")
     log = repo.path / ".agents/active/iteration-log"
     log.mkdir(parents=True)
     commits = []
@@ -186,8 +188,16 @@ def worked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
         tests = {"focused_tests_pass": n % 3 != 1 or n % 2 == 0, "retries": n % 4}
         entry |= {"agent": {"session_id": f"s{n // 4}"}, "impl": {"summary": f"work {n}", **tests}}
         (log / f"iter-{n}.yaml").write_text(json.dumps(entry))
-    monkeypatch.chdir(repo.path)
-    return repo
+    repo.git("repack", "-a", "-d", "-q")
+    return repo.path
+
+
+@pytest.fixture
+def worked(_worked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A repository with a log of 36 iterations; a fix goes over every third one's work."""
+    shutil.copytree(_worked, tmp_path / "repo")
+    monkeypatch.chdir(tmp_path / "repo")
+    return Repo.at(tmp_path / "repo")
 
 
 class TestCommands:

@@ -180,7 +180,7 @@ class TestEffects:
         with pytest.raises(ValueError, match="iterations 1 and 2 do not compare"):
             diff_scores(default_rubric().score(one), default_rubric().score(other))
 
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None)
     @given(st.data())
     def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(self, data: st.DataObject) -> None:
         versions = st.sampled_from([released_rubric(version) for version in rubric_versions()])

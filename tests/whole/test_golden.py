@@ -219,6 +219,7 @@ def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
     return text_difference(case.expected.text(expected), outcome.out.encode())
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     assert [(check, found) for check, found in differences(staged, da_score) if found] == []
@@ -243,7 +244,7 @@ def give_dr_transcripts(case: Staged) -> None:
         (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", [name for name in CASES if "records.json" in EXPECTED[name]])
 def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     give_dr_transcripts(staged)

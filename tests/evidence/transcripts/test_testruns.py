@@ -1,12 +1,12 @@
 """Test runs: which commands are some, and how they ended, by what the tools themselves print."""
 
 import re
-import time
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from helpers.timing import is_linear
 
 from scoring.evidence.transcripts import testruns
 from scoring.evidence.transcripts.shell import commands_of
@@ -403,17 +403,7 @@ LINES = [
 
 @pytest.mark.parametrize("piece", LINES, ids=repr)
 def test_the_time_is_linear(piece: str) -> None:
-    """Doubling the output may double the time, whatever it holds and whichever forms are tried."""
-
-    def took(length: int) -> float:
-        text, best = (piece * length)[:length], 9.0
-        for _ in range(3):
-            started = time.process_time()
-            verdict("make test", text, True)
-            best = min(best, time.process_time() - started)
-        return best
-
-    assert took(160_000) < 3.2 * took(80_000) + 0.02
+    assert is_linear(lambda text: verdict("make test", text, True), piece, 80_000)
 
 
 # The page

@@ -204,7 +204,7 @@ def random_meeting(seed: int) -> list[dict[str, Any]]:
 MEETINGS = range(200)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", MEETINGS)
 def test_a_random_meeting_is_read_as_the_contract_says(seed: int) -> None:
     meeting = random_meeting(seed)
