@@ -94,6 +94,7 @@ class TestCost:
         code = f"import sys; import scoring; print([name for name in {HEAVY!r} if name in sys.modules])"
         assert python(code) == "[]\n"
 
+    @pytest.mark.slow
     def test_of_a_name_is_the_library_without_the_command_line(self) -> None:
         code = """
 import sys, scoring

@@ -298,6 +298,7 @@ class TestErrors:
         monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(click.ClickException("no\nway")))
         assert da_score("records") == Outcome(1, "", "da-score: error: no way\n")
 
+    @pytest.mark.slow
     def test_are_silent_when_nobody_can_hear_them(self, tmp_path: Path) -> None:
         script = f'"$0" -m scoring records --iter-log-dir "{tmp_path}/missing" 2>&-'
         done = subprocess.run(["bash", "-c", script, sys.executable], stdout=subprocess.PIPE, check=False)

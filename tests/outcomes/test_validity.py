@@ -42,6 +42,7 @@ class TestAuc:
     def test_weights_are_repetitions(self) -> None:
         assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc([1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0])
 
+    @pytest.mark.slow
     def test_is_that_of_scikit_learn(self) -> None:
         metrics = pytest.importorskip("sklearn.metrics")
         chance = random.Random(3)
@@ -229,6 +230,7 @@ class TestCommands:
         assert sum(json.loads(row)["defective"] for row in rows) == 12
         assert worked
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("rubric", ["2.1.0", "2.3.0"])
     def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, worked: Repo, rubric: str) -> None:
         found = da_score("validate", "--rubric", rubric, "--json").json
@@ -317,6 +319,7 @@ class TestFit:
         fitted.validate()
         assert sum(spec.weight for spec in fitted.signals) == pytest.approx(1, abs=1e-9)
 
+    @pytest.mark.slow
     def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
         cases = [case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5) for n in range(80)]
         weights = self.fit(cases).weights
@@ -327,6 +330,7 @@ class TestFit:
         found = self.fit([case(n, 0.5, 1.0, tests=n / 50) for n in range(50)])
         assert (found.weights, found.holds) == (None, False)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seeds", [range(5), pytest.param(range(100), marks=pytest.mark.slow)], ids=["5", "100"])
     def test_refuses_noise(self, seeds: range) -> None:
         held = sum(self.fit(made(150, 0, seed)).holds for seed in seeds)
@@ -334,6 +338,7 @@ class TestFit:
 
 
 class TestReport:
+    @pytest.mark.slow
     def test_says_whether_its_scores_mean_anything(self, da_score: DaScore, worked: Repo) -> None:
         text = da_score("report", "--terminal").out
         assert "foretelling defective work: too few" in text

@@ -73,7 +73,7 @@ class TestEveryRubric:
         assert state_in(da_score, command, 3) == "stale"
         assert state_in(da_score, command, 4) == "current"
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(4)
     def test_an_edit_that_moves_no_number_makes_it_stale_too(self, da_score: DaScore, project: Path) -> None:
         edit(project / LOG / "iter-3.yaml", "wave: links", "wave: other")
         assert states(da_score) == {3: "stale"}
@@ -91,14 +91,14 @@ class TestEveryRubric:
         assert states(da_score) == {5: "stale"}
         assert da_score("check", "--min-score", "0", "--recompute").status == 0
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(4)
     def test_one_that_says_less_is_only_noted(self, da_score: DaScore, project: Path) -> None:
         forge(project, 3, "0.1", "poor")
         assert da_score("check", "--min-score", "0").status == 0
         assert da_score("check", "--min-score", "0.2", "--last", "7").status == 0, "the gates look at the evidence"
         assert da_score("check", "--min-score", "0", "--no-stale").status == 3
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(4)
     def test_a_terminal_says_the_word(self, da_score: DaScore, project: Path) -> None:
         forge(project, 5)
         assert "This score is stale: it says 1.000" in da_score("explain", "5").out
@@ -141,6 +141,7 @@ class TestEvidenceThatIsGone:
         (project / LOG / "iter-3.evidence.yaml").unlink()
         assert states(da_score)[3] == "stale"
 
+    @pytest.mark.slow
     def test_never_raises_a_score_without_the_word(self, da_score: DaScore, project: Path) -> None:
         assert da_score("run", "--rubric", "3.1.0").status == 0
         lose_transcripts(project)

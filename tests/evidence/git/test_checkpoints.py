@@ -84,6 +84,7 @@ class TestLayout:
         contents = GitRepository(repo.path).contents(session.blobs)
         assert [contents[oid] for oid in session.blobs] == [b"part 0\n", b"part 1\n", b"part 2\n", b"part 11\n"]
 
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         ("files", "ids", "path"),
         [
@@ -157,6 +158,7 @@ class TestLayout:
         record(repo, {ID: good, "zz0000000000": good, "README.md   ": good, "00short": good, "AB0123456789": good})
         assert list(read(repo)) == [ID]
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         ("written", "read_as"),
         [
@@ -173,6 +175,7 @@ class TestLayout:
 
 
 class TestHostileMetadata:
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "content",
         [
@@ -193,6 +196,7 @@ class TestHostileMetadata:
         (session,) = found.sessions
         assert session == CheckpointSession(path=f"{PLACE}/0/full.jsonl", blobs=session.blobs, size=1)
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "value",
         [7, None, ["s1"], {}, "", "a\nb", "\x1b[31m", "\u202eabc", "x" * 257],
@@ -204,6 +208,7 @@ class TestHostileMetadata:
         assert (session.session_id, session.agent) == ("", "")
         assert session.tokens
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "value", [-1, 1 << 41, 10**400, 1.0, True, "7", None, [7]], ids=lambda value: repr(value)[:12]
     )
@@ -351,6 +356,7 @@ class TestAsking:
 
 
 class TestMessages:
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         ("message", "ids"),
         [

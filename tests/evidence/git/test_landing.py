@@ -34,7 +34,7 @@ def files_of(path: Path) -> dict[str, bytes]:
 
 
 class TestScenarios:
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize("name", SCENARIOS)
     def test_each_way_of_landing(self, name: str, tmp_path: Path) -> None:
         scenario = SCENARIOS[name]
@@ -76,6 +76,7 @@ class TestAncestor:
         repo.git("revert", "--no-edit", "-m", "1", octopus)
         assert landing(repo, one).method == landing(repo, other).method == "reverted"
 
+    @pytest.mark.slow
     def test_a_revert_of_an_inner_merge_counts(self, tmp_path: Path) -> None:
         """The branch went into another branch, which was merged; then the first of the two merges was reverted."""
         repo, one, _ = forked(tmp_path)
@@ -119,7 +120,7 @@ class TestPatchId:
         assert landed[:12] in landed_value(found).detail
         assert_git_agrees(repo, sha, landed, same=True)
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         ("ours", "theirs"),
         [
@@ -141,7 +142,7 @@ class TestPatchId:
         assert landing(repo, sha).method in ("not-landed", "merge-tree")
         assert (landing(repo, sha).method == "merge-tree") == ("g" in theirs and theirs.get("f") == ours.get("f"))
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "files",
         [
@@ -398,7 +399,7 @@ class TestMergeTree:
             for folder in folders:
                 folder.chmod(0o755)
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize("name", ["with space", 'quo"te', "new\nline", "back\\slash", "#hash", "co:lon", "\udcff"])
     def test_in_a_folder_of_any_name(self, tmp_path: Path, name: str) -> None:
         case = SCENARIOS["same-content"].build(tmp_path / name)
@@ -426,6 +427,7 @@ class TestSafety:
             assert environment["GIT_NO_LAZY_FETCH"] == environment["GIT_CONFIG_NOSYSTEM"] == "1"
             assert environment["GIT_CONFIG_GLOBAL"] == os.devnull
 
+    @pytest.mark.slow
     def test_a_remote_that_is_a_command_is_not_run(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
         squash(repo, "work")
@@ -698,6 +700,7 @@ class TestCost:
 
 
 class TestCache:
+    @pytest.mark.slow
     def test_answers_the_same_with_fewer_questions(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
         squash(repo, "work")
@@ -707,6 +710,7 @@ class TestCache:
             assert landing(repo, one, two, asked=2, cache=cache) == first
         assert not [command for command in doors.commands if "--date-order" in command and "log" in command]
 
+    @pytest.mark.slow
     def test_follows_the_trunk(self, tmp_path: Path) -> None:
         repo, _, two = forked(tmp_path)
         cache = tmp_path / "cache"
@@ -720,7 +724,7 @@ class TestCache:
         repo.merge("work")
         assert landing(repo, two, cache=cache).method == "ancestor"
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize("content", [b"", b"garbage", b"00000000\n{}", b"\xff" * 50])
     def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, content: bytes) -> None:
         repo, _, two = forked(tmp_path)

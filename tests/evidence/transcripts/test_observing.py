@@ -495,6 +495,7 @@ class TestFork:
 class TestHostileOutput:
     """Much of what the searches begin with takes no longer than as much of anything else."""
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         "piece",
         ["[main ", "[main 1a2b3c4] x\n", "FAIL\t", "1 failed, ", "\n[", "test result: ", "*** Add File: ", "(" * 50],

@@ -218,7 +218,7 @@ def digest(root: Path) -> str:
 
 
 class TestGenerators:
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(24)
     @every
     def test_the_slow_reading_finds_the_truth(
         self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
@@ -242,6 +242,7 @@ class TestGenerators:
         for truth in stages(tmp_path / "world", 5, size=15):
             assert by_the_oracle(truth, here=True) == []
 
+    @pytest.mark.slow
     def test_the_same_seed_writes_the_same_bytes(self, tmp_path: Path) -> None:
         one = mixed(tmp_path / "world", 7)
         before = digest(one.home)
@@ -298,7 +299,7 @@ class TestGenerators:
 
 
 class TestCorrected:
-    @pytest.mark.sampled(4)
+    @pytest.mark.sampled(24)
     @every
     def test_named_folders_count_whole_and_the_harnesses_places_for_the_repository(
         self, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -366,6 +367,7 @@ class TestCorrected:
             true = {name: (truth.sessions(window, name), truth.files(window, name)) for name in HARNESSES}
             assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "directories",
         [
@@ -404,7 +406,7 @@ class TestCorrected:
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
         assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(8)
     @pytest.mark.parametrize("size", [700, 9_000])
     @seeds
     def test_files_that_are_read_in_parts(
@@ -416,7 +418,7 @@ class TestCorrected:
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
 
-    @pytest.mark.sampled(4)
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "scenario",
         [

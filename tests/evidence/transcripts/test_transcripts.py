@@ -1261,7 +1261,7 @@ class TestLongLines:
             f"transcript {path}: the line at byte {between} is over 16 MiB; skipped",
         ]
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(10)
     @pytest.mark.parametrize("size", [17 * MIB, 20 * MIB, 24 * MIB - 1, 24 * MIB, 40 * MIB])
     @pytest.mark.parametrize("first", [b"", at(1) + b"\n"], ids=["alone", "second"])
     def test_that_end_the_file_are_told_of_once(self, tmp_path: Path, size: int, first: bytes) -> None:

@@ -540,6 +540,7 @@ class TestPlot:
         )
         assert not (tmp_path / "x.svg").exists()
 
+    @pytest.mark.slow
     def test_that_cannot_be_written_is_an_error(self, dr: DaScore, meeting: Path) -> None:
         assert said(dr("score", meeting, "--plot", "none/x.svg")).startswith("none/x.svg: cannot write: no such file")
 
@@ -549,6 +550,7 @@ class TestPlot:
 
 
 class TestThePackage:
+    @pytest.mark.slow
     def test_stands_alone(self) -> None:
         """Neither meter, with all its modules, knows anything of logs."""
         code = """

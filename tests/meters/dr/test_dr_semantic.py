@@ -506,6 +506,7 @@ class TestCommand:
         assert found["components"]["semantic_similarity"] == 0.8241
         assert found["components"]["semantic_similarity_of"] == "claims"
 
+    @pytest.mark.slow
     def test_keeps_vectors_where_it_is_told(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
         cache = tmp_path / "cache"
         with watched_doors() as first:
