@@ -144,7 +144,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
-        records = load_log_for([rubric], log, sources.rules.true_flags, left_out.append)
+        records = load_log_for([rubric], log, sources.rules.true_flags, left_out.append, sources.cache_dir)
         report.broken = [str(error) for error in left_out]
         if not records:
             return
