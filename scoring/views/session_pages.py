@@ -1,6 +1,6 @@
 """What is shown of a session: its mean, how sure that is, and its iterations, as lines, a row and JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from scoring.views.score_cells import (
     band_cell,
     band_text,
     bounds_text,
+    coverage_cell,
     score_cell,
     value_text,
 )
@@ -34,15 +35,38 @@ SESSIONS = (
     BAND,
     COVERAGE,
 )
+_BEGINNING = 8
 _MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE)
 
 
-def session_row(session: "SessionScore", members: "Mapping[int, Breakdown]", intervals: bool) -> tuple[AnyCell, ...]:
-    """Return a session as a row of :data:`SESSIONS`; with ``intervals`` that of its mean, which takes a moment."""
-    value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
-    sure = interval_text(session) if intervals else ""
-    coverage = session_coverage_text(session, members, brief=True)
-    return session.session_id, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage
+def session_rows(
+    sessions: Sequence["SessionScore"], members: "Mapping[int, Breakdown]", intervals: bool
+) -> list[tuple[AnyCell, ...]]:
+    """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
+    rows = []
+    for session in sessions:
+        name = Cell(session.session_id, brief=_beginning(session.session_id, [s.session_id for s in sessions]))
+        value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
+        sure = interval_text(session) if intervals else ""
+        coverage = Cell(None, session_coverage_text(session, members, brief=True), brief=_coverage(session, members))
+        rows.append((name, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage))
+    return rows
+
+
+def _beginning(session_id: str, others: Sequence[str]) -> str:
+    """Return the beginning of an id that no other one has, by which the session can be named as well."""
+    for length in range(_BEGINNING, len(session_id)):
+        if sum(other.startswith(session_id[:length]) for other in others) == 1:
+            return session_id[:length]
+    return session_id
+
+
+def _coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> str:
+    """Return in brief what :func:`session_coverage_text` says."""
+    coverage = _session_coverage(session, members)
+    weight = "" if coverage["weight"] is None else f" · {coverage['weight'] * 100:.0f} %"
+    too_few = f" · {session.insufficient} not enough" if session.insufficient else ""
+    return f"{coverage['scored']}/{coverage['total']}{weight}{too_few}"
 
 
 def session_page(
@@ -72,7 +96,7 @@ def session_page(
 
 
 def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
-    bounds, coverage = (bounds_text(member.bounds, ref.scored), str(member.coverage)) if member else ("", "-")
+    bounds, coverage = (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
     return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage
 
 
