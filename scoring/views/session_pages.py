@@ -19,11 +19,13 @@ from scoring.views.score_cells import (
     score_cell,
     value_text,
 )
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, number
+from scoring.views.spending import spending_lines
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, number
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric.scorer import Breakdown
     from scoring.sessions import SessionIterRef, SessionScore
+    from scoring.views.spending import Spending
 
 SESSIONS = (
     Column("SESSION", width=40, cut=True),
@@ -51,11 +53,12 @@ def session_page(
     source: Path,
     intervals: bool = False,
     full: bool = False,
+    spending: "Spending | None" = None,
 ) -> Iterator[Block]:
     """Yield a session and its iterations.
 
     A terminal shows how sure the scores are, as far as ``members`` has those of its iterations, and with ``intervals``
-    also that of the mean. ``full`` is whether a pipe shows the coverage too.
+    also that of the mean. ``full`` is whether a pipe shows the coverage too, and what the session used.
     """
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
     value = number(session.value, session.scored)
@@ -68,7 +71,18 @@ def session_page(
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield Line()
     yield Table(_MEMBERS, [_member_row(ref, members.get(ref.iteration)) for ref in session.per_iteration], full=full)
+    yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
+
+
+def spending_section(found: "Spending | None", full: bool = False) -> Iterator[Block]:
+    """Yield what an iteration or a session used; only on a terminal, and where the text is ``full``."""
+    lines = spending_lines(found)
+    if lines:
+        only: Place | None = None if full else "terminal"
+        yield Line(only=only)
+        yield Line("Used", "bold", only=only)
+        yield from (Line(text, only=only) for text in lines)
 
 
 def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
@@ -115,8 +129,10 @@ def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]
     }
 
 
-def session_payload(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
-    """Return one session as its sidecar holds it, with its bounds, and what it rests on.
+def session_payload(
+    session: "SessionScore", members: "Mapping[int, Breakdown]", spending: "Spending | None" = None
+) -> dict[str, Any]:
+    """Return one session as its sidecar holds it, with its bounds, what it rests on, and what it used, if known.
 
     ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
     members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
@@ -131,4 +147,5 @@ def session_payload(session: "SessionScore", members: "Mapping[int, Breakdown]")
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
         "interval": interval and list(interval),
         "coverage": _session_coverage(session, members),
+        **({"spending": spending.as_dict()} if spending else {}),
     }
