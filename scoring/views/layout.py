@@ -192,9 +192,7 @@ class _Shape(NamedTuple):
             below += [line for note in notes for line in text_drawn(note, max(width - _BELOW, 1))]
             yield from (_styled(Text.assemble(" " * _BELOW, line), row.style) for line in below)
 
-    def _line(
-        self, texts: "Iterable[Text]", kept: Sequence[int], widths: Sequence[int], note: "Text | None"
-    ) -> "Text":
+    def _line(self, texts: "Iterable[Text]", kept: Sequence[int], widths: Sequence[int], note: "Text | None") -> "Text":
         from rich.text import Text
 
         padded = []
@@ -205,7 +203,9 @@ class _Shape(NamedTuple):
         line.rstrip()
         return line
 
-    def _below(self, cells: "Sequence[Cell]", moved: Sequence[int], brief: Sequence[int], room: int) -> "Iterator[Text]":
+    def _below(
+        self, cells: "Sequence[Cell]", moved: Sequence[int], brief: Sequence[int], room: int
+    ) -> "Iterator[Text]":
         """Yield the columns that have no room in a row, with their names, as many on a line as fit."""
         from rich.text import Text
 
