@@ -67,7 +67,9 @@ def known_cluster(address: str) -> Iterator[Any]:
             client = Client(address, timeout=_CONNECTS_WITHIN, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as e:
             said = " ".join(str(e).split())[:200]
-            raise FleetError(f"scheduler {address}: does not answer ({said}); is it running, and is this its address?") from e
+            raise FleetError(
+                f"scheduler {address}: does not answer ({said}); is it running, and is this its address?"
+            ) from e
         try:
             yield client
         finally:

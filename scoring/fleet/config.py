@@ -232,5 +232,3 @@ def _place(text: str, here: Path, where: str) -> str:
         return os.path.normpath(here / Path(text).expanduser())
     except RuntimeError as e:  # the user that ~ names has no home
         raise SettingsError(f"{where}: {shown(text)}: {e}") from e
-
-

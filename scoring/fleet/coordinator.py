@@ -18,8 +18,8 @@ from rubric import Rubric
 from scoring.errors import FleetError
 from scoring.fleet.config import FleetConfig
 from scoring.fleet.dataset import Commit, DataSet, Done, Failed
-from scoring.fleet.repository import Result, evidence_key, from_bytes, score_repository
-from scoring.fleet.sources import Repository
+from scoring.fleet.repository import Result, from_bytes, score_repository
+from scoring.fleet.sources import Repository, evidence_key
 from scoring.sidecars.fingerprint import digest_of
 
 BEGUN = "da-score-fleet-begun"
@@ -91,6 +91,11 @@ class Coordinator:
         self._batch_since = 0.0
         self._number = self._threads = 0
         self._looked = float("-inf")
+
+    @property
+    def running(self) -> int:
+        """How many repositories workers have begun with and not ended, as far as is known."""
+        return len(self._begun)
 
     def run(self, repositories: Iterable[Repository]) -> Iterator[Event]:
         """Score repositories, and yield what happens.
@@ -235,9 +240,7 @@ class Coordinator:
             yield Event("added", more={"repositories": len(batch)})
 
 
-def add_results(
-    dataset: DataSet, rubric: Rubric, batch: Sequence[tuple[Done | Failed, dict[str, bytes]]]
-) -> None:
+def add_results(dataset: DataSet, rubric: Rubric, batch: Sequence[tuple[Done | Failed, dict[str, bytes]]]) -> None:
     """Add the rows of some repositories to the data set, all of them at once.
 
     Raises:
@@ -251,5 +254,3 @@ def add_results(
     tables = {name: pa.concat_tables([from_bytes(of[name]) for _, of in batch if name in of]) for name in names}
     digest = digest_of(repr(rubric).encode())
     dataset.add(Commit(dataset.next_id(), rubric.version, digest, evidence_key(rubric), done, failed), tables)
-
-

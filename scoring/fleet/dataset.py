@@ -194,7 +194,9 @@ class DataSet:
         with self.store.writing(name) as out:
             writer = None
             for some in tables:
-                writer = writer or parquet.ParquetWriter(out, some.schema, compression="zstd")
+                if writer is None:
+                    plain = not any(str(kind).startswith("dictionary") for kind in some.schema.types)
+                    writer = parquet.ParquetWriter(out, some.schema, compression="zstd", store_schema=plain)
                 rows += some.num_rows
                 writer.write_table(some)
             if writer:
@@ -289,8 +291,6 @@ _LISTS: dict[str, Any] = {"failed": Failed, "parts": Part}
 def part_name(table: str, rubric: str, month: str, commit: str) -> str:
     """Return the name of a Parquet file."""
     return f"{table}/rubric={quote(rubric, safe='')}/month={quote(month, safe='')}/{commit}.parquet"
-
-
 
 
 def _where(rows: Any, column: str, values: Sequence[str], others: bool = False) -> Any:

@@ -16,7 +16,6 @@ from scoring.fleet.tables import arrow_tables, rows_of_iteration
 from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
 from scoring.log.settings import Settings, days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
-from scoring.signals.table import meter_profile
 from scoring.text import printable
 
 MOST_WARNINGS = 20
@@ -131,11 +130,6 @@ def _outcomes(
         said.append(f"outcomes are not known: {e}")
         return {}
     return {outcome.iteration: outcome for outcome in outcomes}
-
-
-def evidence_key(rubric: Rubric) -> dict[str, Any]:
-    """Return how a rubric has evidence read: what another one must have alike to be scored from what is kept."""
-    return {"evidence": rubric.evidence, "profile": meter_profile(rubric, observe=True), "loading": rubric.loading}
 
 
 def as_bytes(table: Any) -> bytes:

@@ -1,6 +1,7 @@
 """A fleet from its beginning to its end: what is to be done, the cluster, what came of it."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ from scoring.errors import InputError
 from scoring.fleet.cluster import default_workers, known_cluster, local_cluster
 from scoring.fleet.config import FleetConfig
 from scoring.fleet.coordinator import Coordinator, Event
-from scoring.fleet.dataset import DataSet, Failed, State
+from scoring.fleet.dataset import DataSet, Failed
 from scoring.fleet.lease import held
 from scoring.fleet.sources import Repository, fingerprint_of, forget, repositories
 from scoring.fleet.store import Store
 from scoring.log.settings import days_of
+from scoring.sidecars.fingerprint import digest_of
 
 _LOOKING = 8
 """How many threads look whether repositories changed: they wait for the file system."""
@@ -41,6 +43,7 @@ class FleetReport:
     scored: int = 0
     iterations: int = 0
     retried: int = 0
+    running: int = 0
     failed: list[Failed] = field(default_factory=list)
     dashboard: str | None = None
     seconds: float = 0.0
@@ -62,8 +65,6 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
         FleetError: another fleet writes the data set, or the scheduler is lost; what was added counts.
         InputError, RubricError, WriteError: a source, the rubric or the data set cannot be used.
     """
-    import time
-
     began = time.monotonic()
     if not days_of(config.horizon):
         raise InputError(f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h")
@@ -75,15 +76,20 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
     with held(store):
         dataset = DataSet(store).load()
         dataset.sweep()
-        todo = list(found) if force else changed(found, config, rubric, dataset.state(rubric.version))
+        todo = found if force else changed(found, config, rubric, dataset)
         report.repositories, report.skipped = len(found), len(found) - len(todo)
         say(Event("begun", more={"repositories": len(found), "to_score": len(todo)}), report)
         if todo:
             with _cluster(config, where, len(todo)) as client:
                 report.dashboard = client.dashboard_link if where.dashboard or where.scheduler else None
-                say(Event("cluster", more={"scheduler": client.scheduler.address, "dashboard": report.dashboard}), report)
-                for event in Coordinator(client, dataset, config, rubric).run(todo):
+                say(
+                    Event("cluster", more={"scheduler": client.scheduler.address, "dashboard": report.dashboard}),
+                    report,
+                )
+                coordinator = Coordinator(client, dataset, config, rubric)
+                for event in coordinator.run(todo):
                     _count(event, report)
+                    report.running = coordinator.running
                     say(event, report)
         dataset.tidy()
     report.seconds = time.monotonic() - began
@@ -91,12 +97,14 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
     return report
 
 
-def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, state: State) -> list[Repository]:
+def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet) -> list[Repository]:
     """Return the repositories of which nothing stands that was made of what is there now."""
+    state = dataset.state(rubric.version)
+    digests = {commit.id: commit.digest for commit in dataset.of(rubric.version)}
 
     def same(one: Repository) -> bool:
         known = state.standing.get(one.name)
-        if known is None or one.name in state.failed:
+        if known is None or one.name in state.failed or digests[known[0]] != digest_of(repr(rubric).encode()):
             return False
         return fingerprint_of(one, config, rubric, known[1].watched) == known[1].fingerprint
 

@@ -25,6 +25,7 @@ from scoring.fleet.store import file_system
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.sidecars import fingerprint
+from scoring.signals.table import meter_profile
 
 FORMAT = 1
 """Goes up when what a worker returns is another; every repository is then scored anew."""
@@ -145,12 +146,18 @@ def _stamp_of(info: Mapping[str, Any]) -> str:
     return _digest([(name, str(info[name])) for name in _SAYS if name in info])
 
 
+def evidence_key(rubric: Rubric) -> dict[str, Any]:
+    """Return how a rubric has evidence read: what another one must have alike to be scored from what is kept."""
+    return {"evidence": rubric.evidence, "profile": meter_profile(rubric, observe=True), "loading": rubric.loading}
+
+
 def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched: Sequence[str] = ()) -> str:
-    """Return what stands for all that the scores of a repository rest on, at this moment.
+    """Return what stands for all that the scores of a repository rest on, at this moment, but the rubric's weights.
 
     ``watched`` are files in the repository that its entries name, as :class:`~scoring.fleet.dataset.Done` has them.
     """
-    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, _digest([repr(rubric)]), config.horizon
+    key = evidence_key(rubric)
+    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, key["evidence"], key["profile"], config.horizon
     how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])
@@ -235,7 +242,9 @@ def _git_state(repo: str) -> Iterator[object]:
         yield _first_line(os.path.join(folder, "HEAD"))
         folder = os.path.join(folder, _first_line(os.path.join(folder, "commondir")) or ".")
     yield _first_line(os.path.join(folder, "HEAD"))
-    yield [_stamp(os.path.join(folder, name)) for name in ("packed-refs", "config", "shallow", "objects/info/alternates")]
+    yield [
+        _stamp(os.path.join(folder, name)) for name in ("packed-refs", "config", "shallow", "objects/info/alternates")
+    ]
     yield list(_files(os.path.join(folder, "refs")))
 
 

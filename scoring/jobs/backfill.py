@@ -161,9 +161,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     return report
 
 
-def _bring_up_to_date(
-    job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport, take: Take
-) -> None:
+def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport, take: Take) -> None:
     log, rubric = job.iter_log_dir, plan.rubric
     options: Options = {"warn": report.warnings.append, "cache_dir": plan.cache_dir, "processes": plan.processes}
     options |= {"keep": plan.keeps, "trunk": job.trunk}
