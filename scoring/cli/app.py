@@ -20,7 +20,7 @@ GROUPS = {
     "Scores": ("iteration", "session", "signals", "integrity", "records", "outcomes", "validate", "label", "rubric"),
     "Look": ("report", "watch", "query"),
     "Gates and data": ("check", "export", "derive", "entry", "lint", "schema"),
-    "Jobs": ("close-task", "backfill", "hook", "completion"),
+    "Jobs": ("close-task", "backfill", "fleet", "hook", "completion"),
     "Meters": ("dr", "meeting"),
 }
 """The commands by what they are for, in the order of the help."""

@@ -19,7 +19,7 @@ from scoring.cli.reading import broken_entries, cache_dir, settings_of, without_
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
-from scoring.jobs.fleet import backfill_logs
+from scoring.jobs.side_by_side import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.settings import resolve_settings
 from scoring.text import printable, spans
