@@ -27,7 +27,7 @@ import msgspec
 from scoring.errors import InputError, WriteError
 from scoring.files import read_file, remove_stale, write_atomically
 
-FORMAT = 5
+FORMAT = 6
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
 
 
@@ -37,6 +37,7 @@ class LineSpan(NamedTuple):
     Where a harness names them once and for all lines that follow, ``opens`` says by what kind of line, ``parent`` from
     which session this one was forked, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: there is none),
     ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository that it was done in.
+    ``model`` is the model that answered; it is cut, and "" where that is not said.
     """
 
     cwd: str = ""
@@ -46,6 +47,7 @@ class LineSpan(NamedTuple):
     born: int = -1
     time: int = 0
     remote: str = ""
+    model: str = ""
 
 
 Columns: TypeAlias = "list[array[int]]"

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -1133,7 +1134,7 @@ class TestWindows:
             line(type="other"),
         )
         found, _ = facts([tmp_path])
-        assert found == [
+        assert [replace(one, spent=(), began=None, ended=None) for one in found] == [
             TranscriptFacts(
                 turns=3,
                 input_tokens=120,
