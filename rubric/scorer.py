@@ -21,7 +21,7 @@ BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
 """What people read for a band whose name does not say it."""
 
 TOLERANCE = 1e-9
-"""How far a share of the weight may be below a minimum by rounding alone."""
+"""Numbers no further apart are equal: rounding alone may have made the difference."""
 
 Source = Literal["observed", "claimed"]
 """Where a sub-score comes from: it was seen, or somebody says so of their own work."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from rubric import Score, SignalContribution
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
-from rubric.scorer import Breakdown
+from rubric.scorer import TOLERANCE, Breakdown
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
 from scoring.files import read_file, write_atomically
 from scoring.log.model import IterationRecord
@@ -25,8 +25,6 @@ _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 PersistedContribution = SignalContribution
 """One row of a persisted breakdown: the row of the score, as it is."""
-
-_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +239,13 @@ def check_numbers(score: PersistedScore, name: str) -> None:
         InputError: its value or a weight of its breakdown is outside [0, 1], or another number is not finite; ``name``
             says whose.
     """
-    if not 0 <= score.value <= 1 + _TOLERANCE:
+    if not 0 <= score.value <= 1 + TOLERANCE:
         raise InputError(f"{name}: its value {score.value:g} is not from 0 to 1")
     for row in score.breakdown:
         numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
         if not all(map(math.isfinite, numbers)):
             raise InputError(f"{name}: signal {row.signal} has a number that is not finite")
-        if not 0 <= row.nominal_weight <= 1 + _TOLERANCE:
+        if not 0 <= row.nominal_weight <= 1 + TOLERANCE:
             raise InputError(f"{name}: signal {row.signal} has the weight {row.nominal_weight:g}, not one from 0 to 1")
 
 

@@ -21,6 +21,7 @@ import pytest
 import yaml
 from helpers.commands import COMMAND, DaScore, Outcome, one_line, process
 from helpers.labels import edit, label, write
+from helpers.privileges import no_privileges
 
 from scoring.demo import Demo
 from scoring.errors import WriteError
@@ -246,18 +247,6 @@ def read_only_copy(log: Path) -> Iterator[Path]:
     finally:
         (root / "log").chmod(0o755)
         shutil.rmtree(root)
-
-
-@contextmanager
-def no_privileges() -> Iterator[None]:
-    """Be an ordinary user; root writes everywhere."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
 
 
 class TestOtherWriters:

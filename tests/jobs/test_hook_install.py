@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from helpers.commands import DaScore, Outcome, in_process
 from helpers.doors import ends, make_fifo
+from helpers.privileges import no_privileges
 
 from scoring.errors import InputError, WriteError
 from scoring.jobs.hook_install import HookChange, hook_settings, install_hook, installed_in, uninstall_hook
@@ -451,18 +452,6 @@ def read_only(text: str) -> Iterator[Path]:
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)
-
-
-@contextmanager
-def no_privileges() -> Iterator[None]:
-    """Be an ordinary user; root writes everywhere."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
 
 
 @pytest.mark.parametrize("job", [install_hook, uninstall_hook])

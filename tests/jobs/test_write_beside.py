@@ -46,6 +46,15 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
     assert not list(here.iter_log_dir.glob(".da-score-*"))
 
 
+@pytest.mark.parametrize("indent", ["", "  ", "    "], ids=["none", "two", "four"])
+def test_is_indented_as_the_others_are(here: Demo, da_score: DaScore, indent: str) -> None:
+    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
+    content = f"records:\n{indent}- rule_id: a\n{indent}  result: allow\n"
+    path.write_text(content)
+    assert da_score("hook", "record", "1", *RECORD).status == 0
+    assert path.read_text().startswith(f"{content}{indent}- ")
+
+
 @pytest.mark.parametrize(
     "content",
     [
