@@ -1,4 +1,5 @@
-"""Fixtures that every test may use. Tests see no git settings, home or da-score settings of the machine they run on."""
+"""Fixtures that every test may use. Tests see no git settings, home or da-score settings of the machine they
+run on, and wait for no disk."""
 
 import contextlib
 import functools
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, OnTerminal, in_process, terminal
+from helpers.places import Place
 from helpers.repos import Repo
 from hypothesis import settings
 
@@ -56,12 +58,22 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     home = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # what survives a power cut is for the tests of atomic writes
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     """An empty repository on branch master."""
     return Repo(tmp_path / "repo")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A repository with a log and a home of its own: the current directory."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    place = Place(tmp_path)
+    monkeypatch.chdir(place.path)
+    return place
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """The parity page names everything that the reference exports, and what it names of ours and of our tests exists."""
 
 import ast
-import importlib
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from helpers.names import look_up
 from helpers.repos import Repo
 
 from scoring import (
@@ -99,20 +98,6 @@ def counterparts(block: str) -> list[tuple[str, str]]:
 
 OURS = dict(counterparts("names"))
 OUR_FIELDS = dict(counterparts("fields"))
-
-
-def look_up(dotted: str) -> Any:
-    """Return what a dotted path names, None when there is nothing: modules first, then attributes."""
-    parts = dotted.split(".")
-    found: Any = importlib.import_module(parts[0])
-    for n, part in enumerate(parts[1:], start=2):
-        if not hasattr(found, part):
-            try:
-                importlib.import_module(".".join(parts[:n]))
-            except ModuleNotFoundError:
-                return None
-        found = getattr(found, part)
-    return found
 
 
 def snake(name: str) -> str:

@@ -35,11 +35,10 @@ BACKFILLED = [3, 4, 5, 8, 9]
 
 @pytest.fixture(autouse=True)
 def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that is no repository, with a cache of one's own, and wait for no disk."""
+    """Stand in a folder that is no repository, with a cache of one's own."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 class TestFindLogs:

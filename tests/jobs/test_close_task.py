@@ -38,11 +38,10 @@ MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
 
 @pytest.fixture(autouse=True)
 def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that is no repository, with a cache of one's own, and wait for no disk."""
+    """Stand in a folder that is no repository, with a cache of one's own."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture(scope="module")

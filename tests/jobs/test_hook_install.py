@@ -47,12 +47,6 @@ PLACES = {
 BACKUP = ".da-score-backup"
 
 
-@pytest.fixture(autouse=True)
-def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for no disk: what survives a power cut is for the tests of atomic writes."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @pytest.fixture
 def settings(tmp_path: Path) -> Path:
     """Where Claude Code keeps the settings of a project; there is no file yet."""

@@ -49,12 +49,6 @@ Import = Callable[[bytes, Path], None]
 """Makes a work tree of a history in a directory that is not there yet."""
 
 
-@pytest.fixture(autouse=True)
-def _unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for no disk: that files are flushed is tested elsewhere, and here thousands are written."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @pytest.fixture(scope="module")
 def import_history(tmp_path_factory: pytest.TempPathFactory) -> Import:
     """Import a history into a copy of an empty repository, which costs less than making one."""
