@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
-from scoring.cli.output import say, warn, write, write_json
+from scoring.cli.output import say, warn, write_json
 from scoring.errors import SettingsError, WriteError
 from scoring.files import write_atomically
 from scoring.log.selection import Selection

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options
-from scoring.cli.output import say
+from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
-from scoring.cli.output import warn, write, write_json
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in

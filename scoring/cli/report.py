@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, say, show, write, write_json
+from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.errors import InputError
 from scoring.log.settings import Settings
 

@@ -21,9 +21,8 @@ from rubric import (
 )
 from rubric.model import BOUNDS_SIDECAR, FULL_TEXT, LENIENT
 from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
-from scoring.cli.output import say
+from scoring.cli.output import say, write_json
 from scoring.cli.output import show as show_page
-from scoring.cli.output import write, write_json
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.outcomes.validity import OUTCOMES, OutcomeName
 from scoring.text import printable

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import on_terminal, say, show, warn, write, write_json
+from scoring.cli.output import on_terminal, say, show, warn, write_json
 from scoring.cli.reading import broken_entries, cache_dir, sources
 from scoring.log.settings import Settings
 

@@ -105,7 +105,15 @@ def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
 def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
     score, record = one.score, one.record
     value, bounds = score_cell(score.value, score.scored), bounds_text(score.bounds, score.scored)
-    return score.iteration, record.task_id, value, bounds, band_cell(score.band), coverage_cell(score.coverage), record.date
+    return (
+        score.iteration,
+        record.task_id,
+        value,
+        bounds,
+        band_cell(score.band),
+        coverage_cell(score.coverage),
+        record.date,
+    )
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:

@@ -43,7 +43,7 @@ def session_rows(
     sessions: Sequence["SessionScore"], members: "Mapping[int, Breakdown]", intervals: bool
 ) -> list[tuple[AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
-    rows = []
+    rows: list[tuple[AnyCell, ...]] = []
     for session in sessions:
         name = Cell(session.session_id, brief=_beginning(session.session_id, [s.session_id for s in sessions]))
         value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
@@ -96,7 +96,9 @@ def session_page(
 
 
 def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
-    bounds, coverage = (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
+    bounds, coverage = (
+        (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
+    )
     return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage
 
 
