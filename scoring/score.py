@@ -30,7 +30,7 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -107,10 +107,14 @@ def score_records(
         if only is None or number in only:
             record = records[n]
             facts = evidence.of(record)
-            sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
+            ways = {(rubric.claims_vote, rubric.test_flags): as_read(facts, rubric) for rubric in rubrics}
+            sets = {way: signal_set(read, wanted, way[0]) for way, read in ways.items()}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
-            yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
+            judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
+            yield tuple(
+                ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
+                for rubric, way in judged
+            )
     evidence.git.keep()
 
 

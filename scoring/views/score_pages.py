@@ -49,7 +49,8 @@ _BREAKDOWN = (
     Column("SUBSCORE", width=8, right=True),
     Column("WEIGHT", width=8, right=True),
     Column("CONTRIB", width=8, right=True),
-    Column("DETAIL", width=60, cut=True, prose=True),
+    Column("DETAIL", width=60, cut=True, only="pipe"),
+    Column("DETAIL", only="terminal", prose=True),
 )
 _HOOKS = (
     Column("RULE_ID", width=40, cut=True),
@@ -180,7 +181,9 @@ def iteration_page(
 def _breakdown_row(row: "SignalContribution") -> TableRow:
     there, weight = row.present, row.effective_weight if row.present else row.nominal_weight
     numbers = number(row.sub_score, there), number(weight), number(row.contribution, there)
-    return TableRow((row.signal, "yes" if there else "no", *numbers, row.detail), style="" if there else "dim")
+    detail = f"{row.fact} · {row.detail}" if row.fact and row.detail else row.fact or row.detail
+    cells = row.signal, "yes" if there else "no", *numbers, row.detail, detail
+    return TableRow(cells, style="" if there else "dim")
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
