@@ -71,7 +71,7 @@ class TestText:
         ]
 
 
-ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason")
+ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason", "states")
 
 
 def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
     kept = {key: value for key, value in found.items() if key not in (*ONLY_PRINTED, *others)}
     if "breakdown" in kept:
         kept["breakdown"] = [
-            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap")}
+            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap", "fact")}
             for row in kept["breakdown"]
         ]
     return kept
