@@ -92,11 +92,12 @@ def score_records(
     *rubrics: Rubric,
     only: Collection[int] | None = None,
     observe: bool = False,
+    compare: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
 
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Yields one iteration
-    at a time, once per rubric.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. With ``compare``
+    false claims are not compared with what was observed. Yields one iteration at a time, once per rubric.
     """
     if not records:
         return
@@ -107,7 +108,9 @@ def score_records(
         if only is None or number in only:
             record = records[n]
             facts = evidence.of(record)
-            sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
+            sets = {
+                votes: signal_set(facts, wanted, votes, compare) for votes in {rubric.claims_vote for rubric in rubrics}
+            }
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
             judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
             yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
@@ -140,12 +143,20 @@ def score_log_under(
 
 
 def score_log_with(
-    scan: "Scan", iter_log_dir: Path | str, sources: Sources, *rubrics: Rubric, observe: bool = False
+    scan: "Scan",
+    iter_log_dir: Path | str,
+    sources: Sources,
+    *rubrics: Rubric,
+    observe: bool = False,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
+    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules.
+
+    ``observe`` and ``compare`` are as for :func:`score_records`.
+    """
     left_out: list[LogError] = []
     records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append, sources.cache_dir)
-    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe)
+    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
 
 
 def _scored(
@@ -156,8 +167,9 @@ def _scored(
     scan: "Scan",
     *rubrics: Rubric,
     observe: bool,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe))
+    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare))
     logs = []
     for n, rubric in enumerate(rubrics):
         iterations = tuple(scored[n] for scored in found)

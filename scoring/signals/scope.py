@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Unknown
-from scoring.evidence.scopes import SCOPES
+from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.landed import commit_source, counted_before
@@ -83,7 +83,7 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
     where = _range_words(changed)
     if not changed.files:
         return present_signal(1, f"{where} changed no files")
-    inside = SCOPES[changed.rules](entries)
+    inside = path_scope(changed.rules, tuple(entries))
     count = sum(path in inside for path in changed.files)
     share = f"{count}/{len(changed.files)} changed files"
     if changed.rules == "corrected":
