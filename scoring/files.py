@@ -260,7 +260,11 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
     """Remove temporary files that no living process will finish. Never raises."""
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
-            if (m := _TEMPORARY.fullmatch(name)) and _is_stale(directory / name, int(m[1]), now()):
+            if (
+                name.startswith(".")
+                and (m := _TEMPORARY.fullmatch(name))
+                and _is_stale(directory / name, int(m[1]), now())
+            ):
                 with contextlib.suppress(OSError):
                     os.unlink(directory / name)
 

@@ -16,7 +16,8 @@ from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.breakdown import reference_row, row_payload, take_row, whole_row
 from scoring.sidecars.emitter import Value, emit
-from scoring.yamlread import Node, Reader, Take, items_of, parse
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of, parse
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
