@@ -53,7 +53,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise InputError(f"{path}: is {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a plain file'}")
         if found.st_size > limit:
-            raise InputError(f"{path}: larger than {limit >> 20} MiB")
+            raise InputError(f"{path}: larger than {in_words(limit)}")
         with open(fd, "rb", closefd=False) as f:
             data = f.read(limit + 1)
     except OSError as e:
@@ -61,8 +61,13 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
     finally:
         os.close(fd)
     if len(data) > limit:
-        raise InputError(f"{path}: larger than {limit >> 20} MiB")
+        raise InputError(f"{path}: larger than {in_words(limit)}")
     return data
+
+
+def in_words(limit: int) -> str:
+    """Return a size in bytes as text, in whole MiB or KiB."""
+    return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
 
 
 def refuse_special(path: Path | str) -> None:

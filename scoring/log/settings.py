@@ -18,7 +18,7 @@ from typing import Any
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole
+from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole, read_toml
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where an iteration log is in its repository."""
@@ -261,10 +261,8 @@ def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
         raise SettingsError(f"{e}; settings are a readable TOML file") from e
     if only_if.encode() not in data:
         return {}
-    import tomllib  # a repository without settings does not pay for it
-
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return read_toml(data.decode("utf-8"))
     except (ValueError, RecursionError) as e:
         raise SettingsError(f"{path}: not TOML: {e}") from e
 

@@ -298,7 +298,9 @@ PLACES: dict[str, Work] = {
     "the archive": _refused(lambda text: parse_archive(b"iterations:\n- " + text.encode())),
     "hook outcomes": _refused(lambda text: hook_records(b"records:\n- {event: " + text.encode())),
     "labels": _labels,
-    "a sidecar": _refused(lambda text: parse_iteration_score(f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), "")),
+    "a sidecar": _refused(
+        lambda text: parse_iteration_score(f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), "")
+    ),
     "a sidecar as it is written": _refused(lambda text: parse_iteration_score(text.encode(), "")),
     "a value of YAML": _refused(resolve),
     "what is printed": lambda text: (printable(text), quote(text), shown(text), cell(text, 40), trim(text), fold(text)),
