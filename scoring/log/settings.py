@@ -17,7 +17,7 @@ from typing import Any
 
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
-from scoring.files import read_file
+from scoring.files import is_inside, read_file
 from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole, read_toml
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
@@ -139,7 +139,8 @@ def resolve_settings(
         files: whether the repository's settings files are read.
 
     Raises:
-        SettingsError: a file or variable sets something that is unknown or of the wrong kind.
+        SettingsError: a file or variable sets something that is unknown or of the wrong kind, or the repository itself
+            leads to a log that is outside of it.
     """
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     for key, value in given.items():
@@ -153,6 +154,9 @@ def resolve_settings(
     settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
     for where, layer in layers:
         _lay_over(settings, layer, where)
+    if "iter-log-dir" not in variables | given and not is_inside(log := settings["iter-log-dir"], repository):
+        whose = f"{log}: the log is outside of the repository, and only the repository itself says so"
+        raise SettingsError(f"{whose}; if that is meant, name it with --iter-log-dir or an environment variable")
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
 
 

@@ -41,14 +41,15 @@ COMMANDS = {
     "export": ("export", "--format", "jsonl", "--tables", "iterations"),
     "export to CSV": ("export", "--format", "csv", "--tables", "signals"),
     "query": ("query", "select * from iterations"),
-    "check": ("check", "--json"),
+    "check": ("check", "--min-score", "0", "--json"),
     "compare": ("compare", "--json"),
 }
 
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("how", BREAKS)
-def test_every_command_names_it_and_goes_on(project: Path, da_score: DaScore, how: str) -> None:
+@pytest.mark.usefixtures("project")
+def test_every_command_names_it_and_goes_on(da_score: DaScore, how: str) -> None:
     assert da_score("run", "--no-cache").status == 0
     BAD.write_text(BREAKS[how](BAD.read_text()))
     for command in COMMANDS.values():
@@ -62,7 +63,8 @@ def test_every_command_names_it_and_goes_on(project: Path, da_score: DaScore, ho
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("how", BREAKS)
-def test_the_iteration_itself_is_an_error_in_one_line(project: Path, da_score: DaScore, how: str) -> None:
+@pytest.mark.usefixtures("project")
+def test_the_iteration_itself_is_an_error_in_one_line(da_score: DaScore, how: str) -> None:
     assert da_score("run", "--no-cache").status == 0
     BAD.write_text(BREAKS[how](BAD.read_text()))
     found = da_score("iteration", "3", "--json", "--no-cache")
@@ -72,7 +74,8 @@ def test_the_iteration_itself_is_an_error_in_one_line(project: Path, da_score: D
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("how", BREAKS)
-def test_its_session_leaves_it_out_by_name(project: Path, da_score: DaScore, how: str) -> None:
+@pytest.mark.usefixtures("project")
+def test_its_session_leaves_it_out_by_name(da_score: DaScore, how: str) -> None:
     assert da_score("run", "--no-cache").status == 0
     session = min(LOG.glob("session-*.score.yaml")).name.removeprefix("session-").removesuffix(".score.yaml")
     members = da_score("session", session, "--json").json
@@ -85,7 +88,8 @@ def test_its_session_leaves_it_out_by_name(project: Path, da_score: DaScore, how
     json.loads(found.out, parse_constant=pytest.fail)
 
 
-def test_a_session_that_cannot_be_one_is_an_error_in_one_line(project: Path, da_score: DaScore) -> None:
+@pytest.mark.usefixtures("project")
+def test_a_session_that_cannot_be_one_is_an_error_in_one_line(da_score: DaScore) -> None:
     assert da_score("run", "--no-cache").status == 0
     path = next(LOG.glob("session-*.score.yaml"))
     path.write_text(_all("value", ".inf")(path.read_text()))
@@ -94,7 +98,8 @@ def test_a_session_that_cannot_be_one_is_an_error_in_one_line(project: Path, da_
 
 
 @pytest.mark.parametrize("version", rubric_versions())
-def test_what_is_written_under_a_released_rubric_is_taken(project: Path, da_score: DaScore, version: str) -> None:
+@pytest.mark.usefixtures("project")
+def test_what_is_written_under_a_released_rubric_is_taken(da_score: DaScore, version: str) -> None:
     assert da_score("run", "--no-cache", "--rubric", version).status == 0
     found = list(LOG.glob("iter-*.score.yaml"))
     assert len(found) == 9

@@ -111,6 +111,7 @@ class TestSettings:
             load_rubric(tmp_path / "r.yaml")
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("sql", [";", " ;; ", "-- nothing", "/* nothing */"])
-def test_a_query_without_a_statement_is_refused(here: object, da_score: DaScore, sql: str) -> None:
+def test_a_query_without_a_statement_is_refused(da_score: DaScore, sql: str) -> None:
     assert "query: there is no statement in it" in one_line(da_score("query", "--", sql))
