@@ -15,7 +15,7 @@ from rubric import Rubric
 from scoring.errors import InputError
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.evidence.transcripts.scan import ReadElsewhere, Scan
-from scoring.fleet.archives import fetch, is_transcript, scratch_folder
+from scoring.fleet.archives import TRANSCRIPTS, fetch, is_transcript, scratch_folder
 from scoring.fleet.config import FleetConfig
 from scoring.fleet.sources import Repository, transcript_folders
 from scoring.log.settings import resolve_settings
@@ -70,7 +70,10 @@ def read_part(one: Repository, config: FleetConfig, rubric: Rubric, part: int, p
         here = scratch / "unpacked"
         here.mkdir()
         fetch(one, config, here, lambda name: is_transcript(name) and is_of_part(name, part, parts))
-        place = replace(one, url="", source=replace(one.source, transcripts=(str(here),), way=None), repo_dir=here)
+        folders = tuple(str(place) for place in (here / TRANSCRIPTS, *here.glob(f"*/{TRANSCRIPTS}")) if place.is_dir())
+        place = replace(one, url="", source=replace(one.source, transcripts=folders, way=None), repo_dir=here)
+        if not folders:
+            return []
         found = _read(place, replace(config, cache=""), rubric, 0, 1)
         return [PartRead(str(read.path.relative_to(here)), read, _tail(read)) for read in found]
 

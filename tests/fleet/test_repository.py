@@ -98,7 +98,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
     ours = {w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox"]))}
     ours |= {"observed", "claimed", "passed", "failed", "codex", "claude", "master", "main", "time", "commit", "subject"}
-    ours |= {"true", "false", "window", "head"}
+    ours |= {"true", "false", "window", "head", "message"}
     values = [
         str(value)
         for table in FLEET_TABLES
@@ -107,7 +107,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
         if isinstance(value, str)
     ]
     written = {word.lower() for value in values for word in WORD.findall(value)}
-    assert not (written & said) - ours
+    assert (written & said) - ours == set()
     files = b"".join(p.read_bytes() for p in Path(read_config(fleet).results).rglob("*") if p.is_file())
     assert b"anzibar" not in files
     assert b"quokka" not in files
@@ -149,9 +149,10 @@ def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, 
 @pytest.mark.parametrize("packed", [False, True], ids=["directory", "archive"])
 def test_transcripts_that_are_read_in_parts_give_the_same(tmp_path: Path, rubric: str, packed: bool) -> None:
     seed = build_demo(tmp_path / "seed")
-    codex = tmp_path / "seed/transcripts/codex"
-    for place in sorted(codex.rglob("*.jsonl")):
-        place.write_bytes(place.read_bytes().rstrip(b"\n"))  # its last line may still be growing
+    folder = tmp_path / "seed/transcripts"
+    for number, place in enumerate(sorted(folder.rglob("*.jsonl"))):
+        for copy in range(3):  # what is copied counts once, whichever part has it; the last line may still be growing
+            (folder / f"copy-{number}-{copy}.jsonl").write_bytes(place.read_bytes()[: -copy - 1])
     if packed:
         tar_of(archive_of(seed.root, tmp_path / "folder"), tmp_path / "demo.tar.gz")
         text = f'results = "results"\n[[source]]\nurl = "file://{tmp_path}/demo.tar.gz"\n'
@@ -163,7 +164,7 @@ def test_transcripts_that_are_read_in_parts_give_the_same(tmp_path: Path, rubric
     assert parts_of(one, config) == 1
     whole = score_repository(one, config, chosen)
     parts = [read_part(one, config, chosen, n, 3) for n in range(3)]
-    assert sum(map(len, parts)) == len([*(tmp_path / "seed/transcripts").rglob("*.jsonl")])
+    assert sum(map(len, parts)) == (6 if rubric == "2.2.0" else 8)
     assert sum(bool(part) for part in parts) > 1
     split = score_repository(one, config, chosen, parts)
     assert not whole.error
