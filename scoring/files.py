@@ -105,7 +105,7 @@ _AT_ONCE, _FLUSHERS = 128, 8
 _MANY = 1000
 """From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
@@ -175,19 +175,20 @@ def _flush(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
+def atomic_stream(path: Path, mode: int = MODE, durable: bool = True) -> Iterator[BinaryIO]:
     """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
 
-    When the block is left by an error nothing is put there.
+    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    with _placed(path) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
+    with _placed(path, durable) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
         os.fchmod(f.fileno(), mode)
         yield f
         f.flush()
-        os.fsync(f.fileno())
+        if durable:
+            os.fsync(f.fileno())
 
 
 @contextlib.contextmanager

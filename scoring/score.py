@@ -14,6 +14,7 @@ from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
+from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
@@ -99,10 +100,12 @@ def score_records(
     """
     if not records:
         return
+    records = Records.of(records)
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
     evidence = Evidence(records, iter_log_dir, sources, scan, only, profile, labels_vote(*rubrics))
-    for record in records:
-        if only is None or record.iteration in only:
+    for n, number in enumerate(records.numbers):
+        if only is None or number in only:
+            record = records[n]
             facts = evidence.of(record)
             sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
@@ -127,7 +130,9 @@ def score_log_under(
     for rules, profile in dict.fromkeys(ways):
         alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
         left_out: list[LogError] = []
-        records = load_log_for(rubrics, iter_log_dir, sources[rules].rules.true_flags, left_out.append)
+        source = sources[rules]
+        flags, cache_dir = source.rules.true_flags, source.cache_dir
+        records = load_log_for(rubrics, iter_log_dir, flags, left_out.append, cache_dir)
         with sources[rules].transcripts().start() as scan:
             found = _scored(records, left_out, iter_log_dir, sources[rules], scan, *alike.values(), observe=observe)
         logs |= zip(alike, found, strict=True)
@@ -139,7 +144,7 @@ def score_log_with(
 ) -> list[ScoredLog]:
     """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
     left_out: list[LogError] = []
-    records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append)
+    records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append, sources.cache_dir)
     return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe)
 
 
@@ -206,8 +211,8 @@ def examine_iteration(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken)
-    if not any(record.iteration == iteration for record in records):
+    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
+    if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     with sources.transcripts().start() as scan:
         ((found,),) = score_records(records, iter_log_dir, sources, scan, rubric, only={iteration}, observe=observe)

@@ -105,7 +105,7 @@ def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
     write_scored_iteration(log_dir, scored, warn)
     remember(cache_dir(settings), log_dir, settings.repo_dir, rubric, scored)
-    bring_session_up_to_date(log_dir, rubric, scored.record, rules_of(rubric).true_flags, warn)
+    bring_session_up_to_date(log_dir, rubric, scored.record, warn, cache_dir(settings))
     return scored
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, show, write, write_json
+from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.errors import InputError
 from scoring.log.settings import Settings
 
@@ -76,4 +76,4 @@ def command(
             {"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more, **meaning}
         )
     else:
-        write(f"Wrote {out}: {len(found.lines)} iterations\n")
+        say(f"Wrote {out}: {len(found.lines)} iterations\n")

@@ -21,8 +21,8 @@ from rubric import (
 )
 from rubric.model import BOUNDS_SIDECAR, FULL_TEXT, LENIENT
 from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
+from scoring.cli.output import say, write_json
 from scoring.cli.output import show as show_page
-from scoring.cli.output import write, write_json
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.outcomes.validity import OUTCOMES, OutcomeName
 from scoring.text import printable
@@ -71,7 +71,7 @@ def validate(file: Path, settings: Settings) -> None:
     if settings.json:
         write_json({"valid": True, "version": found.version, "signals": len(found.signals)})
     else:
-        write(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
+        say(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
 
 
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")

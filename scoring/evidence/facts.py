@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
 from scoring.evidence.beside import PROFILE, DeliberationFacts, HookFacts, deliberation_facts, hook_facts
-from scoring.evidence.git.facts import Changed, Landing, Trunk
+from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
+from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -55,6 +56,10 @@ class IterationFacts:
     labels: "LabelFacts | None" = None
 
 
+_BEFORE = 16
+"""How many entries before one are looked at first for the commit at which its window begins."""
+
+
 class Evidence:
     """What the outside says about the iterations of one log. Sources are asked when first needed, and once."""
 
@@ -84,9 +89,21 @@ class Evidence:
             GitError: the trunk that the sources name is not there.
         """
         self.sources = sources
-        self._records, self._log_dir, self._scan = records, log_dir, scan
+        self._log_dir, self._scan = log_dir, scan
         self._only, self._profile, self._labels = only, profile, labels
-        self.git = sources.rules.git(sources.repo_dir, records, scan.cache_dir, sources.trunk)
+        self.git, self._records = self._opened(Records.of(records))
+
+    def _opened(self, records: Records) -> tuple[GitFacts, Records]:
+        """Open git, and return it with the records that the facts asked for depend on: the others are not looked at."""
+        sources, before = self.sources, _BEFORE
+        while True:
+            near = records
+            if self._only is not None and not sources.rules.compares_entries:
+                near = records.near(self._only, before)
+            git = sources.rules.git(sources.repo_dir, near, self._scan.cache_dir, sources.trunk)
+            if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
+                return git, near
+            before *= _BEFORE
 
     def of(self, record: IterationRecord) -> IterationFacts:
         """Return what evidence says of one iteration."""

@@ -24,6 +24,9 @@ HARNESS_TIMEOUT = 30
 FILES = {"claude": Path(".claude/settings.json"), "codex": Path(".codex/hooks.json")}
 BACKUP_SUFFIX = ".da-score-backup"
 
+_MOST_HOOKS = 100
+"""How often a file may run the hook for it to be taken out, since the file is read anew for each."""
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SCALAR = re.compile(r"[^\s,\]}]+")
@@ -64,6 +67,8 @@ def install_hook(path: Path, command: str = COMMAND) -> HookChange:
 def uninstall_hook(path: Path) -> HookChange:
     """Take the hook out of a settings file. Does nothing when it is not there; raises as :func:`install_hook`."""
     text = new = _read(path)
+    if len(_places(path, text)) > _MOST_HOOKS:
+        raise InputError(f"{path}: runs the hook more than {_MOST_HOOKS} times; fix it by hand, it was left alone")
     while places := _places(path, new):
         event, number, inner = places[-1]
         group = parse_spans(new)[0]["hooks"][event][number]

@@ -100,7 +100,7 @@ class LogView:
         """
         rubric = self.rubric
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
-        records = load_log_for([rubric], self.iter_log_dir, sources.rules.true_flags, self.broken)
+        records = load_log_for([rubric], self.iter_log_dir, sources.rules.true_flags, self.broken, sources.cache_dir)
         wanted = self.selection.numbers(records)
         if self.only is not None:
             wanted &= {self.only}

@@ -23,10 +23,11 @@ from scoring.views.score_cells import (
     band_cell,
     band_text,
     bounds_text,
+    coverage_cell,
     score_cell,
     value_text,
 )
-from scoring.views.session_pages import SESSIONS, session_payload, session_row, spending_section
+from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
 from scoring.views.spending import spending_of
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
@@ -48,7 +49,7 @@ _BREAKDOWN = (
     Column("SUBSCORE", width=8, right=True),
     Column("WEIGHT", width=8, right=True),
     Column("CONTRIB", width=8, right=True),
-    Column("DETAIL", width=60, cut=True),
+    Column("DETAIL", width=60, cut=True, prose=True),
 )
 _HOOKS = (
     Column("RULE_ID", width=40, cut=True),
@@ -77,7 +78,7 @@ def run_page(
     if scored.sessions:
         members = {one.score.iteration: one.score for one in scored.iterations}
         yield Line()
-        yield Table(SESSIONS, [session_row(session, members, intervals) for session in scored.sessions], full=full)
+        yield Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full)
     yield Line()
     yield from _presence(scored.presence())
     if written is None:
@@ -106,7 +107,15 @@ def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
 def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
     score, record = one.score, one.record
     value, bounds = score_cell(score.value, score.scored), bounds_text(score.bounds, score.scored)
-    return score.iteration, record.task_id, value, bounds, band_cell(score.band), str(score.coverage), record.date
+    return (
+        score.iteration,
+        record.task_id,
+        value,
+        bounds,
+        band_cell(score.band),
+        coverage_cell(score.coverage),
+        record.date,
+    )
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
@@ -163,7 +172,7 @@ def iteration_page(
             (name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"]))
             for name, value in objectives.as_dict().items()
         ]
-        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL")), rows, only="terminal")
+        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)), rows, only="terminal")
     yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
 

@@ -1,6 +1,7 @@
 """What is shown of a session: its mean, how sure that is, and its iterations, as lines, a row and JSON."""
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from scoring.views.score_cells import (
     band_cell,
     band_text,
     bounds_text,
+    coverage_cell,
     score_cell,
     value_text,
 )
@@ -36,15 +38,41 @@ SESSIONS = (
     BAND,
     COVERAGE,
 )
+_BEGINNING = 8
 _MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE)
 
 
-def session_row(session: "SessionScore", members: "Mapping[int, Breakdown]", intervals: bool) -> tuple[AnyCell, ...]:
-    """Return a session as a row of :data:`SESSIONS`; with ``intervals`` that of its mean, which takes a moment."""
-    value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
-    sure = interval_text(session) if intervals else ""
-    coverage = session_coverage_text(session, members, brief=True)
-    return session.session_id, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage
+def session_rows(
+    sessions: Sequence["SessionScore"], members: "Mapping[int, Breakdown]", intervals: bool
+) -> list[tuple[AnyCell, ...]]:
+    """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
+    rows = []
+    beginnings = _beginnings([session.session_id for session in sessions])
+    for session in sessions:
+        name = Cell(session.session_id, brief=beginnings[session.session_id])
+        value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
+        sure = interval_text(session) if intervals else ""
+        coverage = Cell(None, session_coverage_text(session, members, brief=True), brief=_coverage(session, members))
+        rows.append((name, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage))
+    return rows
+
+
+def _beginnings(ids: Sequence[str]) -> dict[str, str]:
+    """Return for each id the beginning that no other one has, by which the session can be named as well."""
+    ordered = ["", *sorted(set(ids)), ""]
+    beginnings = {}
+    for before, this, after in zip(ordered, ordered[1:], ordered[2:], strict=False):
+        shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))
+        beginnings[this] = this[: max(_BEGINNING, shared + 1)]
+    return beginnings
+
+
+def _coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> str:
+    """Return in brief what :func:`session_coverage_text` says."""
+    coverage = _session_coverage(session, members)
+    weight = "" if coverage["weight"] is None else f" · {coverage['weight'] * 100:.0f} %"
+    too_few = f" · {session.insufficient} not enough" if session.insufficient else ""
+    return f"{coverage['scored']}/{coverage['total']}{weight}{too_few}"
 
 
 def session_page(
@@ -86,7 +114,9 @@ def spending_section(found: "Spending | None", full: bool = False) -> Iterator[B
 
 
 def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
-    bounds, coverage = (bounds_text(member.bounds, ref.scored), str(member.coverage)) if member else ("", "-")
+    bounds, coverage = (
+        (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
+    )
     return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage
 
 

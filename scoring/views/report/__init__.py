@@ -272,7 +272,7 @@ def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
             str(int(n)): [str(version), None if value is None else float(value), str(band)]
             for n, (version, value, band) in snapshot.items()
         }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as e:
         raise InputError(f"{path}: is no report of da-score; give another file with --out") from e
 
 
