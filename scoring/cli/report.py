@@ -46,9 +46,11 @@ def command(
     from scoring.outcomes.validity import Case, validity
     from scoring.views.formats import require
     from scoring.views.outcome_pages import with_cases
-    from scoring.views.report import changes, page, read_snapshot, report_lines
+    from scoring.views.report import page, read_snapshot
     from scoring.views.report.digest import digest
+    from scoring.views.report.essentials import report_lines
     from scoring.views.report.links import where_it_is
+    from scoring.views.report.since import changes
 
     earlier = Path(since) if since and day_of(since) is None else None
     selection = Selection.of(last, None if earlier else since, task)

@@ -24,9 +24,12 @@ from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import InputError
 from scoring.views.examined import LogView
-from scoring.views.report import ReportChanges, changes, page, read_snapshot, report_lines, sparkline
+from scoring.views.report import page, read_snapshot
 from scoring.views.report.charts import smooth
-from scoring.views.report.digest import Digest, ReportedClaim, ReportedIteration, Vote, digest
+from scoring.views.report.digest import Digest, digest
+from scoring.views.report.essentials import report_lines, sparkline
+from scoring.views.report.lines import ReportedClaim, ReportedIteration, Vote
+from scoring.views.report.since import ReportChanges, changes
 from scoring.views.table import draw, pipe_text
 
 SIGNALS = 7

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from scoring.signals.table import signal_of
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.text import spans
 from scoring.views.report.digest import Digest
@@ -49,7 +50,7 @@ def losses(digest: Digest) -> list[Loss]:
     made = []
     for signal, cases in found.items():
         whole = sum(lost for lost, _ in cases)
-        worst = [line for _, line in sorted(cases, key=lambda case: (-case[0], case[1].iteration))[:_WORST]]
+        worst = [line for _, line in sorted(cases, key=lambda case: (-case[0], -case[1].iteration))[:_WORST]]
         mean, share = whole / len(lines), whole / everything
         made.append(Loss(digest.signals[signal], signal, mean, share, zeros.get(signal, []), worst))
     return sorted(made, key=lambda loss: (-loss.mean, loss.signal))
@@ -86,7 +87,7 @@ def steps(digest: Digest) -> list[Step]:
             if gain >= _WORTH_SAYING:
                 why = f"costs {gain:.3f} of the mean, in {_iterations(len(about))}"
                 ranked.append((gain, Step(f"{label}: {advice}", why, about)))
-        elif (share := len(about) / len(digest.lines)) >= _SELDOM:
+        elif not _by_choice(signal) and (share := len(about) / len(digest.lines)) >= _SELDOM:
             weight = sum(lost for lost, _, _ in costly) / len(digest.lines)
             why = f"not known in {share * 100:.0f} % of iterations; {weight * 100:.0f} % more of the weight would vote"
             ranked.append(
@@ -97,6 +98,11 @@ def steps(digest: Digest) -> list[Step]:
         why = f"{_iterations(len(over))} claimed more than was seen"
         found.insert(min(1, len(found)), Step("Ask for evidence where a claim is not borne out", why, sorted(over)))
     return found[:_MOST_STEPS]
+
+
+def _by_choice(signal: str) -> bool:
+    known = signal_of(signal)
+    return known is not None and (known.by_choice or known.optional)
 
 
 def _of_states(digest: Digest) -> Step:

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any
 
@@ -26,10 +26,14 @@ _VARIABLES = ("ink", "faint", "accent", "good", "fair", "poor", "second")
 _BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
 _WIDE, _NARROW = 11, 4.7
 """How wide a picture is, in inches, on a page and on a phone: letters are as large on both."""
-_MOST_LINKS = 1500
+MOST_LINKS = 1500
+"""Up to how many iterations each dot of the scores leads to its breakdown."""
 _MOST_CHANGES = 20
 _FEW = 200
+_MOST_DOTS = 600
+"""Above how many iterations a picture shows the means of neighbours, which keeps the page small."""
 _MOST_RULES = 15
+_HALF = 0.5
 _RC: Any = {
     "text.parse_math": False,
     "svg.fonttype": "none",
@@ -121,17 +125,35 @@ def smooth(values: Sequence[float | None], width: int) -> list[float]:
     return found
 
 
+def trend_width(count: int) -> int:
+    """Return over how many scores a trend is the mean: eight, and more of them in a long log."""
+    return max(8, count // 50)
+
+
+def _thinned(values: Sequence[float | None], most: int = _MOST_DOTS) -> tuple[list[float], list[float | None]]:
+    """Return places and values: the means of neighbours where there are more than so many."""
+    if len(values) <= most:
+        return [float(n) for n in range(len(values))], list(values)
+    bounds = [round(n * len(values) / most) for n in range(most + 1)]
+    means: list[float | None] = []
+    for first, last in pairwise(bounds):
+        there = [value for value in values[first:last] if value is not None]
+        means.append(fmean(there) if there else None)
+    return [(first + last - 1) / 2 for first, last in pairwise(bounds)], means
+
+
 def scores(digest: Digest, narrow: bool = False) -> str:
     """Draw the score of every iteration over the bands, with a trend, and where the rubric changes."""
     lines = digest.lines
     values = [line.value for line in lines]
     with _figure(_NARROW if narrow else _WIDE, 3.6) as (figure, axes):
         _bands(axes, digest)
-        axes.plot(range(len(lines)), smooth(values, 8), color=ACCENT, linewidth=1.8)
-        if len(lines) <= _MOST_LINKS and not narrow:
+        axes.plot(range(len(lines)), smooth(values, trend_width(len(values))), color=ACCENT, linewidth=1.8)
+        if len(lines) <= MOST_LINKS and not narrow:
             _linked_dots(axes, lines)
         else:
-            _dots(axes, range(len(lines)), values, INK, _size(values))
+            places, shown = _thinned(values) if narrow else (range(len(lines)), values)
+            _dots(axes, places, shown, INK, _size(values))
         for place, version in digest.rubric_changes[:_MOST_CHANGES]:
             axes.axvline(place - 0.5, color=INK, linestyle=":", linewidth=1)
             axes.text(place - 0.4, 1.04, f"rubric {cell(version, 20)}", size=8, transform=axes.get_xaxis_transform())
@@ -140,8 +162,9 @@ def scores(digest: Digest, narrow: bool = False) -> str:
         axes.set_xlabel("iteration")
         _ticks(axes, lines, 7 if narrow else 16)
         mean = "no scores" if digest.mean is None else f"mean {digest.mean:.3f}"
+        width = trend_width(len(lines))
         changes = ", ".join(f"{version} from {lines[n].iteration}" for n, version in digest.rubric_changes)
-        said = f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last eight scores."
+        said = f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last {width} scores."
         said += " The table of iterations has the same numbers."
         return _svg(figure, _name("scores", narrow), "Score of every iteration", said)
 
@@ -168,8 +191,8 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
     """Draw the sub-score of one signal over the iterations, with gaps where it is absent."""
     values = [line.sub_scores.get(name) for line in digest.lines]
     with _figure(3.6, 1.7) as (figure, axes):
-        axes.plot(range(len(values)), smooth(values, 8), color=ACCENT, linewidth=1.2, alpha=0.8)
-        _dots(axes, range(len(values)), values, INK, _size(values))
+        axes.plot(range(len(values)), smooth(values, trend_width(len(values))), color=ACCENT, linewidth=1.2, alpha=0.8)
+        _dots(axes, *_thinned(values), INK, _size(values))
         axes.set_ylim(-0.05, 1.05)
         axes.set_yticks([0, 0.5, 1])
         _ticks(axes, digest.lines, 6)
@@ -183,8 +206,8 @@ def tokens(digest: Digest, narrow: bool = False) -> str:
     """Draw the cache hit rate of every iteration, and its trend."""
     rates = [line.cache_hit_rate for line in digest.lines]
     with _figure(_NARROW if narrow else _WIDE, 2.2) as (figure, axes):
-        axes.plot(range(len(rates)), smooth(rates, 8), color=ACCENT, linewidth=1.6)
-        _dots(axes, range(len(rates)), rates, INK, _size(rates))
+        axes.plot(range(len(rates)), smooth(rates, trend_width(len(rates))), color=ACCENT, linewidth=1.6)
+        _dots(axes, *_thinned(rates), INK, _size(rates))
         axes.set_ylim(-0.03, 1.03)
         axes.set_ylabel("cache hit rate")
         _ticks(axes, digest.lines, 7 if narrow else 16)
@@ -210,7 +233,13 @@ def cost(digest: Digest, narrow: bool = False) -> str:
                 tops = [height for _, c in found for height in (0, c, math.nan)]
                 width = min(14, max(0.6, (300 if narrow else 700) / len(lines) * 0.6))
                 axes.plot(places, tops, color=colour, linewidth=width, solid_capstyle="butt", alpha=0.8, label=label)
-        axes.plot(range(len(costs)), smooth(costs, 8), color=INK, linewidth=1.2, label="mean of the last eight")
+        axes.plot(
+            range(len(costs)),
+            smooth(costs, trend_width(len(costs))),
+            color=INK,
+            linewidth=1.2,
+            label=f"mean of the last {trend_width(len(costs))}",
+        )
         axes.set_ylim(bottom=0)
         axes.set_ylabel("US dollars")
         _ticks(axes, lines, 7 if narrow else 16)
@@ -225,25 +254,26 @@ def presence(digest: Digest, narrow: bool = False) -> str:
     signals = [name for name in digest.signals if digest.presence(name)]
     with _figure(_NARROW if narrow else _WIDE, 0.5 + 0.32 * len(signals)) as (figure, axes):
         for row, name in enumerate(signals):
-            there = [line.sub_scores.get(name) is not None for line in digest.lines]
-            axes.broken_barh(list(_runs(there)), (row - 0.35, 0.7), color=ACCENT, linewidth=0)
+            places, shares = _thinned([float(line.sub_scores.get(name) is not None) for line in digest.lines])
+            runs = _runs([(share or 0) >= _HALF for share in shares], len(digest.lines) / len(places))
+            axes.broken_barh(list(runs), (row - 0.35, 0.7), color=ACCENT, linewidth=0)
         _rows(axes, [cell(digest.signals[name], 20 if narrow else 30) for name in signals])
         _ticks(axes, digest.lines, 7 if narrow else 16)
-        shares = ", ".join(f"{name} {digest.presence(name):.0%}" for name in signals)
+        listed = ", ".join(f"{name} {digest.presence(name):.0%}" for name in signals)
         return _svg(
             figure,
             _name("presence", narrow),
             "Where each signal is present",
-            f"Gaps are where the log is blind. {shares}.",
+            f"Gaps are where the log is blind. {listed}.",
         )
 
 
-def _runs(flags: Sequence[bool]) -> Iterator[tuple[float, float]]:
-    """Yield where runs of true begin, and how long they are."""
+def _runs(flags: Sequence[bool], each: float) -> Iterator[tuple[float, float]]:
+    """Yield where runs of true begin, and how long they are; a flag is for so many iterations."""
     for flag, run in groupby(enumerate(flags), key=lambda pair: pair[1]):
         if flag:
             places = [n for n, _ in run]
-            yield places[0] - 0.5, len(places)
+            yield places[0] * each - 0.5, len(places) * each
 
 
 def integrity(digest: Digest) -> str:
@@ -313,13 +343,13 @@ def corrections(digest: Digest, narrow: bool = False) -> str:
     lines = digest.lines
     retries = [line.retries or 0 for line in lines]
     users = [line.corrections or 0 for line in lines]
-    both = [a + b for a, b in zip(retries, users, strict=True)]
+    places, lower = _thinned([float(count) for count in retries])
+    upper = [(a or 0) + (b or 0) for a, b in zip(lower, _thinned([float(count) for count in users])[1], strict=True)]
     rates = [line.tool_errors for line in lines]
     with _figure(_NARROW if narrow else _WIDE, 2.4) as (figure, axes):
-        places = range(len(lines))
         how = {"step": "mid", "alpha": 0.75, "linewidth": 0}
-        axes.fill_between(places, 0, retries, color=SECOND, label="retries", **how)
-        axes.fill_between(places, retries, both, color=POOR, label="user corrections", hatch="///", **how)
+        axes.fill_between(places, 0, lower, color=SECOND, label="retries", **how)
+        axes.fill_between(places, lower, upper, color=POOR, label="user corrections", hatch="///", **how)
         axes.set_ylabel("times")
         axes.yaxis.get_major_locator().set_params(integer=True)
         _ticks(axes, lines, 7 if narrow else 16)
@@ -336,6 +366,7 @@ def _failed_calls(axes: Any, rates: Sequence[float | None], most: float) -> None
     other = axes.twinx()
     other.spines["right"].set_visible(True)
     other.patch.set_alpha(0)
-    _dots(other, range(len(rates)), [None if rate is None else rate * 100 for rate in rates], INK, _size(rates))
+    places, means = _thinned(rates)
+    _dots(other, places, [None if rate is None else rate * 100 for rate in means], INK, _size(rates))
     other.set_ylim(0, max(100 * most, 10))
     other.set_ylabel("failed tool calls, % (dots)")

@@ -157,8 +157,8 @@ class Digest:
         return [(n, version) for n, version in enumerate(versions) if n == 0 or version != versions[n - 1]]
 
     def lowest(self, count: int = 5) -> list[ReportedIteration]:
-        """Return the iterations with the lowest scores."""
-        return sorted((line for line in self.lines if line.value is not None), key=lambda line: line.value or 0)[:count]
+        """Return the iterations with the lowest scores, of those in the mean."""
+        return sorted((line for line in self.lines if line.counted), key=lambda line: line.value or 0)[:count]
 
     def most_improved(self, count: int = 5) -> list[tuple[ReportedIteration, float]]:
         """Return the iterations that rose most over the mean of the five scores before them, and by how much."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, cut
@@ -178,7 +179,10 @@ def _harness(one: Examined) -> str:
     """Return the harness that had most of the turns, or else the one that the entry names."""
     shares = one.facts.transcripts.harnesses if one.facts.transcripts else ()
     most = max(shares, key=lambda share: share.turns, default=None)
-    return most.name if most and most.turns else one.record.agent.harness
+    if most and most.turns:
+        return most.name
+    named = one.record.agent.harness
+    return next((known.name for known in ATTRIBUTED_HARNESSES if named.startswith(known.name)), named)
 
 
 def _models(one: Examined) -> tuple[str, ...]:
