@@ -62,7 +62,7 @@ def _beginnings(ids: Sequence[str]) -> dict[str, str]:
     ordered = ["", *sorted(set(ids)), ""]
     beginnings = {}
     for before, this, after in zip(ordered, ordered[1:], ordered[2:], strict=False):
-        shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))
+        shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))  # noqa: RUF071 - of letters
         beginnings[this] = this[: max(_BEGINNING, shared + 1)]
     return beginnings
 
