@@ -5,6 +5,7 @@ import random
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from rubric import released_rubric
 from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric
 from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
 from scoring.statistics import GroupedDraws, Interval, auc, spearman
+from scoring.views.outcome_pages import validity_parts
 
 DAY = 86_400
 
@@ -160,6 +162,17 @@ class TestValidity:
     def test_leaves_out_what_has_no_score(self) -> None:
         found = validity([*made(60, 0.3, 1), case(99, None, 0)], "defective", "x", 14)
         assert found.score.n == 60
+
+    def test_says_it_again_of_those_with_enough_evidence(self) -> None:
+        cases = made(60, 0.3, 1)
+        assert validity(cases, "defective", "x", 14).sufficient == validity(cases, "defective", "x", 14).score
+        some = [replace(one, band="insufficient" if n % 3 == 0 else "good") for n, one in enumerate(cases)]
+        found = validity(some, "defective", "x", 14)
+        there = [one for one in some if one.band == "good"]
+        assert found.score == validity(cases, "defective", "x", 14).score
+        assert (found.sufficient.n, found.as_dict()["sufficient"]["n"]) == (40, 40)
+        assert found.sufficient.auc == auc([one.value or 0 for one in there], [one.truth for one in there])
+        assert "where there is enough evidence" in validity_parts(found)["The score and what it must beat"]
 
     def test_of_degrees_is_a_correlation(self) -> None:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]

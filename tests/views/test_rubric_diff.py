@@ -333,7 +333,7 @@ class TestCommand:
     @pytest.mark.usefixtures("log")
     def test_shows_the_same_on_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
-        monkeypatch.setenv("COLUMNS", "160")
+        monkeypatch.setenv("COLUMNS", "400")
         lines = [line.rstrip() for line in run("rubric", "diff", "2.0.2", "2.2.0").splitlines()]
         assert lines[0] == "Rubric 2.0.2 → 2.2.0"
         assert "landed                0.22   0.184   -0.036" in lines
