@@ -31,7 +31,7 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def score_records(
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
 
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. With ``compare``
-    false claims are not compared with what was observed. Yields one iteration at a time, once per rubric.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Without
+    ``compare`` claims are not held against what was observed. Yields one iteration at a time, once per rubric.
     """
     if not records:
         return
@@ -109,12 +109,14 @@ def score_records(
         if only is None or number in only:
             record = records[n]
             facts = evidence.of(record)
-            sets = {
-                votes: signal_set(facts, wanted, votes, compare) for votes in {rubric.claims_vote for rubric in rubrics}
-            }
+            ways = {(rubric.claims_vote, rubric.test_flags): as_read(facts, rubric) for rubric in rubrics}
+            sets = {way: signal_set(read, wanted, way[0], compare) for way, read in ways.items()}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
-            yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
+            judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
+            yield tuple(
+                ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
+                for rubric, way in judged
+            )
     evidence.git.keep()
 
 

@@ -2,16 +2,19 @@
 
 import contextlib
 import io
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, printable, spans
 
 if TYPE_CHECKING:
     from scoring.views.table import Block
+
+_USUAL_WIDTH = 80
 
 
 def write(text: str) -> None:
@@ -35,6 +38,25 @@ def write_bytes(data: bytes) -> None:
         raise
     except OSError as e:
         raise WriteError(f"standard output: cannot write: {(e.strerror or str(e)).lower()}") from e
+
+
+def say(text: str) -> None:
+    """Write lines for people to standard output; on a terminal they are folded between words."""
+    write(_folded(text, sys.stdout) if on_terminal() else text)
+
+
+def _folded(text: str, stream: TextIO) -> str:
+    """Return text folded to the width of the terminal that a stream is."""
+    from scoring.views.layout import folded_text  # a pipe needs none
+
+    return folded_text(text, _width(stream))
+
+
+def _width(stream: TextIO) -> int:
+    """Return how wide the terminal is that a stream is, in characters."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns or _USUAL_WIDTH
+    return _USUAL_WIDTH
 
 
 def write_json(value: Any, indent: int | None = 1) -> None:
@@ -187,5 +209,6 @@ def _say(kind: str, text: str) -> None:
     if sys.stderr is None:  # print would fall back on standard output, which is not for this
         return
     line = printable(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    said = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # nobody may be listening
-        print(f"da-score: {kind}: {line}", file=sys.stderr)
+        print(_folded(said, sys.stderr) if sys.stderr.isatty() else said, end="", file=sys.stderr)

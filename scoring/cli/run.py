@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import on_terminal, show, warn, write, write_json_in_parts
+from scoring.cli.output import on_terminal, say, show, warn, write_json_in_parts
 from scoring.cli.reading import broken_entries, cache_dir, sources
 from scoring.log.settings import Settings
 
@@ -44,7 +44,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     if settings.json:
         write_json_in_parts(run_parts(scored))
     elif not scored.iterations:
-        write(f"score: no iterations found in {log_dir}\n")
+        say(f"score: no iterations found in {log_dir}\n")
     else:
         show(run_page(scored, log_dir, written, on_terminal()))
         show(pointer(scored, bool(settings.transcript_dirs)))

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, Number, settings_options
-from scoring.cli.output import WARNINGS, warn, write
+from scoring.cli.output import WARNINGS, say, warn, write
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
 from scoring.log.settings import Settings
@@ -80,7 +80,7 @@ def _show(found: list[Any], settings: Settings, writes: bool) -> None:
 
             write(as_utf8(json.dumps(seen.as_dict(), ensure_ascii=False, allow_nan=False)) + "\n")
         else:
-            write(_line(seen))
+            say(_line(seen))
 
 
 def _line(seen: Any) -> str:

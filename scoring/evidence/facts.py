@@ -45,7 +45,8 @@ class IterationFacts:
     nobody asked for it; ``labels`` is None where nobody asked for what people said. Where the rules give each iteration
     lines of its own, ``observed`` is what was seen in them (``transcripts`` then counts those lines, with or without a
     window), ``counted_for`` the lower iteration that names the same commit, None when there is none, and ``artifacts``
-    are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none.
+    are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none. With
+    ``all_flags`` every test flag of the entry is a claim, those too that the reference does not read.
     """
 
     record: IterationRecord
@@ -63,6 +64,7 @@ class IterationFacts:
     counted_for: int | None = None
     artifacts: tuple[str, ...] = ()
     labels: "LabelFacts | None" = None
+    all_flags: bool = False
 
 
 _BEFORE = 16

@@ -49,7 +49,7 @@ _NO_ISSUES = ("UTF", "SHA", "ISO", "RFC", "HTTP", "CVE", "GPT", "MD", "AES", "PE
 """What is written like the key of an issue and is none."""
 
 _NUMBERED = re.compile(r"iter-([0-9]{1,9})\.")
-_COMMIT_FIELD = re.compile(rb"^\s*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
+_COMMIT_FIELD = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
 _NO_TEXT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

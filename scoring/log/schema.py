@@ -215,8 +215,8 @@ class NestedEntry(_CommonFields):
 MODELS: dict[int, type[FlatEntry] | type[NestedEntry]] = {SCHEMA_FLAT: FlatEntry, SCHEMA_NESTED: NestedEntry}
 
 NOT_READ = {
-    (SCHEMA_NESTED, "impl.tests_total_pass"): "is no field of schema 2, and nobody reads it; "
-    "a verifier has one (verifiers[].tests_total_pass)"
+    (SCHEMA_NESTED, "impl.tests_total_pass"): "is no field of the reference, and rubrics before 3.0.0 do not read it; "
+    "for them a verifier has one (verifiers[].tests_total_pass)"
 }
 """Keys that are written by mistake so often that they are no error, by schema, and what is said of them."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from rubric import Rubric, Score
+from rubric import BAND_INSUFFICIENT, Rubric, Score
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.labels import label_facts
 from scoring.evidence.rules import Sources
@@ -74,7 +74,10 @@ class BandRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """What a log says of a rubric: whether its score, and each part of it, foretells an outcome."""
+    """What a log says of a rubric: whether its score, and each part of it, foretells an outcome.
+
+    ``sufficient`` is the score again, without the iterations whose band is that there is not enough evidence.
+    """
 
     outcome: OutcomeName
     rubric: str
@@ -82,6 +85,7 @@ class Validity:
     positives: int | None
     score: Foretold
     verdict: str
+    sufficient: Foretold
     signals: Mapping[str, Foretold]
     observed: Mapping[str, Foretold]
     baselines: Mapping[str, Foretold]
@@ -103,6 +107,7 @@ class Validity:
             "positives": self.positives,
             **_plain(self.score),
             "verdict": self.verdict,
+            "sufficient": _plain(self.sufficient),
             **{name: {key: _plain(value) for key, value in part.items()} for name, part in parts.items()},
             "bands": [row._asdict() for row in self.bands],
         }
@@ -149,6 +154,16 @@ def _truth(facts: IterationFacts, outcome: Outcome, name: OutcomeName, log_dir: 
     return float(not getattr(outcome, name))
 
 
+_WORK = {
+    "edits": "edits",
+    "files": "files_edited",
+    "most": "most_edits_of_a_file",
+    "agents": "sub_agents",
+    "compactions": "context_compactions",
+}
+"""What parts of the work that was seen are called among the observations."""
+
+
 def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
     """Return what was observed of an iteration as numbers, beside its signals; None where nothing was."""
     found: dict[str, float | None] = {}
@@ -163,6 +178,9 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
     found["edited_after_tests"] = float(tests.edited_after) if tests and tests.runs else None
     for name in ("interrupts", "rejections", "corrections", "resets"):
         found[name] = getattr(seen.corrections, name) if seen else None
+    for name, called in _WORK.items():
+        found[called] = getattr(seen.work, name) if seen and seen.tool_calls else None
+    found["lines_by_people"] = facts.observed.by_people if facts.observed else None
     found["sessions"] = len(seen.sessions) if seen else None
     found["checkpoints"] = len(seen.checkpoints) if seen else None
     for name in ("turns", "input_tokens", "output_tokens", "cache_reads", "cache_creations", "tool_calls"):
@@ -208,6 +226,7 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
     verdict = verdict_of(score, positives, [base.auc for base in baselines.values()], binary)
     return Validity(
         *(outcome, rubric, horizon_days, positives, score, verdict),
+        sufficient=over(lambda case: None if case.band == BAND_INSUFFICIENT else case.value),
         signals=all_of("signals"),
         observed=all_of("observed"),
         baselines=baselines,
