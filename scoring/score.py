@@ -30,7 +30,7 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -92,11 +92,12 @@ def score_records(
     *rubrics: Rubric,
     only: Collection[int] | None = None,
     observe: bool = False,
+    compare: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
 
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Yields one iteration
-    at a time, once per rubric.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Without
+    ``compare`` claims are not held against what was observed. Yields one iteration at a time, once per rubric.
     """
     if not records:
         return
@@ -107,10 +108,14 @@ def score_records(
         if only is None or number in only:
             record = records[n]
             facts = evidence.of(record)
-            sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
+            ways = {(rubric.claims_vote, rubric.test_flags): as_read(facts, rubric) for rubric in rubrics}
+            sets = {way: signal_set(read, wanted, way[0], compare) for way, read in ways.items()}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
-            yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
+            judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
+            yield tuple(
+                ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
+                for rubric, way in judged
+            )
     evidence.git.keep()
 
 
@@ -140,12 +145,20 @@ def score_log_under(
 
 
 def score_log_with(
-    scan: "Scan", iter_log_dir: Path | str, sources: Sources, *rubrics: Rubric, observe: bool = False
+    scan: "Scan",
+    iter_log_dir: Path | str,
+    sources: Sources,
+    *rubrics: Rubric,
+    observe: bool = False,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
+    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules.
+
+    ``observe`` and ``compare`` are as for :func:`score_records`.
+    """
     left_out: list[LogError] = []
     records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append, sources.cache_dir)
-    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe)
+    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
 
 
 def _scored(
@@ -156,8 +169,9 @@ def _scored(
     scan: "Scan",
     *rubrics: Rubric,
     observe: bool,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe))
+    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare))
     logs = []
     for n, rubric in enumerate(rubrics):
         iterations = tuple(scored[n] for scored in found)

@@ -18,8 +18,8 @@ from scoring.fleet.dataset import Commit, DataSet, Part
 from scoring.fleet.lease import held
 from scoring.fleet.sources import evidence_key
 from scoring.fleet.tables import FLEET_TABLES, ITERATION, REPOSITORY
-from scoring.signals.table import SIGNALS
 from scoring.sidecars.fingerprint import digest_of
+from scoring.signals.table import SIGNALS
 from scoring.views.formats import arrow_schema
 
 _COPIED = ("integrity", "outcomes", "provenance", "kept")
@@ -145,7 +145,9 @@ def _month(dataset: DataSet, new: Commit, parts: dict[str, Part], rubric: Rubric
     if "kept" in parts and "iterations" in parts:
         kept, iterations = (_without(dataset.read(parts[name].name), gone) for name in ("kept", "iterations"))
         if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):
-            raise FleetError(f"{parts['kept'].name}: its rows are not those of iterations; score the fleet with --force")
+            raise FleetError(
+                f"{parts['kept'].name}: its rows are not those of iterations; score the fleet with --force"
+            )
         scores = score_in_bulk(kept, rubric)
         for table, rows in (
             ("iterations", _with_scores(iterations, scores)),

@@ -9,7 +9,6 @@ long because each way to be wrong has its own words.
 import json
 import math
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, YamlError
 from scoring.files import SIZE_LIMIT, read_file
+from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
+from scoring.settings_table import read_toml
 from scoring.text import cell, printable, shown
 
 if TYPE_CHECKING:  # only what reads into a model pays for it
@@ -26,9 +27,6 @@ if TYPE_CHECKING:  # only what reads into a model pays for it
 Model = TypeVar("Model", bound="BaseModel")
 
 CONFIG_SUFFIXES = (".toml", ".json", ".yaml", ".yml")
-CONFIG_LIMIT = 1 << 20
-"""The largest configuration file, in bytes."""
-
 _SPACE = " \t\n\r"
 _EXCERPT = 40
 _LONGEST_INTEGER = 400
@@ -232,7 +230,7 @@ def _config(data: bytes, kind: str, source: str) -> Any:
     if kind == ".json":
         return read_json(text, source)
     try:
-        return tomllib.loads(text)
+        return read_toml(text)
     except (ValueError, RecursionError) as e:
         raise InputError(f"{source}: not TOML: {e}") from e
 

@@ -22,7 +22,8 @@ from scoring.files import read_file, write_atomically, write_together
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.ownlines import OWN_LINES, OwnLines, own_lines_of
 from scoring.sidecars.scores import PersistedScore, write_each, write_persisted_score
-from scoring.yamlread import Node, Reader, Take, items_of, parse
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of, parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from scoring.score import ScoredIteration, score_records
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import FingerprintStore, store_of
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
 from scoring.views.spending import Spending, spending_of
@@ -154,15 +154,10 @@ class LogView:
         return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state, spending=used)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
-        path = iteration_score_path(self.iter_log_dir, iteration)
         try:
-            score = read_iteration_score(self.iter_log_dir, iteration)
-            check_numbers(score, str(path))
-            if score.iteration != iteration:
-                raise InputError(f"{path}: is the score of iteration {score.iteration}")
+            return read_score(self.iter_log_dir, iteration)
         except NotFoundError:
             return None
         except InputError as e:
             warn(f"{e}; this iteration is scored anew instead")
             return None
-        return score

@@ -46,7 +46,7 @@ def session_rows(
     sessions: Sequence["SessionScore"], members: "Mapping[int, Breakdown]", intervals: bool
 ) -> list[tuple[AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
-    rows = []
+    rows: list[tuple[AnyCell, ...]] = []
     beginnings = _beginnings([session.session_id for session in sessions])
     for session in sessions:
         name = Cell(session.session_id, brief=beginnings[session.session_id])
@@ -62,7 +62,7 @@ def _beginnings(ids: Sequence[str]) -> dict[str, str]:
     ordered = ["", *sorted(set(ids)), ""]
     beginnings = {}
     for before, this, after in zip(ordered, ordered[1:], ordered[2:], strict=False):
-        shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))
+        shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))  # noqa: RUF071 - of letters
         beginnings[this] = this[: max(_BEGINNING, shared + 1)]
     return beginnings
 

@@ -269,6 +269,7 @@ class TestTerminal:
         status, shown = on_a_terminal("session", CODEX_SESSION, "--json")
         assert (status, lines_of(shown)) == (0, da_score("session", CODEX_SESSION, "--json").out.splitlines())
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_that_is_narrow_loses_no_word(self) -> None:
         status, shown = process_on_a_terminal("iteration", "5", columns=30)
@@ -277,6 +278,7 @@ class TestTerminal:
         assert max(map(len, lines)) <= 30
         assert "Source:.agents/active/iteration-log/iter-5.score.yaml" in re.sub(r"\s+", "", "".join(lines))
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_that_knows_only_ascii_is_no_error(self) -> None:
         status, shown = process_on_a_terminal("run", "--no-write", PYTHONIOENCODING="ascii")
@@ -325,6 +327,7 @@ class TestEncoding:
         for variables in environments:
             assert process("run", "--no-write", **variables) == expected
 
+    @pytest.mark.slow
     def test_of_an_error_is_readable_too(self, tmp_path: Path) -> None:
         found = process(
             "records", "--iter-log-dir", tmp_path / "ü", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C"

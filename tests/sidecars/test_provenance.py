@@ -1,6 +1,5 @@
 """Where scores come from: what is kept beside a sidecar, in which order, and what a later recompute makes of it."""
 
-import os
 import re
 import stat
 from collections.abc import Callable, Sequence
@@ -56,7 +55,6 @@ KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """Two iterations, with transcripts of both in the user's home."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     place = Place(tmp_path)
     for n in (1, 2):
         place.iteration(n)

@@ -87,6 +87,7 @@ def declined(session: Session) -> None:
     session.interrupt(11.1)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("steps", "seen"),
     [
@@ -117,6 +118,7 @@ def test_what_another_session_does_meanwhile_changes_no_correction(made: History
     assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("edited", "command", "resets"),
     [
