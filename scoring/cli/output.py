@@ -8,14 +8,18 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import WriteError
-from scoring.text import as_utf8, printable, spans
+from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 
 if TYPE_CHECKING:
     from scoring.views.table import Block
 
 
 def write(text: str) -> None:
-    """Write text to standard output as UTF-8, whatever the locale."""
+    """Write text to standard output as UTF-8, whatever the locale; on a terminal nothing in it is hidden."""
+    _write(show_hidden(text) if on_terminal() else text)
+
+
+def _write(text: str) -> None:
     if sys.stdout is None:  # it was closed before the program began
         return
     sys.stdout.flush()
@@ -38,7 +42,7 @@ def write_json(value: Any, indent: int | None = 1) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    write(as_utf8(text) + "\n")
+    _write(json_escaped(as_utf8(text)) + "\n")
 
 
 def show(page: "Iterable[Block]") -> None:
@@ -143,6 +147,6 @@ def complain(text: str) -> None:
 def _say(kind: str, text: str) -> None:
     if sys.stderr is None:  # print would fall back on standard output, which is not for this
         return
-    line = printable(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    line = visible(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
     with contextlib.suppress(OSError, ValueError):  # nobody may be listening
         print(f"da-score: {kind}: {line}", file=sys.stderr)

@@ -7,7 +7,7 @@ Every text is shown with its control characters escaped; rich is imported only t
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from scoring.text import cut, printable
+from scoring.text import cut, printable, show_hidden, visible
 
 if TYPE_CHECKING:
     import rich.console
@@ -135,7 +135,7 @@ class Table(NamedTuple):
         table = RichTable(box=None, header_style="bold", padding=(0, 2, 0, 0), show_header=self.heads)
         for n in shown:
             column = self.columns[n]
-            table.add_column(printable(column.head), justify="right" if column.right else "left", overflow="fold")
+            table.add_column(visible(column.head), justify="right" if column.right else "left", overflow="fold")
         rows = self._rows()
         with_notes = any(row.notes for row in rows)
         if with_notes:
@@ -143,7 +143,7 @@ class Table(NamedTuple):
         for row in rows:
             cells = [_drawn(row.cells[n]) for n in shown]
             if with_notes:
-                cells.append(Text("\n".join(map(printable, row.notes))))
+                cells.append(Text("\n".join(map(visible, row.notes))))
             table.add_row(*cells, style=row.style)
         return table
 
@@ -186,7 +186,7 @@ def _drawn(cell: AnyCell) -> "rich.text.Text":
     from rich.text import Text
 
     found = _cell(cell)
-    return Text(found.shown, found.style)
+    return Text(show_hidden(found.shown), found.style)
 
 
 def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
