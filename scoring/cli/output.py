@@ -208,7 +208,7 @@ def complain(text: str) -> None:
 def _say(kind: str, text: str) -> None:
     if sys.stderr is None:  # print would fall back on standard output, which is not for this
         return
-    line = printable(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    line = visible(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
     said = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # nobody may be listening
         print(_folded(said, sys.stderr) if sys.stderr.isatty() else said, end="", file=sys.stderr)

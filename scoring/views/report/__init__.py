@@ -60,7 +60,7 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
         trend=charts.trend_width(len(digest.lines)),
         linked=len(digest.lines) <= charts.MOST_LINKS,
         losses=answers.losses(digest),
-        lowest=digest.lowest(),
+        lowest=[line for line in digest.lowest() if line.band != digest.rubric.bands[0].name],
         steps=answers.steps(digest),
         compared=answers.comparisons(digest),
         bought=bought,
