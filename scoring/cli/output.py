@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scoring.errors import WriteError
-from scoring.text import as_utf8, json_escaped, show_hidden, spans
+from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 
 if TYPE_CHECKING:
     from scoring.views.table import Block
