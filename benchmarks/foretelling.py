@@ -113,7 +113,7 @@ COMBINATIONS = (
     Combination("all of these without size", {**JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
     Combination("all of these with size", {**SIZE.signs, **JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
 )
-"""What is weighed together: chosen, and each with the way that it should point, before anything was tried."""
+"""What is weighed together, each with the way that it should point: chosen before any was tried on the newest part."""
 
 
 @dataclass(frozen=True)

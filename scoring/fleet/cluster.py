@@ -84,15 +84,12 @@ def known_cluster(address: str) -> Iterator[Any]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Dask from writing to standard error what the coordinator says in its own words."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "bokeh", "asyncio")]
-    levels = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL + 1)
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
         yield
     finally:
-        for one, level in zip(loggers, levels, strict=True):
-            one.setLevel(level)
+        logging.disable(before)
 
 
 def default_workers() -> int:

@@ -136,7 +136,7 @@ class Coordinator:
 
     def _hand_out(self) -> None:
         room, config = self._room(), replace(self._config, sources=())
-        while self._waiting and len(self._out) < room:
+        while self._waiting and len(self._out) < room and self._client.status == "running":
             task = self._waiting.popleft()
             self._number += 1
             task.handed_out += 1

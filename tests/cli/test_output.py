@@ -80,7 +80,7 @@ def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
     kept = {key: value for key, value in found.items() if key not in (*ONLY_PRINTED, *others)}
     if "breakdown" in kept:
         kept["breakdown"] = [
-            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap")}
+            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap", "fact")}
             for row in kept["breakdown"]
         ]
     return kept

@@ -1,22 +1,29 @@
 """Fleets for tests: copies of the demo as directories and as archives, and what scores them without a cluster."""
 
+import contextlib
 import io
+import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
 import tarfile
+import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rubric import find_rubric
+from rubric import Rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet.config import FleetConfig, read_config
-from scoring.fleet.coordinator import add_results
+from scoring.fleet.coordinator import _begin, add_results, begin_and_score
 from scoring.fleet.dataset import DataSet, Done
 from scoring.fleet.repository import Result, score_repository
 from scoring.fleet.run import changed
-from scoring.fleet.sources import forget, repositories
+from scoring.fleet.sources import Repository, forget, repositories
+from scoring.fleet.splitting import PartRead
 from scoring.fleet.store import Store
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -103,3 +110,65 @@ def tar_with(to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.Tar
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
     return to
+
+
+def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: list[PartRead]) -> Result:
+    """Stand in for what workers run: as it, unless the name of the repository says in which way it is poisoned."""
+    if "kills" in one.name:
+        _begin(key)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "eats" in one.name:
+        _begin(key)
+        held = [bytearray(64 << 20) for _ in range(64)]
+        time.sleep(60)
+        assert held
+    if "slow" in one.name:
+        time.sleep(1)
+    return begin_and_score(one, config, rubric, key, *parts)
+
+
+class Fleet:
+    """A fleet that runs as a process of its own."""
+
+    def __init__(self, path: Path, *arguments: str) -> None:
+        command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", *arguments]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+        self.events: list[dict[str, Any]] = []
+
+    def until(self, event: str, count: int = 1) -> None:
+        """Read events until one has come so often."""
+        assert self.process.stdout is not None
+        while sum(found["event"] == event for found in self.events) < count:
+            line = self.process.stdout.readline()
+            if not line:
+                raise AssertionError(f"it ended before {event}: {self.process.communicate()[1]}")
+            self.events.append(json.loads(line))
+
+    def end(self, timeout: float = 180) -> tuple[int, str]:
+        """Wait for its end, and return its status and what it said on standard error."""
+        out, said = self.process.communicate(timeout=timeout)
+        self.events += map(json.loads, out.splitlines())
+        return self.process.returncode, said
+
+    def workers(self) -> list[int]:
+        """Return the processes of its workers: those that a process below it started, and that have begun to work."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (place / "stat").read_text().rsplit(")", 1)[1].split()
+                command = (place / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if int(words[1]) == self.process.pid and b"spawn_main" in command:
+                found.append(int(place.name))
+        return found
+
+    def __enter__(self) -> "Fleet":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()

@@ -21,7 +21,7 @@ from scoring.views.report.charts import trend_width
 from scoring.views.report.digest import Digest
 from scoring.views.report.lines import LinesPlace, ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.links import commit_page, commit_pages, project_name, where_it_is
-from scoring.views.report.since import ReportChanges
+from scoring.views.report.since import ReportChanges, changes
 from scoring.views.spending import Spending
 
 SONNET = "claude-sonnet-4-5"
@@ -205,8 +205,14 @@ class TestSince:
         moved = [(lines[0], 0.4), (lines[1], 0.1), (lines[2], 0.8), (lines[4], None)]
         found = ReportChanges([lines[3]], moved, [9])
         groups = {title: [one.iteration for one, _ in changed] for title, changed in found.groups}
-        assert groups == {"New": [3], "Better": [1, 0], "Worse": [2], "Scored otherwise": [4]}
-        assert found.summary == "1 new with a mean of 0.600, 2 better, 1 worse, 1 scored otherwise, 1 gone"
+        assert groups == {"New": [3], "Better": [1, 0], "Worse": [2], "Scored otherwise than before": [4]}
+        assert found.summary == "1 new with a mean of 0.600, 2 better, 1 worse, 1 scored otherwise than before, 1 gone"
+
+    def test_scores_under_two_rubrics_do_not_compare(self) -> None:
+        now = [line(1, {"landed": 0.5}), line(2, {"landed": 0.5})]
+        found = changes(now, {"1": ["2.0.2", 0.9, "good"], "2": ["2.1.0", 0.9, "good"]})
+        groups = {title: [one.iteration for one, _ in changed] for title, changed in found.groups}
+        assert (groups["Worse"], groups["Scored otherwise than before"]) == ([2], [1])
 
     def test_a_long_list_is_cut(self) -> None:
         lines = [line(n, {"landed": 0.5}) for n in range(50)]

@@ -238,7 +238,6 @@ class Observations:
             self._tables[RESET] += begun.resets
             self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
         begun.edits = begun.resets = begun.words = ()
-        begun.agent = False
 
     def _result_alone(self, key: int, text: str) -> None:
         """Look through a result whose call is in another file, which may tell what it is the result of."""

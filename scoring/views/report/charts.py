@@ -148,7 +148,8 @@ def scores(digest: Digest, narrow: bool = False) -> str:
     values = [line.value for line in lines]
     with _figure(_NARROW if narrow else _WIDE, 3.6) as (figure, axes):
         _bands(axes, digest)
-        axes.plot(range(len(lines)), smooth(values, trend_width(len(values))), color=ACCENT, linewidth=1.8)
+        counted = [line.value if line.counted else None for line in lines]
+        axes.plot(range(len(lines)), smooth(counted, trend_width(len(lines))), color=ACCENT, linewidth=1.8)
         if len(lines) <= MOST_LINKS and not narrow:
             _linked_dots(axes, lines)
         else:
@@ -181,7 +182,7 @@ def _linked_dots(axes: Any, lines: Sequence[ReportedIteration]) -> None:
     """Draw a dot for every score, in the colour of its band, that leads to its breakdown."""
     known = [(n, line) for n, line in enumerate(lines) if line.value is not None]
     places, values = [n for n, _ in known], [line.value for _, line in known]
-    colours = [_BAND_COLOURS.get(line.band, INK) for _, line in known]
+    colours = [_BAND_COLOURS.get(line.band, INK) if line.counted else FAINT for _, line in known]
     size = 50 if len(lines) < _FEW else 12
     points = axes.scatter(places, values, s=size, color=colours, edgecolors="none", zorder=3, clip_on=False)
     points.set_urls([f"#iter-{line.iteration}" for _, line in known])

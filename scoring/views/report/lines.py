@@ -1,10 +1,13 @@
 """One iteration as a report keeps it: its numbers, its votes and claims, what it used and where its lines are."""
 
 import math
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
+from scoring.evidence.git.checkpoints import BRANCH
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
@@ -158,10 +161,15 @@ def line_of(one: Examined) -> ReportedIteration:
         spending=one.spending,
         advice=tuple(_advice(row, one) for row in score.breakdown),
         places=tuple(
-            LinesPlace(as_utf8(str(path)), first, last)
+            LinesPlace(as_utf8(_place(path)), first, last)
             for path, first, last, _ in (one.facts.observed.lines[:_MOST_PLACES] if one.facts.observed else ())
         ),
     )
+
+
+def _place(path: Path) -> str:
+    """Return where a transcript is; one in git has no path that is absolute."""
+    return str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)
 
 
 def _stayed(one: Examined) -> bool | None:

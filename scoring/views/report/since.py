@@ -12,11 +12,15 @@ Change: TypeAlias = "tuple[ReportedIteration, float | None]"
 
 @dataclass(frozen=True, slots=True)
 class ReportChanges:
-    """What is different since the last report: iteration, and its score before and now (None: there was none)."""
+    """What is different since the last report: iteration, and its score before and now (None: there was none).
+
+    ``rescored`` are those of the moved ones that were scored under another rubric, whose scores do not compare.
+    """
 
     new: list[ReportedIteration]
     moved: list[Change]
     gone: list[int]
+    rescored: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.new or self.moved or self.gone)
@@ -28,14 +32,14 @@ class ReportChanges:
         down: list[Change] = []
         other: list[Change] = []
         for line, before in self.moved:
-            if before is None or line.value is None or line.value == before:
+            if before is None or line.value is None or line.iteration in self.rescored:
                 other.append((line, before))
             else:
                 (up if line.value > before else down).append((line, before))
         for found in (up, down):
             found.sort(key=lambda pair: -abs((pair[0].value or 0) - (pair[1] or 0)))
         new: list[Change] = [(line, None) for line in reversed(self.new)]
-        return [("New", new), ("Better", up), ("Worse", down), ("Scored otherwise", other)]
+        return [("New", new), ("Better", up), ("Worse", down), ("Scored otherwise than before", other)]
 
     @property
     def summary(self) -> str:
@@ -56,4 +60,6 @@ def changes(now: Sequence[ReportedIteration], before: dict[str, list[Any]]) -> R
         if str(line.iteration) in before and before[str(line.iteration)][:2] != [line.rubric_version, line.value]
     ]
     known = {str(line.iteration) for line in now}
-    return ReportChanges(new, moved, sorted(int(n) for n in before if n not in known))
+    gone = sorted(int(n) for n in before if n not in known)
+    rescored = (line.iteration for line, _ in moved if before[str(line.iteration)][0] != line.rubric_version)
+    return ReportChanges(new, moved, gone, frozenset(rescored))
