@@ -13,7 +13,7 @@ from rubric import Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import remove_stale
+from scoring.files import list_names, remove_stale
 from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
@@ -282,9 +282,11 @@ def remember(
     if cache_dir is None or not scored:
         return
     store, wanted = store_of(cache_dir, iter_log_dir, rubric), optional_signals(rubric)
+    names = frozenset(list_names(iter_log_dir)) if len(scored) > 1 else None
+    is_there = None if names is None else names.__contains__
     with store.held():
         for one in scored:
-            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted)
+            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted, is_there)
             store.put(one.record.iteration, fingerprint(inputs, one.facts, emit(one.persisted.as_dict())))
         store.save()
 
