@@ -131,7 +131,7 @@ def write_atomically(
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    if _holds(path, data, mode):
+    if holds(path, data, mode):
         return
     with _placed(path, durable) as temporary:
         _write_whole(temporary, data, durable, mode, owner)
@@ -146,7 +146,7 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     count = _AT_ONCE if len(files) < _MANY else 10 * _MANY
     for start in range(0, len(files), count):
         some = files[start : start + count]
-        _write_some([(path, data) for path, data in some if not _holds(path, data, mode)], mode)
+        _write_some([(path, data) for path, data in some if not holds(path, data, mode)], mode)
 
 
 def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
@@ -257,7 +257,7 @@ def _flush_directory(directory: Path) -> None:
             os.close(fd)
 
 
-def _holds(path: Path, data: bytes, mode: int) -> bool:
+def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
     """Tell whether a plain file of this mode at ``path`` holds exactly these bytes."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -22,11 +22,12 @@ from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Provenance, provenance_of, write_score, write_scores
+from scoring.sidecars.provenance import Provenance, is_written, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
     is_plain_session_id,
+    iteration_score_path,
     write_session_score,
     write_session_scores,
 )
@@ -249,22 +250,27 @@ def score_iteration(
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
-    Beside a sidecar goes what the score was computed from, when the rubric's rules keep that. ``warn`` hears of every
-    score that lost evidence which its old sidecar had, and of a session whose id is no plain file name: it gets no
-    sidecar.
+    What is on disk already, byte for byte, is not written again. Beside a sidecar goes what the score was computed
+    from, when the rubric's rules keep that. ``warn`` hears of every score that lost evidence which its old sidecar had,
+    and of a session whose id is no plain file name: it gets no sidecar.
 
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
+    changed: list[tuple[PersistedScore, Provenance | None]] = []
+    paths: list[Path] = []
     for found in scored.iterations:
-        _warn_of_loss(iter_log_dir, found, warn)
+        paths.append(iteration_score_path(iter_log_dir, found.record.iteration))
+        if not is_written(iter_log_dir, found.persisted, found.provenance):
+            _warn_of_loss(iter_log_dir, found, warn)
+            changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
-    iterations = write_scores(iter_log_dir, [(i.persisted, i.provenance) for i in scored.iterations])
+    write_scores(iter_log_dir, changed)
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:
-        return iterations, write_session_scores(iter_log_dir, sessions)
+        return paths, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
-        raise WriteError(str(e), (*iterations, *e.written)) from e
+        raise WriteError(str(e), (*paths, *e.written)) from e
 
 
 def remember(

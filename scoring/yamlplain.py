@@ -6,22 +6,27 @@ it gives up, and libyaml decides (``docs/DEPENDENCIES.md``, "YAML").
 """
 
 import re
+from functools import cache
 
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence
 
 _DEEPEST = 40
-_MORE = "\xa1-\u2027\u202a-\ud7ff"  # beyond ASCII: what ends no line and is no space
-_SEEN = rf"!-~{_MORE}"
 _PLAIN = (
-    rf"(?:[A-Za-z0-9_./+~=;^(<$\\{_MORE}]|-(?=[{_SEEN}]))"
-    rf"(?:[!-9;-~{_MORE}]|:(?=[{_SEEN}])| ++(?=[!\"$-~{_MORE}]))*+"
+    r"(?:[A-Za-z0-9_./+~=;^(<$\\]|[^\x00-\x7f]|-(?=[^\x00- \x7f]))"
+    r"(?:[^\x00- :\x7f]|:(?=[^\x00- \x7f])| ++(?=[^\x00- #\x7f]))*+"
 )
 _LINE = re.compile(
     r"( *+)(- ++)?+(?:([A-Za-z_][A-Za-z0-9_-]{0,99}+):(?=[ \n]|\Z) *+)?+"
-    rf"(?:({_PLAIN})|\"([ !#-\[\]-~{_MORE}]*+)\"|'([ -&(-~{_MORE}]*+)'|(\[\]|\{{\}})|)"
-    rf" *+((?<![^ \n])\#[ -~{_MORE}]*+)?+(?:\n|\Z)",
+    rf"(?:({_PLAIN})|\"([^\x00-\x1f\"\\\x7f]*+)\"|'([^\x00-\x1f'\x7f]*+)'|(\[\]|\{{\}})|)"
+    r" *+((?<![^ \n])\#[^\x00-\x1f\x7f]*+)?+(?:\n|\Z)"
 )
 """A line: indentation, the dash of an item, a key, a value in one of four forms, a comment."""
+
+
+@cache
+def _odd() -> re.Pattern[str]:
+    """Return what ends a line or is no text, beyond ASCII; few files have any, and the pattern takes long to make."""
+    return re.compile("[\x80-\xa0\u2028\u2029\ud800-\U0010ffff]")
 
 
 class _Open:
@@ -52,6 +57,8 @@ def parsed_plain(data: bytes) -> Node | None:
     try:
         text = data.decode()
     except UnicodeDecodeError:
+        return None
+    if not text.isascii() and _odd().search(text):
         return None
     stack: list[_Open] = []
     root: Node | None = None

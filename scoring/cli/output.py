@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scoring.errors import WriteError
-from scoring.text import as_utf8, printable, spans
+from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 
 if TYPE_CHECKING:
     from scoring.views.table import Block
@@ -18,8 +18,8 @@ _USUAL_WIDTH = 80
 
 
 def write(text: str) -> None:
-    """Write text to standard output as UTF-8, whatever the locale."""
-    write_bytes(text.encode("utf-8", "backslashreplace"))
+    """Write text to standard output as UTF-8, whatever the locale; on a terminal nothing in it is hidden."""
+    write_bytes((show_hidden(text) if on_terminal() else text).encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(data: bytes) -> None:
@@ -98,7 +98,7 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
     """Return JSON as Python writes it; its encoder in C does not indent, so that is done to what it wrote."""
     import json
 
-    text = as_utf8(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode()
+    text = json_escaped(as_utf8(json.dumps(value, ensure_ascii=False, allow_nan=False))).encode()
     if indent is None:
         return text
     import msgspec
@@ -208,7 +208,7 @@ def complain(text: str) -> None:
 def _say(kind: str, text: str) -> None:
     if sys.stderr is None:  # print would fall back on standard output, which is not for this
         return
-    line = printable(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    line = visible(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
     said = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # nobody may be listening
         print(_folded(said, sys.stderr) if sys.stderr.isatty() else said, end="", file=sys.stderr)

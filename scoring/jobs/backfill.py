@@ -174,7 +174,8 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
-        records = load_log_for([rubric], log, sources.rules.true_flags, left_out.append, sources.cache_dir)
+        flags, cache_dir = sources.rules.true_flags, sources.cache_dir
+        records = load_log_for([rubric], log, flags, left_out.append, cache_dir, sources.keeps)
         report.broken = [str(error) for error in left_out]
         if not records:
             return

@@ -5,7 +5,7 @@ stands what it is worth (:mod:`scoring.sidecars.states`). An iteration that has 
 is every one when asked to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
@@ -114,7 +114,7 @@ class LogView:
                 found = self.examined(one, sources.warn, store)
                 yield replace(found, outcome=became.get(one.record.iteration))
 
-    def _outcomes(self, records: list[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
+    def _outcomes(self, records: Sequence[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
         if self.outcomes is None:
             return {}
         from scoring.outcomes.outcome import log_outcomes
