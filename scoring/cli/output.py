@@ -42,7 +42,7 @@ def write_json(value: Any, indent: int | None = 1) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    _write(json_escaped(as_utf8(text)) + "\n")
+    _write(json_escaped(as_utf8(text), hidden=on_terminal()) + "\n")
 
 
 def show(page: "Iterable[Block]") -> None:

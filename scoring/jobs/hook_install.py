@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError, WriteError
-from scoring.files import is_inside, read_file, write_atomically
+from scoring.files import is_inside, read_file, remove_stale, write_atomically
 
 COMMAND = "da-score close-task"
 EVENT = "Stop"
@@ -156,6 +156,7 @@ def _write(path: Path, new: str) -> Path | None:
     backup = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale(target.parent)
         mode, owner = 0o644, None
         if target.exists():
             found = target.stat()
