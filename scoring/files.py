@@ -12,7 +12,9 @@ same directory, are flushed to disk, and are renamed over the target. What this 
 - two files are two renames: a crash between them leaves one new and one old.
 
 A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
-:func:`remove_stale` takes it away.
+:func:`remove_stale` takes it away, and :func:`remove_stale_directories` the temporary directories.
+
+The module is long because reading safely, writing whole and sweeping up what was left are promises about the same files.
 """
 
 import contextlib

@@ -4,6 +4,8 @@ Both harnesses keep hooks in the same shape: ``{"hooks": {EVENT: [{"hooks": [{"t
 Claude Code in ``.claude/settings.json``, Codex in ``.codex/hooks.json``, in the project or in the user's home.
 A settings file belongs to its user, and writing it anew from parsed data would reformat it; so what is put in is
 spliced into the text, in the style of the text around it.
+
+The module is long because where a file is, what is spliced into it and how it is written are read together.
 """
 
 import json

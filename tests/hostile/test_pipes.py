@@ -1,7 +1,9 @@
 """A FIFO where a file belongs is named, and nobody waits for it."""
 
 import os
+import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,7 +81,7 @@ class TestTimeLimit:
 
     def test_holds_for_every_way_to_ask(self, slow: GitRepository) -> None:
         reader = git.ObjectReader(slow)
-        ways = {
+        ways: dict[str, Callable[[], object]] = {
             "ask": lambda: slow.ask("log"),
             "lines": lambda: list(slow.lines("log")),
             "beginning": lambda: slow.beginning(10, "log"),
@@ -106,7 +108,7 @@ PRINTED = (b"", b"\n", b"a\r\nb\rc\n\nd", b"x" * 300_000 + b"\ny", b"\n" * 1000,
 def test_what_git_prints_is_cut_into_lines_as_a_file_is(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "text").write_bytes(text)
     command = ["cat", str(tmp_path / "text")]
-    with git._running(command, dict(os.environ), stdin=None, stdout=git.subprocess.PIPE) as process:
+    with git._running(command, dict(os.environ), stdin=None, stdout=subprocess.PIPE) as process:
         found = list(git._Output(process, command).lines())
     with open(tmp_path / "text", "rb") as f:
         assert found == list(f)
