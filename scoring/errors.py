@@ -11,6 +11,7 @@
     │   └── MeetingError         a judge's records or a meeting's config; ``faults`` lists what is wrong
     ├── GitError                 git is missing, too old, or failed
     │   └── NotARepositoryError  a repository directory that is no git work tree
+    ├── FleetError               what keeps many repositories from being scored together
     ├── NotFoundError            an iteration or session that is not there
     ├── SettingsError            a setting that cannot be used
     └── WriteError               a sidecar that could not be written; ``written`` lists those that were
@@ -25,6 +26,7 @@ from rubric.datafiles import DaScoreError, RubricError
 
 __all__ = [
     "DaScoreError",
+    "FleetError",
     "GitError",
     "InputError",
     "LogError",
@@ -89,6 +91,10 @@ class GitError(DaScoreError):
 
 class NotARepositoryError(GitError):
     """The repository directory is not a git work tree."""
+
+
+class FleetError(DaScoreError):
+    """A data set that another fleet writes, or a scheduler that is lost; the text says what to do."""
 
 
 class NotFoundError(DaScoreError, LookupError):

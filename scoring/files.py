@@ -120,7 +120,7 @@ _AT_ONCE, _FLUSHERS = 128, 8
 _MANY = 1000
 """From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a-z0-9_]{8}")
 _LONGEST_AGE = 24 * 3600.0
 """Seconds after which a temporary directory is stale, whatever its process does."""
@@ -139,7 +139,7 @@ def write_atomically(
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    if _holds(path, data, mode):
+    if holds(path, data, mode):
         return
     with _placed(path, durable) as temporary:
         _write_whole(temporary, data, durable, mode, owner)
@@ -154,7 +154,7 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     count = _AT_ONCE if len(files) < _MANY else 10 * _MANY
     for start in range(0, len(files), count):
         some = files[start : start + count]
-        _write_some([(path, data) for path, data in some if not _holds(path, data, mode)], mode)
+        _write_some([(path, data) for path, data in some if not holds(path, data, mode)], mode)
 
 
 def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
@@ -197,20 +197,22 @@ def _flush(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
+def atomic_stream(path: Path, mode: int = MODE, durable: bool = True) -> Iterator[BinaryIO]:
     """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
 
-    When the block is left by an error nothing is put there. What a killed process left beside it is taken away.
+    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``. What a
+    killed process left beside it is taken away.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
     remove_stale(path.parent)
-    with _placed(path) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
+    with _placed(path, durable) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
         os.fchmod(f.fileno(), mode)
         yield f
         f.flush()
-        os.fsync(f.fileno())
+        if durable:
+            os.fsync(f.fileno())
 
 
 @contextlib.contextmanager
@@ -265,7 +267,7 @@ def _flush_directory(directory: Path) -> None:
             os.close(fd)
 
 
-def _holds(path: Path, data: bytes, mode: int) -> bool:
+def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
     """Tell whether a plain file of this mode at ``path`` holds exactly these bytes."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -285,7 +287,11 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
     """Remove temporary files that no living process will finish. Never raises."""
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
-            if (m := _TEMPORARY.fullmatch(name)) and _is_stale(directory / name, int(m[1]), now()):
+            if (
+                name.startswith(".")
+                and (m := _TEMPORARY.fullmatch(name))
+                and _is_stale(directory / name, int(m[1]), now())
+            ):
                 with contextlib.suppress(OSError):
                     os.unlink(directory / name)
 

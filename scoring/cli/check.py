@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
-from scoring.cli.output import warn, write, write_json
+from scoring.cli.output import say, warn, write_json
 from scoring.errors import SettingsError, WriteError
 from scoring.files import reason, refuse_special, remove_stale, write_atomically
 from scoring.log.selection import Selection
@@ -72,7 +72,7 @@ def command(
     if settings.json:
         write_json({"iter_log_dir": log, **verdict.as_dict()})
     else:
-        write(_text(verdict, log))
+        say(_text(verdict, log))
     return 0 if verdict.passed else FAILED
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, Number, settings_options
-from scoring.cli.output import WARNINGS, show, warn, write, write_json
+from scoring.cli.output import WARNINGS, say, show, warn, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
@@ -243,7 +243,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
                 if settings.json:
                     write_json(found.payload(), indent=None)
                 else:
-                    write(found.line())
+                    say(found.line())
                 if until_stop and found.recommendation.signal != "CONTINUE":
                     return
             if once:
@@ -306,7 +306,7 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
     if settings.json:
         write_json({"path": str(path)})
     else:
-        write(f"{printable(str(path))}: saved\n")
+        say(f"{printable(str(path))}: saved\n")
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")

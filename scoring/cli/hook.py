@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
+from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
-from scoring.cli.output import warn, write, write_json
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, refuse_outside
@@ -120,7 +120,7 @@ def record(
     if settings.json:
         write_json({"path": str(path), "intervention_class": kind, "is_scored": counts})
     else:
-        write(f"{printable(str(path))}: recorded{'' if counts else f' ({kind} is observed and never scored)'}\n")
+        say(f"{printable(str(path))}: recorded{'' if counts else f' ({kind} is observed and never scored)'}\n")
 
 
 @command.command("show", epilog="Example:  da-score hook show --json")
@@ -154,4 +154,4 @@ def _report(change: HookChange, settings: Settings, done: str, not_done: str) ->
         write_json({"path": str(change.path), "changed": change.changed, "backup": backup})
         return
     kept = f" (the former file is {printable(str(change.backup))})" if change.backup else ""
-    write(f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n")
+    say(f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n")

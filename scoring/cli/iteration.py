@@ -17,9 +17,11 @@ from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation
 from scoring.views.chain import kept_payload
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
+from scoring.views.spending import spending_of
 
 if TYPE_CHECKING:  # most calls show a sidecar and score nothing
     from scoring.score import ScoredIteration
+    from scoring.views.spending import Spending
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
@@ -33,29 +35,32 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
     settings = resolve_settings(options)
-    log_dir, state = settings.iter_log_dir, CURRENT
+    log_dir, state, used = settings.iter_log_dir, CURRENT, None
     kept = None if recompute else _sidecar(log_dir, iteration)
     source = iteration_score_path(log_dir, iteration)
     if kept is None:
         now = _score(settings, iteration)
         score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
-        payload = scored_now_payload(now)
+        payload, used = scored_now_payload(now), spending_of(now.facts)
     else:
         score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
-        state = _state(settings, kept, follow=not options["rubric"])
+        state, used = _seen_now(settings, kept, follow=not options["rubric"])
         provenance = read_provenance(log_dir, iteration) if settings.json else None
-        payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None), state)
+        payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None), state, used)
     if settings.json:
         write_json(payload)
         return
     full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
     if state.name != "current" and not (full or on_terminal()):  # the text of a reference rubric has no place for it
         warn(f"iteration {iteration}: its sidecar is {state}")
-    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full, state))
+    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full, state, used))
 
 
-def _state(settings: Settings, kept: PersistedScore, follow: bool) -> State:
-    """Return what a sidecar is worth; to ``follow`` is to take its own rubric, where nobody named another."""
+def _seen_now(settings: Settings, kept: PersistedScore, follow: bool) -> "tuple[State, Spending | None]":
+    """Return what a sidecar is worth, and what its iteration used as far as that is known.
+
+    To ``follow`` is to take the sidecar's own rubric, where nobody named another.
+    """
     from rubric import find_rubric, released_rubric, rubric_versions
     from scoring.cli.reading import options as evidence_options
     from scoring.errors import silent
@@ -70,8 +75,9 @@ def _state(settings: Settings, kept: PersistedScore, follow: bool) -> State:
         how = evidence_options(settings, rules_of(rubric), silent)
         one = examine_iteration(log, repository, kept.iteration, *folders, rubric=rubric, **how)
     except DaScoreError as e:
-        return State("unverified", f"its evidence cannot be looked at: {e}")
-    return LogView(log, repository, folders, rubric, options=how).examined(one).state
+        return State("unverified", f"its evidence cannot be looked at: {e}"), None
+    found = LogView(log, repository, folders, rubric, options=how).examined(one)
+    return found.state, found.spending
 
 
 def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
@@ -97,7 +103,7 @@ def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
     write_scored_iteration(log_dir, scored, warn)
     remember(cache_dir(settings), log_dir, settings.repo_dir, rubric, scored)
-    bring_session_up_to_date(log_dir, rubric, scored.record, rules_of(rubric).true_flags, warn)
+    bring_session_up_to_date(log_dir, rubric, scored.record, warn, cache_dir(settings))
     return scored
 
 

@@ -11,7 +11,7 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import complain, on_terminal, show, warn, write, write_json
+from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
 from scoring.errors import GitError, InputError
 from scoring.log.settings import Settings
 
@@ -113,7 +113,7 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
 
         given = asked(iteration, who, settings)
         if all(value is None for value in given.values()):
-            write("Nothing was said, nothing is written.\n")
+            say("Nothing was said, nothing is written.\n")
             return
     label = _new(iteration, who, override, **given)
     if problem := label.problem():
@@ -128,7 +128,7 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
     else:
         from scoring.text import printable
 
-        write(f"{printable(str(path))}: labelled by {printable(who)}\n")
+        say(f"{printable(str(path))}: labelled by {printable(who)}\n")
 
 
 def _new(
@@ -195,7 +195,7 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     if settings.json:
         write_json({"labels": len(labels), "written": list(map(str, written))})
     else:
-        write(f"Imported {len(labels)} labels into {len(written)} files\n")
+        say(f"Imported {len(labels)} labels into {len(written)} files\n")
     return None
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import sys
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,19 +28,18 @@ if TYPE_CHECKING:
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
+@click.option("--fleet", metavar="URL", help="Ask a fleet's data set instead, by its folder, URL or FLEET.toml.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, as_csv: bool) -> None:
+def command(
+    sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, fleet: str | None, as_csv: bool
+) -> None:
     """Ask the tables iterations, signals, integrity and sessions of the log, or of the logs at ROOT, in SQL.
 
     'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files. Of
     several statements with ; between, the answer of the last is printed.
     Needs the extra: pip install 'da-score[query]'
     """
-    from scoring.cli.reading import log_views, rows_of
-    from scoring.views.sql import ask
-
-    rows = rows_of(log_views(roots, options, recompute))
-    with ask(_statement(sql), rows) as answer:
+    with _asked(_statement(sql), roots, options, recompute, fleet) as answer:
         if options["json"]:
             names = _distinct(answer.columns)
             write_json([dict(zip(names, map(_plain, row), strict=True)) for row in answer.rows])
@@ -47,6 +47,23 @@ def command(sql: str, roots: tuple[Path, ...], options: dict[str, Any], recomput
             _write_csv(answer)
         else:
             show(_page(answer))
+
+
+def _asked(
+    sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, fleet: str | None
+) -> "AbstractContextManager[Answer]":
+    """Return what asks a fleet's data set, or the logs."""
+    if fleet is not None:
+        if roots:
+            raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
+        from scoring.cli.fleet import opened
+        from scoring.fleet.asking import ask_fleet
+
+        return ask_fleet(opened(fleet), sql)
+    from scoring.cli.reading import log_views, rows_of
+    from scoring.views.sql import ask
+
+    return ask(sql, rows_of(log_views(roots, options, recompute)))
 
 
 def _statement(given: str) -> str:
@@ -111,6 +128,6 @@ def _write_csv(answer: "Answer") -> None:
 
 
 def _page(answer: "Answer") -> list[Block]:
-    """Return an answer as a table in which every column is as wide as it must be."""
+    """Return an answer as a table whose columns are as wide as they must be, or as blocks where that is too wide."""
     rows = [["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in answer.rows]
-    return [Table([Column(printable(name)) for name in answer.columns], rows)]
+    return [Table([Column(printable(name)) for name in answer.columns], rows, records=True)]

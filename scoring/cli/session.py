@@ -2,13 +2,15 @@
 
 import contextlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.errors import InputError, NotFoundError, SettingsError
+from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import (
@@ -19,6 +21,9 @@ from scoring.sidecars.scores import (
     session_score_path,
 )
 from scoring.views.session_pages import session_page, session_payload
+
+if TYPE_CHECKING:  # only what looks at evidence pays for it
+    from scoring.views.spending import Spending
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
@@ -36,10 +41,30 @@ def command(session_id: str, settings: Settings) -> None:
     drawn = on_terminal()
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
     members = _members(session, log_dir) if settings.json or drawn or full else {}
+    used = _used(settings, session) if settings.json or drawn or full else None
     if settings.json:
-        write_json(session_payload(session, members))
+        write_json(session_payload(session, members, used))
     else:
-        show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full))
+        show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used))
+
+
+def _used(settings: Settings, session: SessionScore) -> "Spending | None":
+    """Return what the iterations of a session used; None where nothing can be looked at."""
+    from rubric import find_rubric, released_rubric, rubric_versions
+    from scoring.cli.reading import options
+    from scoring.errors import silent
+    from scoring.evidence.rules import rules_of
+    from scoring.views.examined import LogView
+    from scoring.views.spending import together
+
+    log, repository, folders = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
+    with contextlib.suppress(DaScoreError):
+        known = session.rubric_version in rubric_versions()
+        rubric = released_rubric(session.rubric_version) if known else find_rubric(settings.rubric)
+        how, members = options(settings, rules_of(rubric), silent), frozenset(session.iterations)
+        view = LogView(log, repository, folders, rubric, True, selection=Selection(only=members), options=how)
+        return together(one.spending for one in view.examine(warn=silent))
+    return None
 
 
 def _in_full(given: str, log_dir: Path) -> str:

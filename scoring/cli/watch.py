@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, Number, settings_options
-from scoring.cli.output import WARNINGS, warn, write, write_json
+from scoring.cli.output import WARNINGS, say, warn, write_json
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
 from scoring.log.settings import Settings
@@ -78,7 +78,7 @@ def _show(found: list[Any], settings: Settings, writes: bool) -> None:
         if settings.json:
             write_json(seen.as_dict(), indent=None)
         else:
-            write(_line(seen))
+            say(_line(seen))
 
 
 def _line(seen: Any) -> str:

@@ -7,13 +7,13 @@ whatever happens next (``docs/COMMANDS.md``, "backfill").
 import datetime
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, InputError, LogError
+from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import read_file, remove_stale
@@ -33,12 +33,16 @@ from scoring.sidecars.provenance import (
     write_score,
 )
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
-    """What a backfill does with every log."""
+    """What a backfill does with every log.
+
+    ``keeps_cache`` is whether what was read is kept in the cache; None keeps it unless this is a dry run. ``observe``
+    gathers the evidence of optional signals also where the rubric does not have them vote.
+    """
 
     rubric: Rubric
     force: bool = False
@@ -49,6 +53,29 @@ class BackfillPlan:
     only_absent: str | None = None
     cache_dir: Path | None = None
     processes: int | None = None
+    keeps_cache: bool | None = None
+    observe: bool = False
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what was read is kept in the cache."""
+        return not self.dry_run if self.keeps_cache is None else self.keeps_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One iteration of a log that was brought up to date, and the score that stands for it.
+
+    ``score`` is ``computed``, what the evidence gives now, or what its sidecar holds, where that stays.
+    """
+
+    facts: IterationFacts
+    computed: PersistedScore
+    score: PersistedScore
+
+
+Take = Callable[[Standing], None]
+"""Takes each iteration that has a score, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +134,11 @@ class LogReport:
         }
 
 
-def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
-    """Bring one log up to date. Never raises what a user can act on: that is in the report."""
+def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogReport:
+    """Bring one log up to date, or find out what would be. Never raises what a user can act on: that is in the report.
+
+    ``take`` gets every iteration with the score that stands for it then, also in a dry run.
+    """
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
@@ -116,11 +146,11 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
         store = store_of(plan.cache_dir, job.iter_log_dir, plan.rubric)
         if plan.dry_run:
             store.load()
-            _bring_up_to_date(job, plan, store, report)
+            _bring_up_to_date(job, plan, store, report, take)
         else:
             with store.held():
                 try:
-                    _bring_up_to_date(job, plan, store, report)
+                    _bring_up_to_date(job, plan, store, report, take)
                 finally:
                     store.save()
     except LogError as e:
@@ -131,10 +161,10 @@ def backfill_log(job: LogJob, plan: BackfillPlan) -> LogReport:
     return report
 
 
-def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport) -> None:
+def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport, take: Take) -> None:
     log, rubric = job.iter_log_dir, plan.rubric
     options: Options = {"warn": report.warnings.append, "cache_dir": plan.cache_dir, "processes": plan.processes}
-    options |= {"keep": not plan.dry_run, "trunk": job.trunk}
+    options |= {"keep": plan.keeps, "trunk": job.trunk}
     if job.transcripts is not None:
         options["transcripts"] = "none" if job.transcripts == "none" else "auto"
     rules = rules_of(rubric)
@@ -144,15 +174,18 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
-        records = load_log_for([rubric], log, sources.rules.true_flags, left_out.append)
+        flags, cache_dir = sources.rules.true_flags, sources.cache_dir
+        records = load_log_for([rubric], log, flags, left_out.append, cache_dir, sources.keeps)
         report.broken = [str(error) for error in left_out]
         if not records:
             return
-        evidence = Evidence(records, log, sources, scan, None, meter_profile(rubric), labels_vote(rubric))
+        profile, labels = meter_profile(rubric, observe=plan.observe), plan.observe or labels_vote(rubric)
+        evidence = Evidence(records, log, sources, scan, None, profile, labels)
         inputs = [inputs_of(record, evidence, log, wanted) for record in records]
-        found = [evidence.of(record) for record in records]
-    if not plan.dry_run:
+        found = [as_read(evidence.of(record), rubric) for record in records]
+    if plan.keeps:
         evidence.git.keep()
+    if not plan.dry_run:
         remove_stale(log)
     standing: dict[int, PersistedScore] = {}
     for facts, given in zip(found, inputs, strict=True):
@@ -181,6 +214,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
                 write_provenance(log, provenance, new.rubric_version)
         if stands := new if reason else old:
             standing[n] = stands
+            take(Standing(facts, new, stands))
             for row in stands.breakdown:
                 if not row.present:
                     report.absent[row.signal, signals.value(row.signal).reason or row.detail] += 1

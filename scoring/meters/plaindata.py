@@ -240,20 +240,20 @@ def read_yaml(data: bytes, source: str) -> Any:
 
     InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
     """
-    from scoring import yamlread  # other formats do not pay for it
+    from scoring import yamlnodes, yamlread  # other formats do not pay for it
 
-    def plain(node: yamlread.Node) -> Any:
-        if isinstance(node, yamlread.Alias):
+    def plain(node: yamlnodes.Node) -> Any:
+        if isinstance(node, yamlnodes.Alias):
             raise YamlError(f"line {node.line}: an alias; write the value out")
-        if isinstance(node, yamlread.Scalar):
+        if isinstance(node, yamlnodes.Scalar):
             if node.tag:
                 raise YamlError(f"line {node.line}: a tag ({node.tag}); write the value without it")
             return node.resolved()[1]
-        if isinstance(node, yamlread.Sequence):
+        if isinstance(node, yamlnodes.Sequence):
             return [plain(item) for item in node.items]
         found: dict[str, Any] = {}
         for key, value in node.pairs:
-            if not isinstance(key, yamlread.Scalar):
+            if not isinstance(key, yamlnodes.Scalar):
                 raise YamlError(f"line {key.line}: a key that is no text")
             if key.value in found:
                 raise YamlError(f"line {key.line}: {key.value} is given twice")

@@ -13,13 +13,14 @@ from rubric import Score, SignalContribution
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from rubric.scorer import Breakdown
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
-from scoring.files import read_file, write_atomically
+from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.breakdown import reference_row, row_payload, take_row, whole_row
 from scoring.sidecars.check import problem_of, session_problem_of
 from scoring.sidecars.emitter import Value, emit
-from scoring.yamlread import Node, Reader, Take, items_of, parse
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of, parse
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
@@ -174,7 +175,22 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
 
 def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
     """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
-    return write_each(sessions, lambda session: write_session_score(iter_log_dir, session))
+    files: list[tuple[Path, bytes]] = []
+    nameless: DaScoreError | None = None
+    for session in sessions:
+        try:
+            files.append((session_score_path(iter_log_dir, session.session_id), emit(session_as_dict(session))))
+        except DaScoreError as e:
+            nameless = e
+            break
+    try:
+        write_together(files)
+    except WriteError as e:
+        raise WriteError(str(e), tuple(path for path, data in files if holds(path, data))) from e
+    paths = [path for path, _ in files]
+    if nameless:
+        raise WriteError(str(nameless), tuple(paths)) from nameless
+    return paths
 
 
 def write_each(items: Sequence[Any], write: Callable[[Any], Path]) -> list[Path]:

@@ -23,10 +23,12 @@ from scoring.views.score_cells import (
     band_cell,
     band_text,
     bounds_text,
+    coverage_cell,
     score_cell,
     value_text,
 )
-from scoring.views.session_pages import SESSIONS, session_payload, session_row
+from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
+from scoring.views.spending import spending_of
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
@@ -36,6 +38,7 @@ if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from scoring.sidecars.scores import PersistedScore
     from scoring.sidecars.states import State
     from scoring.signals.values import Deliberation, IterationObjectives
+    from scoring.views.spending import Spending
 
 _BAR = 20
 
@@ -46,7 +49,8 @@ _BREAKDOWN = (
     Column("SUBSCORE", width=8, right=True),
     Column("WEIGHT", width=8, right=True),
     Column("CONTRIB", width=8, right=True),
-    Column("DETAIL", width=60, cut=True),
+    Column("DETAIL", width=60, cut=True, only="pipe"),
+    Column("DETAIL", only="terminal", prose=True),
 )
 _HOOKS = (
     Column("RULE_ID", width=40, cut=True),
@@ -75,7 +79,7 @@ def run_page(
     if scored.sessions:
         members = {one.score.iteration: one.score for one in scored.iterations}
         yield Line()
-        yield Table(SESSIONS, [session_row(session, members, intervals) for session in scored.sessions], full=full)
+        yield Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full)
     yield Line()
     yield from _presence(scored.presence())
     if written is None:
@@ -104,7 +108,15 @@ def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
 def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
     score, record = one.score, one.record
     value, bounds = score_cell(score.value, score.scored), bounds_text(score.bounds, score.scored)
-    return score.iteration, record.task_id, value, bounds, band_cell(score.band), str(score.coverage), record.date
+    return (
+        score.iteration,
+        record.task_id,
+        value,
+        bounds,
+        band_cell(score.band),
+        coverage_cell(score.coverage),
+        record.date,
+    )
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
@@ -126,11 +138,13 @@ def iteration_page(
     objectives: "IterationObjectives | None" = None,
     full: bool = False,
     state: "State | None" = None,
+    spending: "Spending | None" = None,
 ) -> Iterator[Block]:
     """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
     ``source`` is the sidecar. A terminal shows the ``objectives`` too, where they were checked now. ``full`` is whether
-    a pipe shows the coverage and the ``state`` of the sidecar too, and names and details whole.
+    a pipe shows the coverage and the ``state`` of the sidecar too, names and details whole, and what the iteration
+    used.
     """
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
@@ -159,14 +173,17 @@ def iteration_page(
             (name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"]))
             for name, value in objectives.as_dict().items()
         ]
-        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL")), rows, only="terminal")
+        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)), rows, only="terminal")
+    yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
 
 
 def _breakdown_row(row: "SignalContribution") -> TableRow:
     there, weight = row.present, row.effective_weight if row.present else row.nominal_weight
     numbers = number(row.sub_score, there), number(weight), number(row.contribution, there)
-    return TableRow((row.signal, "yes" if there else "no", *numbers, row.detail), style="" if there else "dim")
+    detail = f"{row.fact} · {row.detail}" if row.fact and row.detail else row.fact or row.detail
+    cells = row.signal, "yes" if there else "no", *numbers, row.detail, detail
+    return TableRow(cells, style="" if there else "dim")
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
@@ -202,20 +219,24 @@ def score_payload(
     deliberation: "Deliberation | None" = None,
     attribution: Mapping[str, Any] | None = None,
     state: "State | None" = None,
+    spending: "Spending | None" = None,
 ) -> dict[str, Any]:
     """Return one iteration with its bounds and coverage, and the ``state`` of its sidecar; what is scored is current.
 
-    With it go the meter where there is a DR transcript, and whose its lines are where that is known.
+    With it go the meter where there is a DR transcript, and, where that is known, whose its lines are and what it used.
     """
     whose = {"attribution": attribution} if attribution else {}
     worth = {"state": state.name if state else "current", "state_reason": state.reason or None if state else None}
-    return {**score.payload(), **worth, **deliberation_dict(deliberation), **whose}
+    used = {"spending": spending.as_dict()} if spending else {}
+    return {**score.payload(), **worth, **deliberation_dict(deliberation), **whose, **used}
 
 
 def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
     """Return one iteration that was scored now, with the objective checks and integrity."""
     return {
-        **score_payload(one.persisted, one.signals.deliberation, chain_payload(one.facts)),
+        **score_payload(
+            one.persisted, one.signals.deliberation, chain_payload(one.facts), spending=spending_of(one.facts)
+        ),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
     }
@@ -223,13 +244,16 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
+    return {key: list(value) if isinstance(value, Iterator) else value for key, value in run_parts(scored)}
+
+
+def run_parts(scored: "ScoredLog") -> Iterator[tuple[str, Any]]:
+    """Yield the same, a key at a time; what the lists hold is made when they are read."""
     members = {one.score.iteration: one.score for one in scored.iterations}
-    return {
-        "rubric_version": scored.rubric.version,
-        "iterations": [score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations],
-        "sessions": [session_payload(session, members) for session in scored.sessions],
-        "presence": scored.presence(),
-    }
+    yield "rubric_version", scored.rubric.version
+    yield "iterations", (score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations)
+    yield "sessions", (session_payload(session, members) for session in scored.sessions)
+    yield "presence", scored.presence()
 
 
 def signals_payload(one: "ScoredIteration") -> dict[str, Any]:

@@ -40,17 +40,31 @@ def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
         with temporary_directory("query") as directory:
             for path in write_directory(rows, tuple(TABLES), "jsonl", directory):
                 _load(db, path)
-        db.execute("SET enable_external_access = false")
-        db.execute("SET lock_configuration = true")
-        try:
-            with _ends_when_interrupted():
-                if not db.extract_statements(sql):
-                    raise InputError("query: there is no statement in it; ask for something, as in 'from iterations'")
-                found = db.execute(sql)
-                names = tuple(column[0] for column in found.description or ())
-                yield Answer(names, chain.from_iterable(iter(lambda: found.fetchmany(_AT_ONCE), [])))
-        except duckdb.Error as e:
-            raise InputError(f"query: {_first_lines(str(e))}; the tables are {', '.join(TABLES)}") from e
+        with answered(db, sql, tuple(TABLES)) as answer:
+            yield answer
+
+
+@contextlib.contextmanager
+def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
+    """Run one SQL statement in a database that has some tables, and reaches neither files nor the network from now on.
+
+    Raises:
+        InputError: the statement cannot be run; the text says why.
+    """
+    import duckdb
+
+    db.execute("SET enable_external_access = false")
+    db.execute("SET python_enable_replacements = false")
+    db.execute("SET lock_configuration = true")
+    try:
+        with _ends_when_interrupted():
+            if not db.extract_statements(sql):
+                raise InputError("query: there is no statement in it; ask for something, as in 'from iterations'")
+            found = db.execute(sql)
+            names = tuple(column[0] for column in found.description or ())
+            yield Answer(names, chain.from_iterable(iter(lambda: found.fetchmany(_AT_ONCE), [])))
+    except duckdb.Error as e:
+        raise InputError(f"query: {_first_lines(str(e))}; the tables are {', '.join(tables)}") from e
 
 
 def _load(db: Any, path: Path) -> None:

@@ -345,7 +345,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(persisted)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
     path = write_persisted_score(log, score)
     found = read_iteration_score(log, score.iteration)
@@ -357,7 +357,7 @@ def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
 
 
 @given(sessions)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_any_session_reads_back(log: Path, session: SessionScore) -> None:
     path = write_session_score(log, session)
     assert (path.parent, read_session_score(log, session.session_id)) == (log, session)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.repository import GitRepository, as_text
 from scoring.evidence.transcripts.neighbourhood import same_remote
 from scoring.files import refuse_special
 
@@ -52,6 +52,17 @@ def browse(repository: GitRepository) -> Browsed:
         except Exception:
             return NOTHING_BROWSED
     return Browsed(branch, len(names), tuple(sorted((name, same_remote(url)) for name, url in remotes.items())))
+
+
+def remote_urls(repository: GitRepository) -> dict[str, str]:
+    """Return the URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
+    answer = repository.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.url$")
+    found: dict[str, str] = {}
+    for line in as_text(answer.stdout).split("\0") if answer.returncode == 0 else []:
+        key, named, url = line.partition("\n")
+        if named:
+            found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
+    return found
 
 
 def _refuse_special_refs(folder: Path) -> None:

@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -523,6 +524,59 @@ def import_repository(directory: Path, stream: bytes) -> None:
         (("reset", "--quiet", "--hard", f"refs/heads/{TRUNK}"), b""),
     ):
         _demand(directory, _git(directory, settings, arguments, given), arguments[0])
+
+
+def check_out(source: Path, directory: Path) -> None:
+    """Make a git work tree of a directory that is not there: that of a bundle, or of a bare repository.
+
+    Nobody vouches for the source. Of a bare repository objects and refs are copied, and nothing that git would obey:
+    no configuration, no hooks, no other place to look for objects. Links in the work tree become plain files.
+
+    Raises:
+        GitError: git is not installed, or does not take the source.
+        OSError: it cannot be copied.
+    """
+    settings = ("core.logAllRefUpdates=false", "core.symlinks=false", "safe.directory=*", "fetch.fsckObjects=false")
+
+    def run(*arguments: str) -> bytes:
+        return _demand(directory, _git(directory, settings, arguments, b""), arguments[0])
+
+    directory.mkdir(parents=True)
+    head = ""
+    if source.is_dir():
+        _demand(directory, _git(directory, settings, ("init", "--quiet", "--template="), b""), "init")
+        own = directory / ".git"
+        head = _first_ref(source / "HEAD")
+        ignored = shutil.ignore_patterns("alternates", "http-alternates")
+        shutil.copytree(source / "objects", own / "objects", dirs_exist_ok=True, ignore=ignored)
+        if (source / "refs").is_dir():
+            shutil.copytree(source / "refs", own / "refs", dirs_exist_ok=True)
+        if (source / "packed-refs").is_file():
+            shutil.copyfile(source / "packed-refs", own / "packed-refs")
+    else:
+        heads = run("bundle", "list-heads", os.fspath(source)).decode(errors="replace").splitlines()
+        refs = [line.split(" ", 1) for line in heads if " " in line]
+        sha_format = "sha256" if refs and len(refs[0][0]) == 64 else "sha1"
+        run("init", "--quiet", "--template=", f"--object-format={sha_format}")
+        run("bundle", "unbundle", os.fspath(source))
+        at = {name: sha for sha, name in refs}
+        lines = "".join(f"create {name} {sha}\n" for name, sha in at.items() if name.startswith("refs/"))
+        _demand(directory, _git(directory, settings, ("update-ref", "--stdin"), lines.encode()), "update-ref")
+        branches = [name for name, sha in at.items() if name.startswith("refs/heads/") and sha == at.get("HEAD", sha)]
+        usual = [name for name in ("refs/heads/main", "refs/heads/master") if name in branches]
+        head = (usual or branches or [""])[0]
+    if head:
+        run("symbolic-ref", "HEAD", head)
+    if not _git(directory, settings, ("rev-parse", "--verify", "--quiet", "HEAD"), b"").returncode:
+        run("reset", "--quiet", "--hard", "HEAD")
+
+
+def _first_ref(path: Path) -> str:
+    """Return the branch that a ``HEAD`` names; "" where it names none."""
+    with open(path, "rb") as f:
+        line = os.fsdecode(f.readline(4096)).strip()
+    name = line.removeprefix("ref: ")
+    return name if line.startswith("ref: refs/heads/") and ".." not in name else ""
 
 
 def ask_in(directory: Path, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":

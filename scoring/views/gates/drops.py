@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubric import BAND_INSUFFICIENT
+from rubric.scorer import TOLERANCE
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.views.gates.gate import TOLERANCE, Gate, GateOption, weakest
+from scoring.views.gates.gate import Gate, GateOption, weakest
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
     from scoring.sidecars.scores import PersistedScore

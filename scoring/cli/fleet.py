@@ -1,0 +1,339 @@
+"""``da-score fleet``: many repositories on a cluster, and what is kept of them scored anew."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scoring.cli.app import PATH, loudness_options
+from scoring.cli.output import show, warn, write, write_json
+from scoring.errors import DaScoreError, InputError, WriteError
+from scoring.text import printable
+from scoring.views.table import Block, Column, Line, Table, pairs
+
+if TYPE_CHECKING:  # --help needs neither
+    from scoring.fleet.coordinator import Event
+    from scoring.fleet.dataset import DataSet
+    from scoring.fleet.run import FleetReport
+
+_MOST_SHOWN = 50
+
+
+class _RunContext(click.Context):
+    """The context of a run, which is the group's own business and has its help."""
+
+    @property
+    def command_path(self) -> str:
+        assert self.parent is not None
+        return self.parent.command_path
+
+
+class _RunCommand(click.Command):
+    context_class = _RunContext
+
+    def get_help(self, ctx: click.Context) -> str:
+        assert ctx.parent is not None
+        return ctx.parent.get_help()
+
+
+class _FleetGroup(click.Group):
+    """A group in which the name of a file in the place of a command is the fleet to run."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands:
+            return "fleet", run, args
+        return super().resolve_command(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return ["FLEET.toml [OPTIONS]", "| COMMAND [ARGS]..."]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        run.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+@click.group(
+    "fleet",
+    cls=_FleetGroup,
+    context_settings={"ignore_unknown_options": True},
+    epilog="Example:  da-score fleet FLEET.toml --workers 2",
+)
+def command() -> None:
+    """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.
+
+    FLEET.toml lists the sources; 'da-score fleet init' writes one with comments. Started again, it scores what changed
+    since. Exit 1 when a repository failed, after all others are done. Needs the extra: pip install 'da-score[fleet]'
+    """
+
+
+def _json_option(function: Any) -> Any:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(loudness_options(function))
+
+
+def _wants_json(as_json: bool) -> bool:
+    return bool(as_json or (click.get_current_context().find_root().obj or {}).get("json"))
+
+
+@click.command("fleet", cls=_RunCommand)
+@click.argument("fleet", metavar="FLEET.toml", type=PATH)
+@click.option("--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already.")
+@click.option(
+    "--workers", type=click.IntRange(1, 1000), metavar="N", help="How many processes of this machine.  [one per core]"
+)
+@click.option("--rubric", metavar="VERSION|FILE", help="The rubric, instead of that of the file.")
+@click.option("--dashboard", metavar="ADDRESS", help="Where Dask's dashboard listens, as :8787.  [default: nowhere]")
+@click.option("--force", is_flag=True, help="Score what did not change too.")
+@_json_option
+def run(
+    fleet: Path,
+    scheduler: str | None,
+    workers: int | None,
+    rubric: str | None,
+    dashboard: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Run a fleet."""
+    from dataclasses import replace
+
+    from scoring.fleet.config import read_config
+    from scoring.fleet.run import Where, run_fleet
+    from scoring.views.formats import require
+
+    if scheduler and workers:
+        raise click.UsageError("--workers starts processes here, and --scheduler names some that run; give one.")
+    require("fleet", "distributed", "fsspec", "pyarrow")
+    config = read_config(fleet)
+    config = replace(config, rubric=rubric) if rubric else config
+    sayer = _sayer(_wants_json(as_json))
+    with sayer:
+        report = run_fleet(config, Where(scheduler, workers, dashboard), sayer.say, force)
+    if not _wants_json(as_json):
+        show(_page(report))
+    if report.failed:
+        raise DaScoreError(
+            f"{len(report.failed)} of {report.repositories} repositories failed; 'da-score fleet status' lists them"
+        )
+
+
+class _Lines:
+    """Says what happens, a line each: for people, or as JSON."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._json = as_json
+
+    def __enter__(self) -> "_Lines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def say(self, event: "Event", report: "FleetReport") -> None:
+        """Say one event."""
+        if self._json:
+            named = {"repository": event.repository} if event.repository else {}
+            write_json({"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None)
+            return
+        place = printable(event.repository)
+        if event.kind == "begun":
+            write(f"{report.repositories} repositories, {event.more['to_score']} to score\n")
+        elif event.kind == "cluster":
+            write(f"scheduler {event.more['scheduler']}{_dashboard(event)}\n")
+        elif event.kind == "done":
+            left = f", {event.more['broken']} broken entries left out" if event.more["broken"] else ""
+            write(f"{place}: {event.more['iterations']} scored{left}\n")
+            for text in event.more["warnings"]:
+                warn(f"{place}: {text}")
+        elif event.kind == "retried":
+            write(f"{place}: failed, will be tried again: {printable(event.more['reason'])}\n")
+        elif event.kind == "failed":
+            write(f"{place}: failed {event.more['attempts']} times: {printable(event.more['reason'])}\n")
+
+
+def _dashboard(event: "Event") -> str:
+    return f", dashboard {event.more['dashboard']}" if event.more.get("dashboard") else ""
+
+
+class _Bar(_Lines):
+    """Shows on a terminal how far it is: done, running, failed, how fast, and how long it takes still."""
+
+    def __init__(self) -> None:
+        super().__init__(False)
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("fleet"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[running]} running, {task.fields[failed]} failed, {task.fields[rate]} a minute,"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._progress.add_task("fleet", total=None, running=0, failed=0, rate="-")
+        self._began = time.monotonic()
+
+    def __enter__(self) -> "_Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def say(self, event: "Event", report: "FleetReport") -> None:
+        """Show one event."""
+        if event.kind == "begun":
+            self._progress.update(self._task, total=event.more["to_score"])
+        elif event.kind == "cluster":
+            self._began = time.monotonic()
+            text = f"scheduler {event.more['scheduler']}{_dashboard(event)}"
+            self._progress.console.print(text, markup=False, highlight=False)
+        elif event.kind in ("failed", "retried"):
+            text = f"{printable(event.repository)}: {event.kind}: {printable(event.more['reason'])}"
+            self._progress.console.print(text, markup=False, highlight=False)
+        done = report.scored + len(report.failed)
+        minutes = (time.monotonic() - self._began) / 60
+        rate = f"{done / minutes:.0f}" if done and minutes else "-"
+        failed, running = len(report.failed), report.running
+        self._progress.update(self._task, completed=done, failed=failed, rate=rate, running=running)
+
+
+def _sayer(as_json: bool) -> _Lines:
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return _Bar() if on_terminal and not as_json else _Lines(as_json)
+
+
+def _page(report: "FleetReport") -> Iterator[Block]:
+    yield Line()
+    yield Line(f"Fleet — rubric {report.rubric}", "bold")
+    yield Line()
+    rows = {
+        "REPOSITORIES": report.repositories,
+        "             scored": report.scored,
+        "             as before": report.skipped,
+        "             failed": len(report.failed),
+        "ITERATIONS scored": report.iterations,
+        "RESULTS": report.results,
+        "TIME": f"{report.seconds:.1f} s",
+    }
+    yield pairs([(name, str(value)) for name, value in rows.items()], 26)
+    yield from _failures([(f.repository, f.attempts, f.reason) for f in report.failed])
+
+
+def _failures(failed: list[tuple[str, int, str]]) -> Iterator[Block]:
+    if not failed:
+        return
+    yield Line()
+    columns = (Column("FAILED", width=0), Column("TIMES", width=5), Column("REASON", width=0))
+    yield Table(columns, [(name, str(times), why) for name, times, why in failed[:_MOST_SHOWN]])
+    if more := len(failed) - _MOST_SHOWN:
+        yield from [Line(f"and {more} more; --json lists all")] if more > 0 else []
+
+
+def opened(place: str) -> "DataSet":
+    """Return the data set of a FLEET.toml, or at a URL or path.
+
+    Raises:
+        InputError, SettingsError: there is none, or the optional packages are not installed.
+    """
+    from scoring.views.formats import require
+
+    require("fleet", "fsspec", "pyarrow")
+    from scoring.fleet.config import is_url, read_config
+    from scoring.fleet.dataset import DataSet
+    from scoring.fleet.store import Store
+
+    if place.endswith(".toml") and not is_url(place):
+        config = read_config(Path(place))
+        return DataSet(Store(config.results, config.storage)).load()
+    if not is_url(place) and not Path(place).is_dir():
+        raise InputError(f"{place}: no such folder; name a FLEET.toml, or the folder or URL of a data set")
+    return DataSet(Store(place if is_url(place) else str(Path(place).absolute()))).load()
+
+
+_PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
+
+
+@command.command("status", epilog="Example:  da-score fleet status FLEET.toml")
+@_PLACE
+@_json_option
+def status(place: str, as_json: bool) -> None:
+    """Say what a data set has: repositories and iterations by rubric, and what failed last and why."""
+    dataset = opened(place)
+    found = []
+    for rubric in dataset.rubrics:
+        state = dataset.state(rubric)
+        failed = [(f.repository, f.attempts, f.reason) for _, f in sorted(state.failed.items())]
+        iterations = sum(done.iterations for _, done in state.standing.values())
+        broken = sum(done.broken for _, done in state.standing.values())
+        found.append((rubric, len(state.standing), iterations, broken, failed))
+    if _wants_json(as_json):
+        keys = ("repository", "attempts", "reason")
+        write_json(
+            {
+                "results": dataset.store.url,
+                "rubrics": [
+                    {
+                        "rubric": rubric,
+                        "repositories": repositories,
+                        "iterations": iterations,
+                        "broken_entries": broken,
+                        "failed": [dict(zip(keys, one, strict=True)) for one in failed],
+                    }
+                    for rubric, repositories, iterations, broken, failed in found
+                ],
+            }
+        )
+        return
+    names = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
+    rows = [(rubric, str(n), str(i), str(b), str(len(failed))) for rubric, n, i, b, failed in found]
+    page: list[Block] = [Table([Column(name) for name in names], rows)]
+    for _, _, _, _, failed in found:
+        page += _failures(failed)
+    show(page)
+
+
+@command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
+@_PLACE
+@click.option("--rubric", metavar="VERSION|FILE", required=True, help="The rubric to score under.")
+@click.option("--from", "source", metavar="VERSION", help="The rubric whose rows are taken.  [one that reads alike]")
+@_json_option
+def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
+    """Score what is kept under another rubric, without git and transcripts.
+
+    That works where both rubrics have evidence read alike; where they do not it says so, with exit status 1.
+    """
+    from rubric import find_rubric
+    from scoring.fleet.rescore import rescore as score_anew
+
+    done = score_anew(opened(place), find_rubric(rubric), source)
+    if _wants_json(as_json):
+        write_json(done.as_dict())
+        return
+    show([Line(f"{done.iterations} iterations of {done.repositories} repositories scored under {done.rubric}")])
+    for text in done.left_out:
+        warn(text)
+
+
+@command.command("init", epilog="Example:  da-score fleet init")
+@click.argument("file", metavar="[FLEET.toml]", type=PATH, default=Path("FLEET.toml"))
+def init(file: Path) -> None:
+    """Write a FLEET.toml with comments, for you to change."""
+    from importlib.resources import files
+
+    text = files("scoring.fleet").joinpath("FLEET.toml").read_bytes()
+    try:
+        with open(file, "xb") as f:
+            f.write(text)
+    except FileExistsError as e:
+        raise InputError(f"{file}: is there already; name another file") from e
+    except OSError as e:
+        raise WriteError(f"{file}: cannot write: {(e.strerror or str(e)).lower()}") from e
+    write(f"{file} is written; change the sources in it, then: da-score fleet {file}\n")

@@ -1,0 +1,97 @@
+"""Dask: a cluster of processes on this machine, or one that runs somewhere."""
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from scoring.errors import FleetError
+from scoring.views.formats import require
+
+_CONNECTS_WITHIN = 20
+"""How many seconds a scheduler has to answer."""
+
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 0,  # the coordinator counts: it knows which repository was begun
+    "distributed.scheduler.work-stealing": False,
+    "distributed.comm.timeouts.connect": f"{_CONNECTS_WITHIN}s",
+    "distributed.worker.daemon": True,
+    "distributed.admin.log-format": "%(message)s",
+}
+
+
+@contextlib.contextmanager
+def local_cluster(workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
+    """Give the client of a cluster of processes on this machine, one thread each, which ends with the block.
+
+    Args:
+        workers: how many processes.
+        memory: how many bytes each may take before it is ended and started anew; 0 is its share of the machine.
+        dashboard: the address of Dask's dashboard, as ``:8787``; None has none.
+    """
+    require("fleet", "distributed")
+    import dask
+    import distributed
+
+    library: Any = distributed
+
+    with dask.config.set(SETTINGS), _quiet():
+        cluster = library.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=memory or "auto",
+            dashboard_address=dashboard,
+            silence_logs=logging.CRITICAL,
+        )
+        try:
+            with library.Client(cluster, set_as_default=False) as client:
+                yield client
+        finally:
+            with contextlib.suppress(Exception):  # a scheduler that was lost cannot be asked to end
+                cluster.close(timeout=10)
+
+
+@contextlib.contextmanager
+def known_cluster(address: str) -> Iterator[Any]:
+    """Give the client of a scheduler that runs at an address.
+
+    Raises:
+        FleetError: nothing answers there.
+    """
+    require("fleet", "distributed")
+    import dask
+    import distributed
+
+    library: Any = distributed
+
+    with dask.config.set(SETTINGS), _quiet():
+        try:
+            client = library.Client(address, timeout=_CONNECTS_WITHIN, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as e:
+            said = " ".join(str(e).split())[:200]
+            raise FleetError(
+                f"scheduler {address}: does not answer ({said}); is it running, and is this its address?"
+            ) from e
+        try:
+            yield client
+        finally:
+            with contextlib.suppress(Exception):
+                client.close(timeout=5)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from writing to standard error what the coordinator says in its own words."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+def default_workers() -> int:
+    """Return how many workers are worth it here: one a core."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

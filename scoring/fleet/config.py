@@ -1,0 +1,243 @@
+"""FLEET.toml: which repositories are scored, where results go, and the limits (``docs/FLEET.md``, "FLEET.toml")."""
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rubric import RUBRIC_VERSION, is_rubric_file
+from scoring.errors import InputError, SettingsError
+from scoring.files import read_file
+from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
+from scoring.text import shown
+
+SIZE_LIMIT = 1 << 20
+"""The largest FLEET.toml, in bytes."""
+
+SPLIT_BYTES = 512 << 20
+"""From how many bytes of transcripts on a repository is read in parts, where nothing else is said."""
+
+ATTEMPTS = 3
+
+_UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_SIZE = re.compile(r"(\d{1,9}) ?([KMGT]B)", re.ASCII)
+_SECRET = re.compile(r"secret|token|password|passwd|credential|(^|_)key$|access_key|account_key|sas", re.I)
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
+
+
+def bytes_of(text: object) -> int:
+    """Return how many bytes a size such as ``512MB`` has; 0 of anything else."""
+    m = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    return int(m[1]) * _UNITS[m[2]] if m else 0
+
+
+def is_url(text: str) -> bool:
+    """Return whether a text names its file system, as ``s3://bucket/folder`` does."""
+    return _URL.match(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Some repositories, and how they are read.
+
+    ``paths`` are directories and globs, absolute; ``urls`` those of archives and of folders on other file systems.
+    ``transcripts`` are folders, relative to the repository or absolute, in which ``{name}`` is the repository's name;
+    without any the repository's own settings decide, as for ``backfill``.
+    """
+
+    paths: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    transcripts: tuple[str, ...] = ()
+    way: str | None = None
+    trunk: str | None = None
+    worktrees: tuple[str, ...] = ()
+    test_commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FleetConfig:
+    """What a FLEET.toml says.
+
+    Attributes:
+        results: the URL, or the absolute path, of the data set.
+        rubric: a released version, or the absolute path of a rubric file.
+        sources: where the repositories are.
+        storage: options of a file system, by its protocol.
+        memory: how many bytes a worker may take; 0 leaves it to Dask.
+        split: from how many bytes of transcripts on a repository is read in parts.
+        expanded: how many bytes an archive may have when it is unpacked.
+        attempts: after how many failures a repository is given up.
+        scratch: where archives are unpacked; None is the system's folder for temporary files.
+        cache: where workers keep what they read of repositories that are directories; "" keeps nothing, and None is
+            the user's cache directory.
+    """
+
+    results: str
+    rubric: str = RUBRIC_VERSION
+    sources: tuple[Source, ...] = ()
+    storage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    workers: int | None = None
+    memory: int = 0
+    split: int = SPLIT_BYTES
+    expanded: int = 16 << 30
+    attempts: int = ATTEMPTS
+    scratch: str | None = None
+    cache: str | None = None
+    horizon: str = "14d"
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """Where workers keep what they read of directories; None when nothing is kept."""
+        if self.cache is None:
+            from platformdirs import user_cache_path  # what names a folder does without
+
+            return user_cache_path("da-score", appauthor=False)
+        return Path(self.cache) if self.cache else None
+
+
+_SIZES = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
+_COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
+_NAMES = ListOf("a list of texts", Kind("a text that is not empty", lambda v: isinstance(v, str) and v.strip() != ""))
+_KINDS: Kinds = {
+    "results": TEXT,
+    "rubric": TEXT,
+    "horizon": TEXT,
+    "scratch": TEXT,
+    "cache": TEXT,
+    "workers": {"count": _COUNT, "memory": _SIZES},
+    "limits": {"split": _SIZES, "expanded": _SIZES, "attempts": _COUNT},
+}
+_SOURCE: Kinds = {
+    "path": _NAMES,
+    "url": _NAMES,
+    "transcripts": _NAMES,
+    "trunk": TEXT,
+    "worktrees": _NAMES,
+    "test-commands": _NAMES,
+}
+_OPTION = Kind("text, a number, or true or false", lambda value: isinstance(value, str | int | float | bool))
+
+
+def read_config(path: Path) -> FleetConfig:
+    """Read a FLEET.toml; paths in it are relative to its folder.
+
+    Raises:
+        SettingsError: it cannot be read or used; in one line, which says where and what to do.
+    """
+    import tomllib
+
+    try:
+        text = read_file(path, SIZE_LIMIT).decode()
+        given = tomllib.loads(text)
+    except FileNotFoundError as e:
+        raise SettingsError(f"{path}: no such file; write one with 'da-score fleet init'") from e
+    except InputError as e:
+        raise SettingsError(str(e)) from e
+    except (ValueError, RecursionError) as e:
+        raise SettingsError(f"{path}: not TOML: {' '.join(str(e).split())}") from e
+    return _config(given, path, Path(os.path.abspath(path)).parent)
+
+
+def _config(given: dict[str, Any], path: Path, here: Path) -> FleetConfig:
+    where = str(path)
+    found = checked_table(given, _KINDS, where, elsewhere={"source", "storage"})
+    if not found.get("results", "").strip():
+        raise SettingsError(f"{where}: results is missing; name the folder or the URL of the data set")
+    limits, workers = found.get("limits", {}), found.get("workers", {})
+    rubric = found.get("rubric", RUBRIC_VERSION)
+    return FleetConfig(
+        _place(found["results"], here, where),
+        str(here / rubric) if is_rubric_file(rubric) else rubric,
+        _sources(given.get("source", []), here, where),
+        _storage(given.get("storage", {}), where),
+        workers.get("count"),
+        bytes_of(workers.get("memory")),
+        bytes_of(limits.get("split")) or SPLIT_BYTES,
+        bytes_of(limits.get("expanded")) or 16 << 30,
+        limits.get("attempts", ATTEMPTS),
+        _place(found["scratch"], here, where) if "scratch" in found else None,
+        None if "cache" not in found else "" if found["cache"] == "none" else _place(found["cache"], here, where),
+        found.get("horizon", "14d"),
+    )
+
+
+def _sources(given: Any, here: Path, where: str) -> tuple[Source, ...]:
+    if not isinstance(given, list) or not given:
+        raise SettingsError(f"{where}: there is no [[source]]; name at least one, with a path or a url")
+    return tuple(_source(table, here, where, f"source[{n}]") for n, table in enumerate(given))
+
+
+def _source(table: Any, here: Path, where: str, name: str) -> Source:
+    found = checked_table(table, _SOURCE, where, name=name)
+    paths, urls = found.get("path", ()), found.get("url", ())
+    if not paths and not urls:
+        raise SettingsError(f"{where}: {name} has neither path nor url")
+    for text in paths:
+        if is_url(text):
+            raise SettingsError(f"{where}: {name}.path {shown(text)} is a URL; give it as url")
+    for text in urls:
+        if not is_url(text):
+            raise SettingsError(f"{where}: {name}.url {shown(text)} is no URL; give directories as path")
+    transcripts = found.get("transcripts", ())
+    way = transcripts[0] if transcripts in (("auto",), ("none",)) else None
+    return Source(
+        tuple(_place(text, here, where) for text in paths),
+        tuple(_expanded(text, where) for text in urls),
+        () if way else transcripts,
+        way,
+        found.get("trunk"),
+        found.get("worktrees", ()),
+        found.get("test-commands", ()),
+    )
+
+
+def _storage(given: Any, where: str) -> dict[str, dict[str, Any]]:
+    if not isinstance(given, dict):
+        raise SettingsError(f"{where}: storage is {shown(given)} where a table belongs")
+    return {protocol: _options(options, where, f"storage.{protocol}") for protocol, options in given.items()}
+
+
+def _options(given: Any, where: str, name: str) -> dict[str, Any]:
+    """Return the options of a file system, which may be nested; a credential in them is refused."""
+    if not isinstance(given, dict):
+        raise SettingsError(f"{where}: {name} is {shown(given)} where a table belongs")
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if isinstance(value, dict):
+            found[key] = _options(value, where, f"{name}.{key}")
+        elif not _OPTION.fits(value):
+            raise SettingsError(f"{where}: {name}.{key} is {shown(value)}, not {_OPTION.name}")
+        elif _SECRET.search(key) and not (isinstance(value, str) and _VARIABLE.fullmatch(value)):
+            raise SettingsError(
+                f"{where}: {name}.{key} holds a credential; leave it to the environment of coordinator and workers, "
+                f"or name a variable, as in {key} = '${{NAME}}'"
+            )
+        else:
+            found[key] = _expanded(value, where) if isinstance(value, str) else value
+    return found
+
+
+def _expanded(text: str, where: str) -> str:
+    """Return a text with the variables of the environment that it names as ``${NAME}``."""
+
+    def value(m: re.Match[str]) -> str:
+        if m[1] not in os.environ:
+            raise SettingsError(f"{where}: the variable {m[1]} is not set")
+        return os.environ[m[1]]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _place(text: str, here: Path, where: str) -> str:
+    """Return a URL as it is, and a path as one from the folder of the file."""
+    text = _expanded(text, where)
+    if is_url(text):
+        return text
+    if "\0" in text:
+        raise SettingsError(f"{where}: {shown(text)} is no path")
+    try:
+        return os.path.normpath(here / Path(text).expanduser())
+    except RuntimeError as e:  # the user that ~ names has no home
+        raise SettingsError(f"{where}: {shown(text)}: {e}") from e

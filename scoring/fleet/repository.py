@@ -1,0 +1,164 @@
+"""Scores one repository on a worker, with the engine of ``backfill``, and returns rows instead of writing sidecars."""
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rubric import Rubric
+from scoring.errors import DaScoreError, GitError
+from scoring.fleet.config import FleetConfig
+from scoring.fleet.sources import Repository, fingerprint_of
+from scoring.fleet.tables import arrow_tables, rows_of_iteration
+from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
+from scoring.log.settings import Settings, days_of, resolve_settings
+from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
+from scoring.text import printable
+
+if TYPE_CHECKING:
+    from scoring.fleet.splitting import PartRead
+
+MOST_WARNINGS = 20
+_REASON_LENGTH = 400
+
+
+@dataclass(slots=True)
+class Result:
+    """What a worker returns of one repository: the rows of each table as bytes of Arrow, or why there are none."""
+
+    repository: str
+    fingerprint: str = ""
+    tables: dict[str, bytes] = field(default_factory=dict)
+    iterations: int = 0
+    broken: int = 0
+    watched: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+    seconds: float = 0.0
+
+
+def score_repository(
+    one: Repository, config: FleetConfig, rubric: Rubric, parts: Sequence["Sequence[PartRead]"] = ()
+) -> Result:
+    """Score one repository. Never raises: why it cannot be scored is in the result, a bug too.
+
+    ``parts`` are what was read of its transcripts elsewhere, where it is a large one.
+    """
+    began = time.monotonic()
+    result = Result(one.name)
+    try:
+        read = [found for part in parts for found in part]
+        with _at_hand(one, config, rubric, read) as (place, how):
+            _score(place, how, rubric, result)
+        result.warnings = (*(text for found in read for text in found.read.warnings), *result.warnings)[:MOST_WARNINGS]
+        if one.url:
+            result.fingerprint, result.watched = fingerprint_of(one, config, rubric), ()
+    except DaScoreError as e:
+        result.error = str(e)
+    except Exception as e:
+        result.error = f"internal error, please report it: {type(e).__name__}: {e}"
+    result.error = " ".join(printable(result.error).split())[:_REASON_LENGTH]
+    result.seconds = time.monotonic() - began
+    return result
+
+
+@contextlib.contextmanager
+def _at_hand(
+    one: Repository, config: FleetConfig, rubric: Rubric, read: "list[PartRead]"
+) -> Iterator[tuple[Repository, FleetConfig]]:
+    """Give a repository as a directory: itself, or what is unpacked of it while the block runs."""
+    if not one.url and not read:
+        yield one, config
+        return
+    from scoring.fleet.archives import scratch_folder, unpacked  # small directories do without
+    from scoring.fleet.splitting import put_together, stand_ins
+
+    with scratch_folder(config) as scratch:
+        kept = replace(config, cache=str(scratch / "cache"))
+        if not one.url:
+            kept = config if config.cache_folder else kept
+            put_together(read, Path(), one, kept, rubric)
+            yield one, kept
+            return
+        here = scratch / "unpacked"
+        place = unpacked(one, config, here, (lambda: stand_ins(read, here)) if read else None)
+        if read and not put_together(read, here, place, kept, rubric):
+            shutil.rmtree(here)  # what the parts were read by is not what the repository says
+            place = unpacked(one, config, here)
+        yield place, kept
+
+
+def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result) -> None:
+    assert one.repo_dir is not None
+    assert one.log is not None
+    settings = resolve_settings(one.options(), environment={})
+    cache = config.cache_folder
+    before = fingerprint_of(one, config, rubric)
+    job = LogJob(
+        one.log,
+        one.repo_dir,
+        settings.transcript_dirs,
+        rubric,
+        settings.transcripts,
+        settings.trunk,
+        settings.worktrees,
+        settings.test_commands,
+    )
+    plan = BackfillPlan(rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True)
+    found: list[Standing] = []
+    report = backfill_log(job, plan, found.append)
+    if report.error:
+        raise DaScoreError(report.error)
+    outcomes = _outcomes(found, one, settings, cache, config, report.warnings)
+    horizon = days_of(config.horizon)
+    tables = arrow_tables(
+        row
+        for standing in found
+        for row in rows_of_iteration(result.repository, standing, outcomes.get(standing.score.iteration), horizon)
+    )
+    result.tables = {name: as_bytes(table) for name, table in tables.items()}
+    result.iterations, result.broken = len(found), len(report.broken)
+    result.warnings = tuple(map(printable, report.warnings[:MOST_WARNINGS]))
+    names = {os.path.normpath(name) for s in found for name in s.facts.record.artifacts if name and "\0" not in name}
+    result.watched = tuple(sorted(names))
+    # Taken before anything was read: what changed meanwhile shows the next time.
+    same = before == fingerprint_of(one, config, rubric)
+    result.fingerprint = fingerprint_of(one, config, rubric, result.watched) if same else ""
+
+
+def _outcomes(
+    found: list[Standing], one: Repository, settings: Settings, cache: Path | None, config: FleetConfig, said: list[str]
+) -> dict[int, Outcome]:
+    """Return what became of the work of each iteration; nothing where git cannot say."""
+    assert one.repo_dir is not None
+    rules = OutcomeRules(days_of(config.horizon), settings.code_globs, settings.fix_words or FIX_WORDS)
+    records = [standing.facts.record for standing in found]
+    try:
+        outcomes = log_outcomes(records, one.repo_dir, rules, cache, settings.trunk)
+    except GitError as e:
+        said.append(f"outcomes are not known: {e}")
+        return {}
+    return {outcome.iteration: outcome for outcome in outcomes}
+
+
+def as_bytes(table: Any) -> bytes:
+    """Return a table of Arrow as bytes, compressed."""
+    import pyarrow as pa
+
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    data: bytes = out.getvalue().to_pybytes()
+    return data
+
+
+def from_bytes(data: bytes) -> Any:
+    """Return the table that :func:`as_bytes` wrote."""
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()

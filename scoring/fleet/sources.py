@@ -1,0 +1,264 @@
+"""Which repositories a FLEET.toml names, and what shows that one of them did not change.
+
+A fingerprint is made of names, sizes and times of files (of an object store: what it says of an object), so no file is
+opened for it. It has all that a score rests on: the entries, the files that they name, plans and settings, the refs of
+git, the transcripts, and the rubric.
+"""
+
+import glob
+import os
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from rubric import Rubric
+from scoring.errors import DaScoreError, InputError
+from scoring.evidence.scopes import PLANS_DIR
+from scoring.evidence.transcripts import rows
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.fleet.config import FleetConfig, Source
+from scoring.fleet.store import file_system
+from scoring.log.find import find_logs
+from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
+from scoring.sidecars import fingerprint
+from scoring.signals.table import meter_profile
+
+FORMAT = 1
+"""Goes up when what a worker returns is another; every repository is then scored anew."""
+
+_SIDECARS = (".score.yaml", ".evidence.yaml", ".tmp")
+_ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """One repository to score: a directory with its log, or the ``url`` of an archive or of a folder elsewhere.
+
+    ``name`` is what the data set calls it. ``stamp`` is what the object store says of what is at the URL, ``size`` how
+    many bytes that is.
+    """
+
+    name: str
+    source: Source
+    repo_dir: Path | None = None
+    log: Path | None = None
+    url: str = ""
+    stamp: str = ""
+    size: int = 0
+
+    @property
+    def short(self) -> str:
+        """The last part of its name, without the ending of an archive: what ``{name}`` stands for."""
+        last = posixpath.basename((self.url or str(self.repo_dir)).rstrip("/"))
+        return next((last.removesuffix(ending) for ending in reversed(_ARCHIVES) if last.endswith(ending)), last)
+
+    def options(self) -> dict[str, Any]:
+        """Return what its source sets, as the options of a command."""
+        found: dict[str, Any] = {"trunk": self.source.trunk, "transcripts": self.source.way}
+        found |= {"worktrees": self.source.worktrees, "test-commands": self.source.test_commands}
+        if self.repo_dir is not None:
+            found |= {"repo-dir": self.repo_dir, "iter-log-dir": self.log}
+            named = [Path(text.replace("{name}", self.short)) for text in self.source.transcripts]
+            found["transcript-dir"] = tuple(self.repo_dir / path.expanduser() for path in named)
+        return found
+
+
+def repositories(config: FleetConfig) -> list[Repository]:
+    """Return the repositories that the sources name, each once, in their order.
+
+    Raises:
+        InputError: a path or URL leads nowhere, or holds no log.
+    """
+    found: dict[str, Repository] = {}
+    for source in config.sources:
+        for one in (*_directories(source), *_remote(source, config.storage)):
+            found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def _directories(source: Source) -> Iterator[Repository]:
+    for path in source.paths:
+        places = sorted(glob.glob(path)) if glob.has_magic(path) else [path]
+        if not places:
+            raise InputError(f"{path}: nothing is there")
+        several = glob.has_magic(path)
+        for place in map(Path, places):
+            if several and not place.is_dir():
+                continue
+            try:
+                logs = find_logs([place])
+            except InputError:
+                if several:  # a glob may take in folders that are no repositories
+                    continue
+                raise
+            for log in logs:
+                repo_dir = log.repo_dir or log.iter_log_dir
+                usual = log.repo_dir is not None
+                yield Repository(str(repo_dir if usual else log.iter_log_dir), source, repo_dir, log.iter_log_dir)
+
+
+def _remote(source: Source, storage: Mapping[str, Mapping[str, Any]]) -> Iterator[Repository]:
+    for url in source.urls:
+        fs, path = file_system(url, storage)
+        protocol = url.partition("://")[0]
+        try:
+            found = _listed(fs, path.rstrip("/"))
+        except FileNotFoundError:
+            found = {}
+        except Exception as e:
+            raise InputError(f"{url}: cannot be listed: {' '.join(str(e).split())[:300]}") from e
+        if not found:
+            raise InputError(f"{url}: nothing is there that is an archive or a folder with a repository")
+        for place, (stamp, size) in found.items():
+            place = f"{protocol}://{place}"
+            yield Repository(place, source, url=place, stamp=stamp, size=size)
+
+
+def _listed(fs: Any, path: str) -> dict[str, tuple[str, int]]:
+    """Return archives and folders that a path or glob stands for, with their stamps and sizes."""
+    if glob.has_magic(path):
+        found = fs.glob(path, detail=True)
+    else:
+        info = fs.info(path)
+        found = {path: info}
+    listed: dict[str, tuple[str, int]] = {}
+    for place in sorted(found):
+        info = found[place]
+        if info["type"] == "directory":
+            below = fs.find(place, detail=True)
+            if below:
+                stamps = [(name, _stamp_of(below[name])) for name in sorted(below)]
+                listed[place] = _digest(stamps), sum(one.get("size") or 0 for one in below.values())
+        elif place.endswith(_ARCHIVES):
+            listed[place] = _stamp_of(info), int(info.get("size") or 0)
+    return listed
+
+
+_SAYS = ("ETag", "etag", "md5Hash", "content_md5", "mtime", "LastModified", "last_modified", "updated", "ino", "size")
+
+
+def _stamp_of(info: Mapping[str, Any]) -> str:
+    """Return what a file system says of a file, by which a change shows."""
+    return _digest([(name, str(info[name])) for name in _SAYS if name in info])
+
+
+def evidence_key(rubric: Rubric) -> dict[str, Any]:
+    """Return how a rubric has evidence read: what another one must have alike to be scored from what is kept."""
+    return {"evidence": rubric.evidence, "profile": meter_profile(rubric, observe=True), "loading": rubric.loading}
+
+
+def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched: Sequence[str] = ()) -> str:
+    """Return what stands for all that the scores of a repository rest on, at this moment, but the rubric's weights.
+
+    ``watched`` are files in the repository that its entries name, as :class:`~scoring.fleet.dataset.Done` has them.
+    """
+    key = evidence_key(rubric)
+    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, key["evidence"], key["profile"], config.horizon
+    how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
+    if one.repo_dir is None or one.log is None:
+        return _digest([versions, how, one.url, one.stamp])
+    repo = str(one.repo_dir)
+    named = [*map(str, (SETTINGS_FILE, PYPROJECT_FILE)), *watched]
+    parts: list[object] = [versions, how, repo, str(one.log)]
+    parts += [list(_files(str(one.log), _SIDECARS)), [_stamp(os.path.join(repo, name)) for name in named]]
+    parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]
+    parts += [_transcripts_state(str(folder)) for folder in transcript_folders(one)]
+    return _digest(parts)
+
+
+def transcript_folders(one: Repository) -> list[Path]:
+    """Return the folders whose transcripts may count for a repository that is a directory."""
+    try:
+        settings = resolve_settings(one.options(), environment={})
+    except DaScoreError:  # whoever scores it will say so
+        return []
+    if settings.transcripts == "none":
+        return []
+    if settings.transcript_dirs:
+        return list(settings.transcript_dirs)
+    return [place for h in ATTRIBUTED_HARNESSES for place, *_ in h.homes(os.environ)]
+
+
+@lru_cache(maxsize=64)
+def _shared_state(folder: str) -> str:
+    return _digest(_files(folder))
+
+
+def _transcripts_state(folder: str) -> str:
+    """Return the state of a folder of transcripts; that of the usual places, which all share, is looked at once."""
+    usual = {str(place) for h in ATTRIBUTED_HARNESSES for place, *_ in h.homes(os.environ)}
+    return _shared_state(folder) if folder in usual else _digest(_files(folder))
+
+
+def forget() -> None:
+    """Look at shared folders anew."""
+    _shared_state.cache_clear()
+
+
+def _files(folder: str, passed_over: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
+    """Yield the files below a folder, by name, each with its stamp; links to folders are not followed."""
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not (passed_over and entry.name.endswith(passed_over)):
+                    yield entry.path, _of(entry.stat())
+            except OSError:
+                yield entry.path, None
+
+
+def _of(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _stamp(path: str) -> object:
+    try:
+        return _of(os.stat(path))
+    except (OSError, ValueError):
+        return None
+
+
+def _git_state(repo: str) -> Iterator[object]:
+    """Yield what differs when a ref of a repository, or its configuration, does."""
+    folder = os.path.join(repo, ".git")
+    above = os.path.dirname(os.path.abspath(repo))
+    while not os.path.lexists(folder):  # a folder in a work tree
+        if above == os.path.dirname(above):
+            return
+        folder, above = os.path.join(above, ".git"), os.path.dirname(above)
+    if os.path.isfile(folder):  # a linked work tree
+        folder = os.path.join(os.path.dirname(folder), _first_line(folder).removeprefix("gitdir: "))
+        yield _first_line(os.path.join(folder, "HEAD"))
+        folder = os.path.join(folder, _first_line(os.path.join(folder, "commondir")) or ".")
+    yield _first_line(os.path.join(folder, "HEAD"))
+    yield [
+        _stamp(os.path.join(folder, name)) for name in ("packed-refs", "config", "shallow", "objects/info/alternates")
+    ]
+    yield list(_files(os.path.join(folder, "refs")))
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, "rb") as f:
+            return os.fsdecode(f.readline(4096).rstrip(b"\n"))
+    except OSError:
+        return ""
+
+
+def _digest(parts: Iterable[object]) -> str:
+    made = blake2b(digest_size=16)
+    for part in parts:
+        made.update(repr(part).encode("utf-8", "backslashreplace"))
+        made.update(b"\0")
+    return made.hexdigest()

@@ -1,0 +1,267 @@
+"""The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables").
+
+Most columns are those of ``export``, without details: these may quote what people and agents wrote. ``kept`` is what
+``rescore`` needs: what every signal observed, and what it is with claims, whether the rubric has it or not.
+"""
+
+import datetime
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from scoring.evidence.transcripts.facts import NS
+from scoring.jobs.backfill import Standing
+from scoring.log.model import IterationRecord
+from scoring.sidecars.provenance import provenance_as_dict, provenance_of
+from scoring.signals.table import SIGNALS, signal_set
+from scoring.signals.values import SignalSet, SignalValue
+from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of
+from scoring.views.examined import Examined
+from scoring.views.formats import arrow_schema, clean
+
+if TYPE_CHECKING:
+    from scoring.outcomes.outcome import Outcome
+
+REPOSITORY, ITERATION, MONTH = "repository", "iteration", "month"
+UNKNOWN_MONTH = "unknown"
+_NOT_KEPT = {"log", "origin", "state", "state_reason", "computed", "label", "detail", "claimed_detail"}
+_NOT_KEPT |= {"observed_detail", "landed_commit", "rubric_version"}
+_OUTCOMES = {"outcome", "code_lines", "code_lines_changed", "code_lines_fixed", "survival", "reverted", "reverted_by"}
+_OUTCOMES |= {"defective"}
+
+REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(
+    REPOSITORY, "text", "", "the repository: the place or the URL of its source", lambda of: of.log
+)
+
+
+def _column(name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = "") -> DataColumn[Any]:
+    """Return a column that is taken from a row of plain values."""
+    return DataColumn(name, kind, unit, meaning, lambda of: of.it.get(name), missing)
+
+
+def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
+    """Return the columns that a table has of those of a log."""
+    kept = [c for c in TABLES[table] if c.name not in _NOT_KEPT and not (table == "iterations" and c.name in _OUTCOMES)]
+    return (REPOSITORY_COLUMN, *kept)
+
+
+def _texts(*columns: tuple[str, str]) -> tuple[DataColumn[Any], ...]:
+    return tuple(_column(name, "text", meaning) for name, meaning in columns)
+
+
+def _counts(*columns: tuple[str, str]) -> tuple[DataColumn[Any], ...]:
+    return tuple(_column(name, "integer", meaning) for name, meaning in columns)
+
+
+_KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
+_SEEN = _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1")
+_SAID = _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1")
+
+_SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (*_of_log("signals"), _SEEN, _SAID)
+
+_OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
+    *_KEY,
+    _column("status", "text", "whether it is known what became of the work", False, "known, too_young, not_landed"),
+    _column("horizon_days", "number", "how long work is watched after it landed", False, "days"),
+    *_texts(("commit", "the trunk's commit that brought the work")),
+    *_counts(
+        ("lines_added", "the lines of code that it added"),
+        ("lines_changed", "those that later commits changed within the horizon"),
+    ),
+    _column("survival", "number", "the share of these lines that is still there", unit="0 to 1"),
+    *_counts(("lines_fixed", "the lines that fixes changed")),
+    _column("reverted", "yes/no", "whether the trunk took the work back"),
+    *_texts(("reverted_by", "the commit that did")),
+    _column("defective", "yes/no", "whether it was reverted, or fixes changed 5 % of its lines"),
+)
+
+_PROVENANCE_COLUMNS: tuple[DataColumn[Any], ...] = (
+    *_KEY,
+    *_texts(
+        ("window_start", "when the time begins that belongs to it, UTC"),
+        ("window_end", "when it ends"),
+        ("trunk_ref", "the branch on which work lands"),
+        ("trunk_commit", "its tip"),
+        ("landed_method", "how the work was found landed or not"),
+        ("harnesses", "whose transcripts there are"),
+    ),
+    *_counts(
+        ("sessions", "how many sessions have lines in it"),
+        ("files", "in how many transcripts"),
+        ("turns", "responses of the model"),
+        ("input_tokens", "as the transcripts count them"),
+        ("output_tokens", "likewise"),
+        ("cache_read_tokens", "likewise"),
+        ("cache_creation_tokens", "likewise"),
+        ("tool_calls", "calls of tools that ended"),
+        ("tool_errors", "those that failed"),
+        ("duplicates_dropped", "what was written again and did not count again"),
+    ),
+    *_texts(
+        ("attribution_method", "how its own lines were found"), ("attribution_sessions", "the ids of their sessions")
+    ),
+    *_counts(("test_runs", "test runs in them"), ("test_runs_failed", "those that failed")),
+    *_texts(("last_test_run", "the verdict of the last one: passed, failed")),
+    _column("edited_after_tests", "yes/no", "whether files were edited after it"),
+    *_counts(
+        ("interrupts", "interruptions by the user"),
+        ("rejections", "uses of tools that the user refused"),
+        ("resets", "times that the agent took its own work back"),
+    ),
+)
+
+CLAIMS, SEEN = "claims", "seen"
+"""The two ways to judge: what an agent says of its own work can vote, or only what was observed does."""
+
+
+def kept_column(signal: str, way: str) -> str:
+    """Return the column of ``kept`` that has the sub-score of a signal in one of the two ways, missing where absent."""
+    return f"{signal}_{way}"
+
+
+def how_column(signal: str, way: str) -> str:
+    """Return the column that says how it came about; see :func:`how`."""
+    return f"{signal}_{way}_how"
+
+
+def how(value: SignalValue) -> str:
+    """Return source, applicability and cap of a value as one word: ``observed``, ``claimed``, ``inapplicable``, ``""``.
+
+    The best band that it allows follows a colon.
+    """
+    word = (value.source or "") if value.present else ("" if value.applicable else "inapplicable")
+    return f"{word}:{value.cap}" if value.cap else word
+
+
+_KEPT_COLUMNS: tuple[DataColumn[Any], ...] = (
+    *_KEY,
+    *_counts(("tool_calls_seen", "calls of tools in its own lines; missing where it has none of its own")),
+    *(
+        column
+        for signal in SIGNALS
+        for way in (CLAIMS, SEEN)
+        for column in (
+            _column(kept_column(signal.id, way), "number", f"the vote of {signal.id}", unit="0 to 1"),
+            _column(how_column(signal.id, way), "text", "how it came about", False),
+        )
+    ),
+)
+
+FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
+    "iterations": _of_log("iterations"),
+    "signals": _SIGNAL_COLUMNS,
+    "integrity": _of_log("integrity"),
+    "outcomes": _OUTCOME_COLUMNS,
+    "provenance": _PROVENANCE_COLUMNS,
+    "kept": _KEPT_COLUMNS,
+}
+"""Every table, with its columns in order; the partitions ``rubric`` and ``month`` come to them where they are read."""
+
+ASKED = tuple(FLEET_TABLES)[:-1]
+"""The tables that people ask; ``kept`` is for ``rescore``."""
+
+_DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
+_ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
+
+
+def month_of(record: IterationRecord, end: int | None) -> str:
+    """Return the month of an iteration, as ``2026-01``: by its date, or else by its commit's time."""
+    if _DATE.fullmatch(record.date[:7]):
+        return record.date[:7]
+    if end is None:
+        return UNKNOWN_MONTH
+    return f"{datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=end // NS):%Y-%m}"
+
+
+def rows_of_iteration(
+    repository: str, found: Standing, outcome: "Outcome | None", horizon_days: float
+) -> Iterator[tuple[str, DataRow]]:
+    """Yield the rows of one iteration, each with the name of its table and, as ``month``, that of its partition."""
+    facts, score = found.facts, found.score
+    number = facts.record.iteration
+    ways = {CLAIMS: signal_set(facts, _ALL_OPTIONAL, True), SEEN: signal_set(facts, _ALL_OPTIONAL, False)}
+    month = month_of(facts.record, facts.window.end if facts.window else None)
+
+    def row(table: str, it: object, columns: Sequence[DataColumn[Any]] | None = None) -> tuple[str, DataRow]:
+        of = Of(repository, number, it)
+        return table, {c.name: c.take(of) for c in columns or FLEET_TABLES[table]} | {MONTH: month}
+
+    yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed"))
+    for contribution in score.breakdown:
+        seen, said = (ways[way].value(contribution.signal) for way in (SEEN, CLAIMS))
+        both = {
+            "observed": seen.sub_score if seen.present else None,
+            "claimed": said.sub_score if said.present and said.source == "claimed" else None,
+        }
+        table, of_log = row("signals", (score.rubric_version, contribution), _SIGNAL_COLUMNS[:-2])
+        yield table, of_log | both
+    for pair in ways[CLAIMS].integrity:
+        yield row("integrity", pair)
+    if outcome is not None:
+        yield row("outcomes", {**outcome.as_dict(), "horizon_days": float(horizon_days)})
+    yield row("provenance", _provenance(found))
+    yield row("kept", _kept(found, ways))
+
+
+def _provenance(found: Standing) -> DataRow:
+    given: dict[str, Any] = provenance_as_dict(provenance_of(found.facts), found.score.rubric_version)
+    transcripts = found.facts.transcripts
+    harnesses: list[dict[str, Any]] = given["harnesses"]
+    row: DataRow = {
+        "window_start": given["window"]["start"] or None,
+        "window_end": given["window"]["end"] or None,
+        "trunk_ref": given["trunk"]["ref"] or None,
+        "trunk_commit": given["trunk"]["commit"] or None,
+        "landed_method": given["landed"]["method"] or None,
+        "harnesses": " ".join(one["name"] for one in harnesses) or None,
+    }
+    for name in ("sessions", "files", "duplicates_dropped"):
+        row[name] = sum(one[name] for one in harnesses) if harnesses else None
+    if transcripts is not None:
+        spent = transcripts.turns, transcripts.input_tokens, transcripts.output_tokens
+        calls = transcripts.tool_calls, transcripts.tool_errors
+        counts = *spent, transcripts.cache_reads, transcripts.cache_creations, *calls
+        names = ("turns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
+        row |= zip((*names, "tool_calls", "tool_errors"), counts, strict=True)
+    if "attribution" in given:
+        tests, corrections = given["tests"], given["corrections"]
+        row |= {
+            "attribution_method": given["attribution"]["method"],
+            "attribution_sessions": " ".join(given["attribution"]["sessions"]) or None,
+            "test_runs": tests["runs"],
+            "test_runs_failed": tests["failed"],
+            "last_test_run": tests["last"],
+            "edited_after_tests": tests["edited_after"],
+            **{name: corrections[name] for name in ("interrupts", "rejections", "resets")},
+        }
+    return row
+
+
+def _kept(found: Standing, ways: dict[str, SignalSet]) -> DataRow:
+    row: DataRow = {"tool_calls_seen": ways[CLAIMS].tool_calls}
+    stays = {} if found.score is found.computed else {r.signal: r for r in found.score.breakdown}
+    for signal in SIGNALS:
+        for way, judged in ways.items():
+            value = judged.value(signal.id)
+            if old := stays.get(signal.id):  # the evidence is gone, and the old score stands for it
+                value = SignalValue(old.present, old.sub_score, source=old.source, applicable=old.applicable)
+            row[kept_column(signal.id, way)] = float(value.sub_score) if value.present else None
+            row[how_column(signal.id, way)] = how(value)
+    return row
+
+
+def arrow_tables(rows: Iterable[tuple[str, DataRow]]) -> dict[str, Any]:
+    """Return rows as a ``pyarrow.Table`` each table, with the column ``month`` at the end; a table without rows too."""
+    import pyarrow as pa
+
+    held: dict[str, list[DataRow]] = {name: [] for name in FLEET_TABLES}
+    for table, row in rows:
+        held[table].append(clean(row))
+    return {name: pa.Table.from_pylist(held[name], schema=with_month(name)) for name in FLEET_TABLES}
+
+
+def with_month(table: str) -> Any:
+    """Return the schema of a table with the column ``month`` at the end, as it is on its way to its partition."""
+    import pyarrow as pa
+
+    return arrow_schema(FLEET_TABLES[table]).append(pa.field(MONTH, pa.string(), nullable=False))
