@@ -13,7 +13,7 @@ from rubric import Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import list_names, remove_stale
+from scoring.files import list_names, remove_stale, remove_stale_directories
 from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
@@ -267,6 +267,7 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
             _warn_of_loss(iter_log_dir, found, warn)
             changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
+    remove_stale_directories()
     write_scores(iter_log_dir, changed)
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:

@@ -31,7 +31,10 @@ WRONG = {
     "no size": (f'results = "r"\n{SOURCE}[limits]\nsplit = "much"', "not a size"),
     "no count": (f'results = "r"\n{SOURCE}[workers]\ncount = 0', "not a number"),
     "a secret": (f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "hunter2"', "leave it to the environment"),
-    "a nested secret": (f'results = "r"\n{SOURCE}[storage.s3.client_kwargs]\naws_secret_access_key = "h"', "credential"),
+    "a nested secret": (
+        f'results = "r"\n{SOURCE}[storage.s3.client_kwargs]\naws_secret_access_key = "h"',
+        "credential",
+    ),
     "a variable that is not set": ('results = "${NOT_SET}"\n[[source]]\npath = "x"', "NOT_SET is not set"),
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
     "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),

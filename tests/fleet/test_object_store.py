@@ -45,7 +45,11 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, value in {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}.items():
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
         monkeypatch.setenv(name, value)
     bucket = f"fleet-{tmp_path.name.replace('_', '-')}"[:60].rstrip("-")
     storage = f'[storage.s3]\nendpoint_url = "{server}"\n'

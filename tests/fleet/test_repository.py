@@ -89,7 +89,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     root = fleet.parent / "repos/r0"
     for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words that nobody else uses
         text = path.read_text()
-        path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r'\g<0>Zanzibar quokka ', text))
+        path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text))
     score_here(fleet)
     said = {w.lower() for p in (root / "transcripts").rglob("*.jsonl") for w in WORD.findall(p.read_text())}
     assert {"zanzibar", "quokka"} <= said
@@ -97,7 +97,19 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     known = {c.name for columns in FLEET_TABLES.values() for c in columns}
     entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
     ours = {w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox"]))}
-    ours |= {"observed", "claimed", "passed", "failed", "codex", "claude", "master", "main", "time", "commit", "subject"}
+    ours |= {
+        "observed",
+        "claimed",
+        "passed",
+        "failed",
+        "codex",
+        "claude",
+        "master",
+        "main",
+        "time",
+        "commit",
+        "subject",
+    }
     ours |= {"true", "false", "window", "head", "message"}
     values = [
         str(value)

@@ -328,7 +328,9 @@ class TestCommand:
     def test_compares_with_another_report(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("report", "--last", "8", "--out", tmp_path / "old.html")
         da_score("report", "--since", tmp_path / "old.html")
-        assert re.search(r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">', Path("report.html").read_text())
+        assert re.search(
+            r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">', Path("report.html").read_text()
+        )
 
     def test_another_report_must_be_there(self, da_score: DaScore) -> None:
         found = da_score("report", "--since", "old.html")
