@@ -53,7 +53,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise InputError(f"{path}: is {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a plain file'}")
         if found.st_size > limit:
-            raise InputError(f"{path}: larger than {limit >> 20} MiB")
+            raise InputError(f"{path}: larger than {in_words(limit)}")
         with open(fd, "rb", closefd=False) as f:
             data = f.read(limit + 1)
     except OSError as e:
@@ -61,8 +61,19 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
     finally:
         os.close(fd)
     if len(data) > limit:
-        raise InputError(f"{path}: larger than {limit >> 20} MiB")
+        raise InputError(f"{path}: larger than {in_words(limit)}")
     return data
+
+
+def is_inside(path: Path | str, directory: Path | str) -> bool:
+    """Return whether a path, whether there is anything or not, is in a directory once all links are followed."""
+    found, root = os.path.realpath(path), os.path.realpath(directory)
+    return found == root or found.startswith(root.rstrip("/") + "/")
+
+
+def in_words(limit: int) -> str:
+    """Return a size in bytes as text, in whole MiB or KiB."""
+    return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
 
 
 def refuse_special(path: Path | str) -> None:
@@ -109,18 +120,21 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
-def write_atomically(path: Path, data: bytes, durable: bool = True, mode: int = MODE) -> None:
+def write_atomically(
+    path: Path, data: bytes, durable: bool = True, mode: int = MODE, owner: tuple[int, int] | None = None
+) -> None:
     """Write ``data`` to ``path``, by default with mode 0600. A file that holds these bytes already is left alone.
 
-    What need not survive a power cut (a cache) is not ``durable``, and not waited for.
+    What need not survive a power cut (a cache) is not ``durable``, and not waited for. ``owner`` are the numbers of the
+    user and the group whose file it is; by default those who run this.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    if _holds(path, data, mode):
+    if holds(path, data, mode):
         return
     with _placed(path, durable) as temporary:
-        _write_whole(temporary, data, durable, mode)
+        _write_whole(temporary, data, durable, mode, owner)
 
 
 def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
@@ -132,7 +146,7 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     count = _AT_ONCE if len(files) < _MANY else 10 * _MANY
     for start in range(0, len(files), count):
         some = files[start : start + count]
-        _write_some([(path, data) for path, data in some if not _holds(path, data, mode)], mode)
+        _write_some([(path, data) for path, data in some if not holds(path, data, mode)], mode)
 
 
 def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
@@ -217,9 +231,12 @@ def _cannot_write(path: Path, error: OSError) -> WriteError:
     return WriteError(f"{path}: cannot write: {(error.strerror or str(error)).lower()}; the old file is untouched")
 
 
-def _write_whole(path: Path, data: bytes, flush: bool, mode: int) -> None:
-    fd = os.open(path, _NEW, mode)
+def _write_whole(path: Path, data: bytes, flush: bool, mode: int, owner: tuple[int, int] | None = None) -> None:
+    fd = os.open(path, _NEW, MODE & mode)
     try:
+        made = os.fstat(fd)
+        if owner is not None and owner != (made.st_uid, made.st_gid):
+            os.fchown(fd, *owner)
         os.fchmod(fd, mode)
         rest = memoryview(data)
         while rest:
@@ -240,7 +257,7 @@ def _flush_directory(directory: Path) -> None:
             os.close(fd)
 
 
-def _holds(path: Path, data: bytes, mode: int) -> bool:
+def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
     """Tell whether a plain file of this mode at ``path`` holds exactly these bytes."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -260,7 +277,11 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
     """Remove temporary files that no living process will finish. Never raises."""
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
-            if (m := _TEMPORARY.fullmatch(name)) and _is_stale(directory / name, int(m[1]), now()):
+            if (
+                name.startswith(".")
+                and (m := _TEMPORARY.fullmatch(name))
+                and _is_stale(directory / name, int(m[1]), now())
+            ):
                 with contextlib.suppress(OSError):
                     os.unlink(directory / name)
 

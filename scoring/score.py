@@ -22,15 +22,16 @@ from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Provenance, provenance_of, write_score, write_scores
+from scoring.sidecars.provenance import Provenance, is_written, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
     is_plain_session_id,
+    iteration_score_path,
     write_session_score,
     write_session_scores,
 )
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -92,11 +93,12 @@ def score_records(
     *rubrics: Rubric,
     only: Collection[int] | None = None,
     observe: bool = False,
+    compare: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
 
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Yields one iteration
-    at a time, once per rubric.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Without
+    ``compare`` claims are not held against what was observed. Yields one iteration at a time, once per rubric.
     """
     if not records:
         return
@@ -107,10 +109,14 @@ def score_records(
         if only is None or number in only:
             record = records[n]
             facts = evidence.of(record)
-            sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
+            ways = {(rubric.claims_vote, rubric.test_flags): as_read(facts, rubric) for rubric in rubrics}
+            sets = {way: signal_set(read, wanted, way[0], compare) for way, read in ways.items()}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
-            yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
+            judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
+            yield tuple(
+                ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
+                for rubric, way in judged
+            )
     evidence.git.keep()
 
 
@@ -140,12 +146,20 @@ def score_log_under(
 
 
 def score_log_with(
-    scan: "Scan", iter_log_dir: Path | str, sources: Sources, *rubrics: Rubric, observe: bool = False
+    scan: "Scan",
+    iter_log_dir: Path | str,
+    sources: Sources,
+    *rubrics: Rubric,
+    observe: bool = False,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
+    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules.
+
+    ``observe`` and ``compare`` are as for :func:`score_records`.
+    """
     left_out: list[LogError] = []
     records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append, sources.cache_dir)
-    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe)
+    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
 
 
 def _scored(
@@ -156,8 +170,9 @@ def _scored(
     scan: "Scan",
     *rubrics: Rubric,
     observe: bool,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe))
+    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare))
     logs = []
     for n, rubric in enumerate(rubrics):
         iterations = tuple(scored[n] for scored in found)
@@ -235,22 +250,27 @@ def score_iteration(
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
-    Beside a sidecar goes what the score was computed from, when the rubric's rules keep that. ``warn`` hears of every
-    score that lost evidence which its old sidecar had, and of a session whose id is no plain file name: it gets no
-    sidecar.
+    What is on disk already, byte for byte, is not written again. Beside a sidecar goes what the score was computed
+    from, when the rubric's rules keep that. ``warn`` hears of every score that lost evidence which its old sidecar had,
+    and of a session whose id is no plain file name: it gets no sidecar.
 
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
+    changed: list[tuple[PersistedScore, Provenance | None]] = []
+    paths: list[Path] = []
     for found in scored.iterations:
-        _warn_of_loss(iter_log_dir, found, warn)
+        paths.append(iteration_score_path(iter_log_dir, found.record.iteration))
+        if not is_written(iter_log_dir, found.persisted, found.provenance):
+            _warn_of_loss(iter_log_dir, found, warn)
+            changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
-    iterations = write_scores(iter_log_dir, [(i.persisted, i.provenance) for i in scored.iterations])
+    write_scores(iter_log_dir, changed)
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:
-        return iterations, write_session_scores(iter_log_dir, sessions)
+        return paths, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
-        raise WriteError(str(e), (*iterations, *e.written)) from e
+        raise WriteError(str(e), (*paths, *e.written)) from e
 
 
 def remember(

@@ -3,7 +3,7 @@
 import functools
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,16 @@ class _Help(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         super().write_text(text.replace("-", _HYPHEN))
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(name, text.replace("-", _HYPHEN)) for name, text in rows], col_max, col_spacing)
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        most = col_max if self.width >= _NARROW else _NARROW // 4
+        super().write_dl([(name, text.replace("-", _HYPHEN)) for name, text in rows], most, col_spacing)
 
     def getvalue(self) -> str:
         return super().getvalue().replace(_HYPHEN, "-")
 
+
+_NARROW = 72
+"""Help of fewer columns gives less room to the names of options, and more to what they do."""
 
 _HYPHEN = "\u2011"
 """A hyphen at which no line breaks."""

@@ -10,7 +10,7 @@ import click
 from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
 from scoring.cli.output import say, warn, write_json
 from scoring.errors import SettingsError, WriteError
-from scoring.files import write_atomically
+from scoring.files import reason, refuse_special, write_atomically
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.text import printable, spans
@@ -101,7 +101,9 @@ def _summary_file() -> Path:
 def _append(path: Path, text: str) -> None:
     """Append in one write, so that nothing of another step comes between."""
     try:
-        with path.open("ab", buffering=0) as f:
+        if path.exists():
+            refuse_special(path)
+        with path.open("ab", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK, 0o666)) as f:
             f.write(text.encode("utf-8", "replace"))
     except OSError as e:
-        raise WriteError(f"{path}: cannot append: {(e.strerror or str(e)).lower()}") from e
+        raise WriteError(f"{path}: cannot append: {reason(e)}") from e

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="The format."
 )
-@click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: {','.join(TABLES)}]")
+@click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: all: {', '.join(TABLES)}]")
 @click.option(
     "--out",
     type=PATH,

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubric import Rubric
-from scoring.errors import FleetError
+from scoring.errors import DaScoreError, FleetError
 from scoring.fleet.config import FleetConfig
 from scoring.fleet.dataset import Commit, DataSet, Done, Failed
 from scoring.fleet.repository import Result, from_bytes, score_repository
 from scoring.fleet.sources import Repository, evidence_key
+from scoring.fleet.splitting import PartRead, parts_of, read_part
 from scoring.sidecars.fingerprint import digest_of
 
 BEGUN = "da-score-fleet-begun"
@@ -67,13 +68,25 @@ class Event:
     more: dict[str, Any] = field(default_factory=dict)
 
 
-def begin_and_score(one: Repository, config: FleetConfig, rubric: Rubric, key: str) -> Result:
+def begin_and_score(one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: list[PartRead]) -> Result:
     """Say on a worker that an attempt begins, and score the repository."""
+    _begin(key)
+    return score_repository(one, config, rubric, parts)
+
+
+def begin_and_read(
+    one: Repository, config: FleetConfig, rubric: Rubric, key: str, part: int, parts: int
+) -> list[PartRead]:
+    """Say on a worker that an attempt begins, and read one part of the transcripts."""
+    _begin(key)
+    return read_part(one, config, rubric, part, parts)
+
+
+def _begin(key: str) -> None:
     from distributed import get_worker
 
     with contextlib.suppress(Exception):  # nothing but the count of attempts depends on it
         get_worker().log_event(BEGUN, key)
-    return score_repository(one, config, rubric)
 
 
 class Coordinator:
@@ -123,14 +136,18 @@ class Coordinator:
 
     def _hand_out(self) -> None:
         room, config = self._room(), replace(self._config, sources=())
-        while self._waiting and len(self._out) < room:
+        while self._waiting and len(self._out) < room and self._client.status == "running":
             task = self._waiting.popleft()
             self._number += 1
             task.handed_out += 1
             key = f"da-score-{self._number}-{digest_of(task.repository.name.encode())[:8]}"
-            future = self._client.submit(
-                begin_and_score, task.repository, config, self._rubric, key, key=key, pure=False
-            )
+            what = task.repository, config, self._rubric, key
+            count = parts_of(task.repository, config)
+            parts = [
+                self._client.submit(begin_and_read, *what, n, count, key=f"{key}-part-{n}", pure=False)
+                for n in range(count if count > 1 else 0)
+            ]
+            future = self._client.submit(begin_and_score, *what, *parts, key=key, pure=False)
             self._out[key] = task, future
             future.add_done_callback(lambda _, key=key: self._answers.put(key))
 
@@ -195,7 +212,9 @@ class Coordinator:
         error = future.exception(timeout=30)
         from distributed import KilledWorker
 
-        if not isinstance(error, KilledWorker):
+        if isinstance(error, DaScoreError):
+            yield from self._failed(task, str(error))
+        elif not isinstance(error, KilledWorker):
             yield from self._failed(task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
         elif begun or error.allowed_failures or task.handed_out > _SURELY_BEGUN:
             task.attempts += error.allowed_failures

@@ -134,10 +134,11 @@ class DataSet:
             given = json.loads(data)
             if given["format"] > FORMAT:
                 raise FleetError(f"{self.store.path(name)}: of a newer da-score; update this one")
-            lists = {key: tuple(of(**one) for one in given[key]) for key, of in _LISTS.items()}
+            failed = tuple(Failed(**one) for one in given["failed"])
+            parts = tuple(Part(**one) for one in given["parts"])
             done = tuple(Done(**d | {"watched": tuple(d["watched"])}) for d in given["done"])
-            head = {key: given[key] for key in ("id", "rubric", "digest", "evidence")}
-            return Commit(**head, done=done, replaces=tuple(given["replaces"]), **lists)
+            head: dict[str, Any] = {key: given[key] for key in ("id", "rubric", "digest", "evidence")}
+            return Commit(**head, done=done, failed=failed, parts=parts, replaces=tuple(given["replaces"]))
         except (ValueError, TypeError, KeyError, RecursionError) as e:
             raise InputError(f"{self.store.path(name)}: no commit of a fleet: {type(e).__name__}") from e
 
@@ -195,13 +196,22 @@ class DataSet:
             writer = None
             for some in tables:
                 if writer is None:
-                    plain = not any(str(kind).startswith("dictionary") for kind in some.schema.types)
-                    writer = parquet.ParquetWriter(out, some.schema, compression="zstd", store_schema=plain)
+                    kinds = {field.name: str(field.type) for field in some.schema}
+                    plain = not any(kind.startswith("dictionary") for kind in kinds.values())
+                    few = [one for one, kind in kinds.items() if "string" in kind or "int" in kind]
+                    how = {"compression": "zstd", "use_dictionary": few, "store_schema": plain}
+                    writer = parquet.ParquetWriter(out, some.schema, **how)
                 rows += some.num_rows
                 writer.write_table(some)
             if writer:
                 writer.close()
         return Part(name, table, month, rows)
+
+    def copy(self, part: Part, rubric: str, commit: str) -> Part:
+        """Write the rows of a file once more, as those of another rubric and commit, and return the new file."""
+        name = part_name(part.table, rubric, part.month, commit)
+        self.store.copy(part.name, name)
+        return Part(name, part.table, part.month, part.rows)
 
     def put(self, commit: Commit, parts: Sequence[Part]) -> Commit:
         """Put a commit in place whose files are written, and return it with them."""
@@ -258,8 +268,10 @@ class DataSet:
             rows = self.read(name)
             yield _where(rows, REPOSITORY, sorted(gone), others=True) if gone else rows
 
-    def read(self, name: str, columns: Sequence[str] | None = None) -> Any:
-        """Return one Parquet file as a ``pyarrow.Table``.
+    def read(self, name: str, columns: Sequence[str] | None = None, dictionaries: Sequence[str] = ()) -> Any:
+        """Return one Parquet file as a ``pyarrow.Table``, or some ``columns`` of it, and those that are not missing.
+
+        ``dictionaries`` are columns of few texts, which are read as numbers and the texts that they stand for.
 
         Raises:
             InputError: it is gone, or no Parquet file.
@@ -271,9 +283,18 @@ class DataSet:
         if data is None:
             raise InputError(f"{self.store.path(name)}: is gone; was the data set changed by something else?")
         try:
-            return parquet.ParquetFile(pa.BufferReader(data)).read(columns=columns)
+            file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=list(dictionaries))
+            return file.read(columns=columns)
         except (pa.ArrowException, OSError) as e:
             raise InputError(f"{self.store.path(name)}: no Parquet file: {' '.join(str(e).split())[:200]}") from e
+
+    def names(self, part: str) -> list[str]:
+        """Return the names of the columns of a Parquet file; none where it is gone."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        data = self.store.get(part)
+        return list(parquet.ParquetFile(pa.BufferReader(data)).schema_arrow.names) if data is not None else []
 
     def sweep(self) -> int:
         """Take away what no commit names, which a fleet left that ended early; return how many files."""
@@ -283,9 +304,6 @@ class DataSet:
         left = [name for name in there if name not in named]
         self.store.remove(left)
         return len(left)
-
-
-_LISTS: dict[str, Any] = {"failed": Failed, "parts": Part}
 
 
 def part_name(table: str, rubric: str, month: str, commit: str) -> str:

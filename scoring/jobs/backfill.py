@@ -33,7 +33,7 @@ from scoring.sidecars.provenance import (
     write_score,
 )
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +174,15 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
-        records = load_log_for([rubric], log, sources.rules.true_flags, left_out.append, sources.cache_dir)
+        flags, cache_dir = sources.rules.true_flags, sources.cache_dir
+        records = load_log_for([rubric], log, flags, left_out.append, cache_dir, sources.keeps)
         report.broken = [str(error) for error in left_out]
         if not records:
             return
         profile, labels = meter_profile(rubric, observe=plan.observe), plan.observe or labels_vote(rubric)
         evidence = Evidence(records, log, sources, scan, None, profile, labels)
         inputs = [inputs_of(record, evidence, log, wanted) for record in records]
-        found = [evidence.of(record) for record in records]
+        found = [as_read(evidence.of(record), rubric) for record in records]
     if plan.keeps:
         evidence.git.keep()
     if not plan.dry_run:

@@ -66,21 +66,27 @@ def load_log_for(
     true_flags: Collection[str],
     broken: Broken,
     cache_dir: Path | None = None,
+    keep: bool = True,
 ) -> Records:
     """Return the entries of a log as some rubrics have it loaded, sorted by iteration.
 
     A strict rubric stops at what cannot be read; where no rubric is strict, that is passed to ``broken`` and left out.
-    With a ``cache_dir`` only entries that are not known from an earlier run are opened.
+    With a ``cache_dir`` only entries that are not known from an earlier run are opened; to ``keep`` is to write there
+    what this one read.
 
     Raises:
         LogError: as :func:`load_iteration_log`.
     """
     strict = any(rubric.loading == STRICT for rubric in rubrics)
-    return _load(Path(directory), true_flags, None if strict else broken, cache_dir)
+    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep)
 
 
 def _load(
-    directory: Path, true_flags: Collection[str], broken: Broken | None, cache_dir: Path | None = None
+    directory: Path,
+    true_flags: Collection[str],
+    broken: Broken | None,
+    cache_dir: Path | None = None,
+    keep: bool = True,
 ) -> Records:
     found: list[LogError] = []
     leave_out = found.append if broken is None else broken
@@ -88,13 +94,15 @@ def _load(
         names = os.listdir(directory)
     except (OSError, ValueError) as e:
         raise LogError(f"{directory}: {reason(e)}; name the iteration log with --iter-log-dir") from e
-    entries = _entries(directory, sorted(filter(is_entry_name, names)), true_flags, leave_out, cache_dir)
+    index = None
+    if cache_dir is not None:
+        index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep)
+    entries = _entries(directory, sorted(filter(is_entry_name, names)), true_flags, leave_out, index)
     places = {number: place for place, number in enumerate(entries.numbers)}
     archived: dict[int, IterationRecord] = {}
     if ARCHIVE_NAME in names:
-        with_faults = None if broken is None else broken
         try:
-            archive = load_archive(directory / ARCHIVE_NAME, true_flags, with_faults)
+            archive = load_archive(directory / ARCHIVE_NAME, true_flags, broken)
             archived = {record.iteration: record for record in reversed(archive) if record.iteration not in places}
         except LogError as e:
             leave_out(e)
@@ -104,13 +112,11 @@ def _load(
 
 
 def _entries(
-    directory: Path, names: Sequence[str], true_flags: Collection[str], broken: Broken, cache_dir: Path | None
+    directory: Path, names: Sequence[str], true_flags: Collection[str], broken: Broken, index: EntryIndex | None
 ) -> Records:
     """Return the entries in some files of a log, in the order of these."""
-    if cache_dir is not None and names:
-        return EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags)).entries(
-            names, broken
-        )
+    if index and names:
+        return index.entries(names, broken)
     records = []
     for name in names:
         try:

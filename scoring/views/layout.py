@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scoring.text import printable
+from scoring.text import show_hidden, visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,7 +23,8 @@ _LEAST = 20
 """The least width in which the last column of a table without headings is folded."""
 
 _WORD = re.compile(r"\S+")
-_PART = re.compile(r"[^/\\,;:=&?._-]*[/\\,;:=&?._-]*")
+_SEPARATORS = (re.compile(r"[^/\\]+[/\\]*|[/\\]+"), re.compile(r"[^,;:=&?._-]+[,;:=&?._-]*|[,;:=&?._-]+"))
+"""The parts of a word that is too long, each with the separators after it: first those of a path."""
 _START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")
 
 
@@ -38,6 +39,8 @@ def folded(text: str, width: int) -> list[tuple[int, int]]:
     lines: list[tuple[int, int]] = []
     start, end = 0, 0
     for begin, stop in _pieces(text, room):
+        if not end and _cells(text[:stop]) > width:  # the spaces before the first word give way to it
+            start = max(begin - max(width - _cells(text[begin:stop]), 0), 0)
         if end and _cells(text[start:stop]) > (room if lines else width) and text[start:end].strip():
             lines.append((start, end))
             start = begin
@@ -49,7 +52,7 @@ def hang(text: str, width: int) -> int:
     """Return by how many spaces the lines after the first are moved to the right: to below the text of the first."""
     found = _START.match(text)
     length = found.end() if found else 0
-    return length if length * 2 <= width else 0
+    return min(length if length * 2 <= width else 0, width - _longest(text, width))
 
 
 def folded_text(text: str, width: int) -> str:
@@ -62,21 +65,27 @@ def folded_text(text: str, width: int) -> str:
 
 
 def _pieces(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield what is not to be broken: words, and of words that are too long their parts."""
+    """Yield what is not to be broken: words, and of words that are too long their parts, the largest that have room."""
     for word in _WORD.finditer(text):
-        if _cells(word[0]) <= room:
-            yield word.span()
-            continue
-        start = end = word.start()
-        for part in _PART.finditer(text, word.start(), word.end()):
-            while _cells(text[start : part.end()]) > room:
-                if end == start:  # not even one part has room
-                    end = min(start + max(room, 1), part.end())
-                yield start, end
-                start = end
-            end = max(end, part.end())
-        if end > start:
-            yield start, end
+        yield from _parts(text, *word.span(), room, _SEPARATORS)
+
+
+def _parts(
+    text: str, start: int, end: int, room: int, separators: "Sequence[re.Pattern[str]]"
+) -> Iterator[tuple[int, int]]:
+    if _cells(text[start:end]) <= room:
+        yield start, end
+    elif not separators:
+        step = max(room if text[start:end].isascii() else room // 2, 1)
+        yield from ((n, min(n + step, end)) for n in range(start, end, step))
+    else:
+        for part in separators[0].finditer(text, start, end):
+            yield from _parts(text, *part.span(), room, separators[1:])
+
+
+def _longest(text: str, width: int) -> int:
+    """Return how many columns the longest word takes that a line of a width can hold."""
+    return max((length for word in _WORD.findall(text) if (length := _cells(word)) <= width), default=0)
 
 
 def _cells(text: str) -> int:
@@ -121,7 +130,7 @@ class _Shape(NamedTuple):
     def of(cls, table: "Table") -> "_Shape":
         shown = table.columns_drawn()
         return cls(
-            tuple(printable(table.columns[n].head) for n in shown),
+            tuple(visible(table.columns[n].head) for n in shown),
             tuple(table.columns[n].right for n in shown),
             tuple(table.columns[n].prose for n in shown),
             tuple((row, tuple(table.cells_of(row)[n] for n in shown)) for row in table.table_rows()),
@@ -132,7 +141,7 @@ class _Shape(NamedTuple):
 
     def lines(self, width: int) -> "Iterator[Text]":
         """Yield the lines, in the first form that fits."""
-        notes = max((_cells(printable(note)) for row, _ in self.rows for note in row.notes), default=0)
+        notes = max((_cells(visible(note)) for row, _ in self.rows for note in row.notes), default=0)
         beside = max(notes, _cells(self.notes)) + len(_GAP) if notes else 0
         everything = list(range(len(self.heads)))
         widths = self._widths(())
@@ -167,7 +176,7 @@ class _Shape(NamedTuple):
 
     @staticmethod
     def _text(cells: "Sequence[Cell]", n: int, brief: Sequence[int]) -> str:
-        return cells[n].brief_shown if n in brief else cells[n].shown
+        return show_hidden(cells[n].brief_shown if n in brief else cells[n].shown)
 
     def _rows(
         self, kept: Sequence[int], brief: Sequence[int], widths: Sequence[int], width: int, beside: bool = False
@@ -181,7 +190,7 @@ class _Shape(NamedTuple):
         moved = [n for n in range(len(self.heads)) if n not in kept]
         for row, cells in self.rows:
             texts = [Text(self._text(cells, n, brief), cells[n].style) for n in kept]
-            notes = [Text(printable(note)) for note in row.notes]
+            notes = [Text(visible(note)) for note in row.notes]
             line = self._line(texts, kept, widths, notes[0] if beside and notes else None)
             yield _styled(line, row.style)
             if beside:
@@ -228,18 +237,19 @@ class _Shape(NamedTuple):
         from rich.text import Text
 
         *first, last = range(len(self.heads))
-        used = _sum(widths, first) + len(_GAP) if first else 0
+        beside = _sum(widths, first) + len(_GAP) if first else 0
         for row, cells in self.rows:
-            start = self._line([Text(cells[n].shown, cells[n].style) for n in first], first, widths, None)
-            room, text = width - used, Text(cells[last].shown, cells[last].style)
-            if room < _LEAST and first:
+            used = beside
+            start = self._line([Text(show_hidden(cells[n].shown), cells[n].style) for n in first], first, widths, None)
+            room, text = width - used, Text(show_hidden(cells[last].shown), cells[last].style)
+            if first and not _has_room(text.plain, room, width):
                 yield from (_styled(line, row.style) for line in text_drawn(start, width))
                 used, room = _BELOW, max(width - _BELOW, 1)
                 start = Text()
             for line in text_drawn(text, max(room, 1)):
                 yield _styled(Text.assemble(start, " " * (used - _cells(start.plain)), line), row.style)
                 start = Text()
-            notes = [Text(printable(note)) for note in row.notes]
+            notes = [Text(visible(note)) for note in row.notes]
             for line in (line for note in notes for line in text_drawn(note, max(width - _BELOW, 1))):
                 yield _styled(Text.assemble(" " * _BELOW, line), row.style)
 
@@ -252,9 +262,9 @@ class _Shape(NamedTuple):
             if number:
                 yield Text()
             for head, cell in zip(self.heads, cells, strict=True):
-                name, text = Text(head, "bold"), Text(cell.shown, cell.style)
+                name, text = Text(head, "bold"), Text(show_hidden(cell.shown), cell.style)
                 used = names + len(_GAP)
-                if width - used < _LEAST:
+                if not _has_room(text.plain, width - used, width):
                     yield from text_drawn(name, width)
                     name, used = Text(), _BELOW
                 for line in text_drawn(text, max(width - used, 1)):
@@ -263,7 +273,12 @@ class _Shape(NamedTuple):
                     yield _styled(found, row.style)
                     name = Text()
             for note in row.notes:
-                yield from text_drawn(Text(printable(note)), width)
+                yield from text_drawn(Text(visible(note)), width)
+
+
+def _has_room(text: str, room: int, width: int) -> bool:
+    """Return whether a text can be folded beside something, and need not go below it for one of its words."""
+    return room >= _LEAST and _longest(text, width - _BELOW) <= room
 
 
 def _sum(widths: Sequence[int], columns: Sequence[int]) -> int:

@@ -49,7 +49,8 @@ _BREAKDOWN = (
     Column("SUBSCORE", width=8, right=True),
     Column("WEIGHT", width=8, right=True),
     Column("CONTRIB", width=8, right=True),
-    Column("DETAIL", width=60, cut=True, prose=True),
+    Column("DETAIL", width=60, cut=True, only="pipe"),
+    Column("DETAIL", only="terminal", prose=True),
 )
 _HOOKS = (
     Column("RULE_ID", width=40, cut=True),
@@ -180,7 +181,9 @@ def iteration_page(
 def _breakdown_row(row: "SignalContribution") -> TableRow:
     there, weight = row.present, row.effective_weight if row.present else row.nominal_weight
     numbers = number(row.sub_score, there), number(weight), number(row.contribution, there)
-    return TableRow((row.signal, "yes" if there else "no", *numbers, row.detail), style="" if there else "dim")
+    detail = f"{row.fact} · {row.detail}" if row.fact and row.detail else row.fact or row.detail
+    cells = row.signal, "yes" if there else "no", *numbers, row.detail, detail
+    return TableRow(cells, style="" if there else "dim")
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
@@ -241,13 +244,16 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
+    return {key: list(value) if isinstance(value, Iterator) else value for key, value in run_parts(scored)}
+
+
+def run_parts(scored: "ScoredLog") -> Iterator[tuple[str, Any]]:
+    """Yield the same, a key at a time; what the lists hold is made when they are read."""
     members = {one.score.iteration: one.score for one in scored.iterations}
-    return {
-        "rubric_version": scored.rubric.version,
-        "iterations": [score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations],
-        "sessions": [session_payload(session, members) for session in scored.sessions],
-        "presence": scored.presence(),
-    }
+    yield "rubric_version", scored.rubric.version
+    yield "iterations", (score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations)
+    yield "sessions", (session_payload(session, members) for session in scored.sessions)
+    yield "presence", scored.presence()
 
 
 def signals_payload(one: "ScoredIteration") -> dict[str, Any]:

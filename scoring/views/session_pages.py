@@ -46,7 +46,7 @@ def session_rows(
     sessions: Sequence["SessionScore"], members: "Mapping[int, Breakdown]", intervals: bool
 ) -> list[tuple[AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
-    rows = []
+    rows: list[tuple[AnyCell, ...]] = []
     beginnings = _beginnings([session.session_id for session in sessions])
     for session in sessions:
         name = Cell(session.session_id, brief=beginnings[session.session_id])

@@ -58,6 +58,8 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     db.execute("SET lock_configuration = true")
     try:
         with _ends_when_interrupted():
+            if not db.extract_statements(sql):
+                raise InputError("query: there is no statement in it; ask for something, as in 'from iterations'")
             found = db.execute(sql)
             names = tuple(column[0] for column in found.description or ())
             yield Answer(names, chain.from_iterable(iter(lambda: found.fetchmany(_AT_ONCE), [])))

@@ -101,12 +101,14 @@ class TestLines:
 
 
 class TestFixes:
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize("subject", ["fix: it", "Fixes #3", "a Bugfix", "was broken", 'Revert "x"', "crash (#2)"])
     def test_one_line_of_many(self, started: Repo, subject: str) -> None:
         work = started.commit({"b.py": lines("b", 40)})
         started.commit({"b.py": "fixed\n" + lines("b", 39, 1)}, subject)
         assert numbers(outcome(started, work)) == (40, 1, 1, False)
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize("subject", ["prefix", "suffixes", "debug", "feature", "fixture", "x\n\nfix"])
     def test_a_word_in_a_word_or_in_the_body_is_none(self, started: Repo, subject: str) -> None:
         work = started.commit({"b.py": lines("b", 10)})
@@ -373,7 +375,8 @@ def taken_back(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
     return live
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 16))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 16))
 def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
     """Of every commit, plain blame is asked which lines are there; who took a line had it in a parent, and has not."""
     commits = grown(repo, random.Random(seed), 25)

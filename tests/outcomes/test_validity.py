@@ -2,8 +2,10 @@
 
 import json
 import random
+import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from rubric import released_rubric
 from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric
 from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
 from scoring.statistics import GroupedDraws, Interval, auc, spearman
+from scoring.views.outcome_pages import validity_parts
 
 DAY = 86_400
 
@@ -41,6 +44,7 @@ class TestAuc:
     def test_weights_are_repetitions(self) -> None:
         assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc([1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0])
 
+    @pytest.mark.slow
     def test_is_that_of_scikit_learn(self) -> None:
         metrics = pytest.importorskip("sklearn.metrics")
         chance = random.Random(3)
@@ -91,6 +95,7 @@ class TestIntervals:
     def test_of_one_session_are_unknown(self) -> None:
         assert GroupedDraws(["a", "a"], [0, 1]).measured([0, 1]) == (2, 1.0, None)
 
+    @pytest.mark.slow
     def test_hold_the_truth_about_as_often_as_they_say(self) -> None:
         chance = random.Random(6)
         held = 0
@@ -158,6 +163,17 @@ class TestValidity:
         found = validity([*made(60, 0.3, 1), case(99, None, 0)], "defective", "x", 14)
         assert found.score.n == 60
 
+    def test_says_it_again_of_those_with_enough_evidence(self) -> None:
+        cases = made(60, 0.3, 1)
+        assert validity(cases, "defective", "x", 14).sufficient == validity(cases, "defective", "x", 14).score
+        some = [replace(one, band="insufficient" if n % 3 == 0 else "good") for n, one in enumerate(cases)]
+        found = validity(some, "defective", "x", 14)
+        there = [one for one in some if one.band == "good"]
+        assert found.score == validity(cases, "defective", "x", 14).score
+        assert (found.sufficient.n, found.as_dict()["sufficient"]["n"]) == (40, 40)
+        assert found.sufficient.auc == auc([one.value or 0 for one in there], [one.truth for one in there])
+        assert "where there is enough evidence" in validity_parts(found)["The score and what it must beat"]
+
     def test_of_degrees_is_a_correlation(self) -> None:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]
         found = validity(cases, "survival", "x", 14)
@@ -169,9 +185,9 @@ class TestValidity:
         assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None), "too few", ())
 
 
-@pytest.fixture
-def worked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
-    """A repository with a log of 36 iterations; a fix goes over every third one's work."""
+@pytest.fixture(scope="module")
+def _worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repo = Repo(tmp_path_factory.mktemp("worked") / "repo")
     log = repo.path / ".agents/active/iteration-log"
     log.mkdir(parents=True)
     commits = []
@@ -186,8 +202,16 @@ def worked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
         tests = {"focused_tests_pass": n % 3 != 1 or n % 2 == 0, "retries": n % 4}
         entry |= {"agent": {"session_id": f"s{n // 4}"}, "impl": {"summary": f"work {n}", **tests}}
         (log / f"iter-{n}.yaml").write_text(json.dumps(entry))
-    monkeypatch.chdir(repo.path)
-    return repo
+    repo.git("repack", "-a", "-d", "-q")
+    return repo.path
+
+
+@pytest.fixture
+def worked(_worked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A repository with a log of 36 iterations; a fix goes over every third one's work."""
+    shutil.copytree(_worked, tmp_path / "repo")
+    monkeypatch.chdir(tmp_path / "repo")
+    return Repo.at(tmp_path / "repo")
 
 
 class TestCommands:
@@ -219,6 +243,7 @@ class TestCommands:
         assert sum(json.loads(row)["defective"] for row in rows) == 12
         assert worked
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("rubric", ["2.1.0", "2.3.0"])
     def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, worked: Repo, rubric: str) -> None:
         found = da_score("validate", "--rubric", rubric, "--json").json
@@ -307,6 +332,7 @@ class TestFit:
         fitted.validate()
         assert sum(spec.weight for spec in fitted.signals) == pytest.approx(1, abs=1e-9)
 
+    @pytest.mark.slow
     def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
         cases = [case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5) for n in range(80)]
         weights = self.fit(cases).weights
@@ -317,6 +343,7 @@ class TestFit:
         found = self.fit([case(n, 0.5, 1.0, tests=n / 50) for n in range(50)])
         assert (found.weights, found.holds) == (None, False)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seeds", [range(5), pytest.param(range(100), marks=pytest.mark.slow)], ids=["5", "100"])
     def test_refuses_noise(self, seeds: range) -> None:
         held = sum(self.fit(made(150, 0, seed)).holds for seed in seeds)
@@ -324,6 +351,7 @@ class TestFit:
 
 
 class TestReport:
+    @pytest.mark.slow
     def test_says_whether_its_scores_mean_anything(self, da_score: DaScore, worked: Repo) -> None:
         text = da_score("report", "--terminal").out
         assert "foretelling defective work: too few" in text

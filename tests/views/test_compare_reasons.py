@@ -185,6 +185,7 @@ class TestCommand:
         assert totals["mean_change"] == pytest.approx(sum(changes) / len(changes))
         assert totals["insufficient"] == len(compared["iterations"]) - len(sufficing)
 
+    @pytest.mark.slow
     def test_between_rubrics_with_the_same_data_says_nothing_of_it(self, da_score: DaScore, project: object) -> None:
         assert project
         found = da_score("rubric", "diff", "2.1.0", "2.2.0", "--json").json

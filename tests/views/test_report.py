@@ -388,6 +388,7 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+@pytest.mark.slow
 class TestInABrowser:
     @pytest.fixture
     def opened(self, request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path) -> Iterator[Page]:

@@ -8,10 +8,12 @@ started in the repository.
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.git.repository import GitRepository, as_text
 from scoring.evidence.transcripts.neighbourhood import same_remote
+from scoring.files import refuse_special
 
 _REMOTE = 'remote "'
 
@@ -36,6 +38,7 @@ def browse(repository: GitRepository) -> Browsed:
         import git  # its import takes long and starts git once: only who waits anyway pays for it
 
         try:
+            _refuse_special_refs(repository.common_dir / "refs")
             with git.Repo(repository.top_level) as repo:
                 names = [head.name for head in repo.heads]
                 branch = "" if repo.head.is_detached else repo.head.ref.name
@@ -60,6 +63,13 @@ def remote_urls(repository: GitRepository) -> dict[str, str]:
         if named:
             found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
     return found
+
+
+def _refuse_special_refs(folder: Path) -> None:
+    """Raise for a FIFO among the branches, which would be read in this process, without an end."""
+    for where, _, names in os.walk(folder):
+        for name in names:
+            refuse_special(os.path.join(where, name))
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.signals.signal import counted
+from scoring.text import json_escaped
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers, charts
 from scoring.views.report.digest import Digest
@@ -210,7 +211,7 @@ def _short(value: float | None) -> float | None:
 def _json(value: Any) -> str:
     """Return JSON that can be inside a script element: nothing in it ends the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return json_escaped(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
