@@ -53,7 +53,6 @@ class Deeds:
     read_first: set[str] = field(default_factory=set)
     written: dict[str, Counter[str]] = field(default_factory=dict)
     context: list[int] = field(default_factory=list)
-    models: set[str] = field(default_factory=set)
     calls: set[str] = field(default_factory=set)
 
     def edit(self, path: str, old: str, new: str) -> None:
@@ -84,13 +83,9 @@ class Deeds:
         minutes = sum(step for step in steps if step < _PAUSE) / 60
         asked = len(self.prompts)
         return {
-            "sub-agents": count["agents"],
-            "context compactions": count["compactions"],
             "context at the end, tokens": self.context[-1] if self.context else None,
             "largest context, tokens": max(self.context, default=None),
-            "edits": edits,
             "edits per edited file": edits / len(self.edited) if self.edited else None,
-            "most edits of one file": max(self.edited.values(), default=None),
             "edits that rework its own lines, share": count["edits that rework"] / edits if edits else None,
             "lines reworked, share of those written": count["reworked"] / written if written else None,
             "lines written per line added": written / lines_added if edits else None,
@@ -156,15 +151,13 @@ def _take(deeds: Deeds, lines: Iterable[bytes]) -> None:
         if (time := timestamp_ns(str(said.get("timestamp", "")))) is not None:
             deeds.times.append(time)
         if isinstance(said.get("payload"), dict):
-            _codex(deeds, str(said.get("type")), said["payload"])
+            _codex(deeds, said["payload"])
         else:
             _claude(deeds, said)
 
 
 def _claude(deeds: Deeds, said: Mapping[str, Any]) -> None:
     kind, message = said.get("type"), said.get("message")
-    if kind == "system" and said.get("subtype") == "compact_boundary":
-        deeds.count["compactions"] += 1
     if not isinstance(message, dict) or said.get("isCompactSummary"):
         return
     content = message.get("content")
@@ -188,7 +181,6 @@ def _claude(deeds: Deeds, said: Mapping[str, Any]) -> None:
     if kind == "assistant" and isinstance(usage, dict):
         keys = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         deeds.context.append(sum(usage.get(key) or 0 for key in keys))
-        deeds.models.add(str(message.get("model")))
 
 
 def _claude_call(deeds: Deeds, name: str, given: Any) -> None:
@@ -208,8 +200,6 @@ def _claude_call(deeds: Deeds, name: str, given: Any) -> None:
         count["searches"] += 1
     elif name == "Bash":
         _command(deeds, str(given.get("command") or ""))
-    elif name in ("Task", "Agent"):
-        count["agents"] += 1
     elif name in ("EnterPlanMode", "ExitPlanMode"):
         count["plans"] += 1
     elif name in ("TodoWrite", "TaskCreate", "TaskUpdate"):
@@ -218,11 +208,9 @@ def _claude_call(deeds: Deeds, name: str, given: Any) -> None:
         count["web"] += 1
 
 
-def _codex(deeds: Deeds, kind: str, payload: Mapping[str, Any]) -> None:
+def _codex(deeds: Deeds, payload: Mapping[str, Any]) -> None:
     what, count = payload.get("type"), deeds.count
-    if kind == "compacted":
-        count["compactions"] += 1
-    elif what == "user_message":
+    if what == "user_message":
         _prompt(deeds, str(payload.get("message") or ""))
     elif what == "agent_message":
         deeds.words.append(str(payload.get("message") or ""))
@@ -254,8 +242,6 @@ def _codex_call(deeds: Deeds, name: str, given: str) -> None:
         except (ValueError, AttributeError):
             command = given
         _command(deeds, str(command))
-    elif name == "spawn_agent":
-        count["agents"] += 1
     elif name == "update_plan":
         count["tasks"] += 1
 

@@ -97,10 +97,10 @@ WORKED = Combination(
         "edits refused because the file had changed": -1,
         "files edited outside of the session, share": -1,
         "prompts that speak of trouble, share": -1,
-        "context compactions": -1,
+        "context_compactions": -1,
         "calls per prompt": -1,
         "rounds of review on its branch before": 1,
-        "share of lines by people": -1,
+        "lines_by_people": -1,
     },
 )
 SIZE = Combination("size alone (a control)", {"lines added": -1, "files": -1, "lines removed": -1})
@@ -113,7 +113,7 @@ COMBINATIONS = (
     Combination("all of these without size", {**JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
     Combination("all of these with size", {**SIZE.signs, **JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
 )
-"""What is weighed together: chosen, and each with the way that it should point, before anything was tried."""
+"""What is weighed together, each with the way that it should point: chosen before any was tried on the newest part."""
 
 
 @dataclass(frozen=True)
@@ -219,6 +219,7 @@ def _of_case(case: Case) -> dict[str, float | None]:
     seen, signals = case.observed, case.signals
     found: dict[str, float | None] = {f"signal {name}": value for name, value in signals.items()}
     found |= seen
+    found["signals present"] = float(sum(value is not None for value in signals.values()))
     found["lines added"] = float(case.lines_added)
     for name in ("tool_calls", "output_tokens", "turns"):
         value = seen.get(name)
@@ -233,7 +234,7 @@ def _of_case(case: Case) -> dict[str, float | None]:
 
 
 def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
-    """Return what people wrote, changed and removed in a commit before it was made, where its checkpoints say that."""
+    """Return what people changed and removed in a commit before it was made, where its checkpoints say that."""
     cache = GitCache(None, repo.common_dir)
     kept, named = read_checkpoints(repo, cache), checkpoints_named(repo, commits.values(), cache)
     found: dict[int, dict[str, float | None]] = {}
@@ -242,12 +243,10 @@ def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[s
         whole = sum(part.total_committed or 0 for part in lines)
         if whole:
             changed = sum(part.human_modified or 0 for part in lines)
-            human = sum(part.human_added or 0 for part in lines) + changed
             found[iteration] = {
-                "share of lines by people": human / whole,
                 "lines changed by people, share": changed / whole,
                 "lines removed by people, share": sum(part.human_removed or 0 for part in lines) / whole,
-                "people touched its lines": float(human > 0),
+                "people touched its lines": float(changed + sum(part.human_added or 0 for part in lines) > 0),
             }
     return found
 
@@ -270,6 +269,7 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
     yield f"| iterations, defective | {' | '.join(f'{one.score.n}, {one.positives}' for one in found)} |"
     yield f"| verdict | {' | '.join(one.verdict for one in found)} |"
     yield f"| score | {' | '.join(shown(one.score) for one in found)} |"
+    yield f"| where there is enough evidence | {' | '.join(shown(one.sufficient) for one in found)} |"
     yield f"| fewer lines added | {' | '.join(shown(one.baselines['lines_added']) for one in found)} |"
     for name in dict.fromkeys(name for one in found for name in one.signals):
         cells = [one.signals.get(name, Foretold(0, None, None)) for one in found]
@@ -283,6 +283,7 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
         for v, of in one.cases.items()
     ]
     yield f"| survival, Spearman | {' | '.join(shown(one.score) for one in kept)} |"
+    yield f"| survival, fewer lines added | {' | '.join(shown(one.baselines['lines_added']) for one in kept)} |"
     gains = [gain_over(one.cases[RUBRICS[0]], one.cases[RUBRICS[-1]], DEFECTIVE) for one in repositories]
     ends = [(gain["gain"], *(gain["interval"] or (math.nan, math.nan))) for gain in gains]
     paired = [f"{gain:+.2f} ({low:+.2f} to {high:+.2f})" for gain, low, high in ends]

@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +32,8 @@ _Array = Any
 class Cases:
     """The cases of one part of one repository, with the draws and shuffles that all candidates share."""
 
-    def __init__(self, cases: Sequence[Case]) -> None:
-        self.cases = list(cases)
+    def __init__(self, cases: Sequence[Case], shuffles: int = SHUFFLES) -> None:
+        self.cases, self.shuffles = list(cases), shuffles
         self.sound = np.array([bool(case.truth) for case in self.cases], dtype=bool)
         lines = np.array([case.lines_added for case in self.cases], dtype=float)
         self.alike = np.maximum.outer(lines, lines) <= LIKE * np.minimum.outer(lines, lines)
@@ -40,10 +41,9 @@ class Cases:
         for n, case in enumerate(self.cases):
             sessions.setdefault(case.session, []).append(n)
         self._blocks = list(sessions.values())
-        self.weights = self._drawn()
-        self.shuffled = self._shuffled()
 
-    def _drawn(self) -> _Array:
+    @cached_property
+    def weights(self) -> _Array:
         """Return how often each case is in each draw of whole sessions."""
         source, count = random.Random(SEED), len(self._blocks)
         whose = np.zeros(len(self.cases), dtype=int)
@@ -52,11 +52,12 @@ class Cases:
         drawn = np.array([np.bincount(source.choices(range(count), k=count), minlength=count) for _ in range(DRAWS)])
         return drawn[:, whose].astype(float)
 
-    def _shuffled(self) -> _Array:
+    @cached_property
+    def shuffled(self) -> _Array:
         """Return the outcomes, shuffled by whole sessions: those of one session stay side by side."""
         source, found = random.Random(SEED + 1), []
         order = np.concatenate(self._blocks)
-        for _ in range(SHUFFLES):
+        for _ in range(self.shuffles):
             blocks = self._blocks[:]
             source.shuffle(blocks)
             row = np.empty(len(self.cases), dtype=np.float32)
@@ -99,13 +100,14 @@ def foretold(sample: Sample, alike: bool = False) -> Foretold:
 
 def chance_of(sample: Sample) -> float | None:
     """Return how often shuffled outcomes are foretold as clearly as the real ones, either way (a p value)."""
-    tops, wholes, top, whole = np.zeros(SHUFFLES), np.zeros(SHUFFLES), 0.0, 0.0
+    count = min(of.shuffles for of, _ in sample)
+    tops, wholes, top, whole = np.zeros(count), np.zeros(count), 0.0, 0.0
     for of, figures in sample:
         there = [n for n, case in enumerate(of.cases) if figures.get(case.iteration) is not None]
         if not there:
             continue
         ranks = _ranks(np.array([figures[of.cases[n].iteration] for n in there], dtype=float))
-        for rows in (of.shuffled[:, there], of.sound[there].astype(float)[None, :]):
+        for rows in (of.shuffled[:count, there], of.sound[there].astype(float)[None, :]):
             good = rows.sum(axis=1)
             above, pairs = rows @ ranks - good * (good + 1) / 2, good * (len(there) - good)
             if len(rows) > 1:
@@ -114,9 +116,9 @@ def chance_of(sample: Sample) -> float | None:
                 top, whole = top + float(above[0]), whole + float(pairs[0])
     if not whole:
         return None
-    drawn = np.divide(tops, wholes, out=np.full(SHUFFLES, 0.5), where=wholes > 0)
+    drawn = np.divide(tops, wholes, out=np.full(count, 0.5), where=wholes > 0)
     far = abs(top / whole - 0.5) - 1e-6  # of sums in single precision
-    return float((1 + (abs(drawn - 0.5) >= far).sum()) / (1 + SHUFFLES))
+    return float((1 + (abs(drawn - 0.5) >= far).sum()) / (1 + count))
 
 
 def _ranks(values: _Array) -> _Array:

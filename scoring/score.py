@@ -13,7 +13,7 @@ from rubric import Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import remove_stale
+from scoring.files import list_names, remove_stale, remove_stale_directories
 from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
@@ -22,11 +22,12 @@ from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Loss, Provenance, provenance_of, write_score, write_scores
+from scoring.sidecars.provenance import Loss, Provenance, is_written, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
     is_plain_session_id,
+    iteration_score_path,
     write_session_score,
     write_session_scores,
 )
@@ -94,11 +95,12 @@ def score_records(
     *rubrics: Rubric,
     only: Collection[int] | None = None,
     observe: bool = False,
+    compare: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
 
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Yields one iteration
-    at a time, once per rubric.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Without
+    ``compare`` claims are not held against what was observed. Yields one iteration at a time, once per rubric.
     """
     if not records:
         return
@@ -110,7 +112,7 @@ def score_records(
             record = records[n]
             facts = evidence.of(record)
             ways = {(rubric.claims_vote, rubric.test_flags): as_read(facts, rubric) for rubric in rubrics}
-            sets = {way: signal_set(read, wanted, way[0]) for way, read in ways.items()}
+            sets = {way: signal_set(read, wanted, way[0], compare) for way, read in ways.items()}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
             judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
             yield tuple(
@@ -146,12 +148,20 @@ def score_log_under(
 
 
 def score_log_with(
-    scan: "Scan", iter_log_dir: Path | str, sources: Sources, *rubrics: Rubric, observe: bool = False
+    scan: "Scan",
+    iter_log_dir: Path | str,
+    sources: Sources,
+    *rubrics: Rubric,
+    observe: bool = False,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
+    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules.
+
+    ``observe`` and ``compare`` are as for :func:`score_records`.
+    """
     left_out: list[LogError] = []
     records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append, sources.cache_dir)
-    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe)
+    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
 
 
 def _scored(
@@ -162,8 +172,9 @@ def _scored(
     scan: "Scan",
     *rubrics: Rubric,
     observe: bool,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe))
+    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare))
     logs = []
     for n, rubric in enumerate(rubrics):
         iterations = tuple(scored[n] for scored in found)
@@ -241,22 +252,28 @@ def score_iteration(
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
-    Beside a sidecar goes what the score was computed from, when the rubric's rules keep that. ``warn`` hears of every
-    score that lost evidence which its old sidecar had, and of a session whose id is no plain file name: it gets no
-    sidecar.
+    What is on disk already, byte for byte, is not written again. Beside a sidecar goes what the score was computed
+    from, when the rubric's rules keep that. ``warn`` hears of every score that lost evidence which its old sidecar had,
+    and of a session whose id is no plain file name: it gets no sidecar.
 
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
+    changed: list[tuple[PersistedScore, Provenance | None]] = []
+    paths: list[Path] = []
     for found in scored.iterations:
-        _warn_of_loss(iter_log_dir, found, warn)
+        paths.append(iteration_score_path(iter_log_dir, found.record.iteration))
+        if not is_written(iter_log_dir, found.persisted, found.provenance):
+            _warn_of_loss(iter_log_dir, found, warn)
+            changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
-    iterations = write_scores(iter_log_dir, [(i.persisted, i.provenance) for i in scored.iterations])
+    remove_stale_directories()
+    write_scores(iter_log_dir, changed)
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:
-        return iterations, write_session_scores(iter_log_dir, sessions)
+        return paths, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
-        raise WriteError(str(e), (*iterations, *e.written)) from e
+        raise WriteError(str(e), (*paths, *e.written)) from e
 
 
 def remember(
@@ -266,9 +283,11 @@ def remember(
     if cache_dir is None or not scored:
         return
     store, wanted = store_of(cache_dir, iter_log_dir, rubric), optional_signals(rubric)
+    names = frozenset(list_names(iter_log_dir)) if len(scored) > 1 else None
+    is_there = None if names is None else names.__contains__
     with store.held():
         for one in scored:
-            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted)
+            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted, is_there)
             store.put(one.record.iteration, fingerprint(inputs, one.facts, emit(one.persisted.as_dict())))
         store.save()
 

@@ -19,7 +19,7 @@ from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
 from scoring.log.settings import Settings, tables_of
 from scoring.meters.figures import check_plot, draw_convergence
-from scoring.text import cut, printable, quote
+from scoring.text import cut, json_escaped, printable, quote
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
@@ -270,7 +270,9 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
     if out is None:
         write_json(found)
     else:
-        write_atomically(out, (json.dumps(found, ensure_ascii=False, indent=2) + "\n").encode(), mode=0o644)
+        write_atomically(
+            out, (json_escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n").encode(), mode=0o644
+        )
 
 
 def read_standard_input_or(file: Path) -> bytes:

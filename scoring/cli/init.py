@@ -110,10 +110,12 @@ def _harnesses(seen: "Examination") -> list[str]:
 
 
 def _installed(harness: str, top: Path) -> list[Path]:
-    from scoring.jobs.hook_install import hook_settings, install_hook
+    from scoring.jobs.hook_install import hook_settings, install_hook, refuse_outside
 
     try:
-        return [install_hook(hook_settings(harness, "project", top)).path]
+        path = hook_settings(harness, "project", top)
+        refuse_outside(path, top)
+        return [install_hook(path).path]
     except DaScoreError as e:
         warn(str(e))
         return []

@@ -13,7 +13,7 @@ from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation
 from scoring.views.chain import kept_payload
@@ -88,11 +88,9 @@ def _seen_now(
 def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
     """Read the score of a sidecar; None when there is none."""
     try:
-        score = read_iteration_score(log_dir, iteration)
+        return read_score(log_dir, iteration)
     except NotFoundError:
         return None
-    check_numbers(score, str(iteration_score_path(log_dir, iteration)))
-    return score
 
 
 def _score(settings: Settings, iteration: int) -> "ScoredIteration":

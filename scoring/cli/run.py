@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import on_terminal, say, show, warn, write_json
+from scoring.cli.output import on_terminal, say, show, warn, write_json_in_parts
 from scoring.cli.reading import broken_entries, cache_dir, sources
 from scoring.log.settings import Settings
 
@@ -30,9 +30,11 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
         from scoring.score import remember, score_log_with, with_losses, write_scored_log
-        from scoring.views.score_pages import next_steps, pointer, run_page, run_payload
+        from scoring.views.score_pages import next_steps, pointer, run_page, run_parts
 
-        (scored,) = score_log_with(scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json)
+        (scored,) = score_log_with(
+            scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json, compare=False
+        )
     broken_entries(*scored.broken)
     first, written = not _has_scores(log_dir), None
     scored = with_losses(log_dir, scored)
@@ -42,7 +44,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
         written = len(iterations), len(sessions)
     scored = scored.of(selection)
     if settings.json:
-        write_json(run_payload(scored))
+        write_json_in_parts(run_parts(scored))
     elif not scored.iterations:
         say(f"score: no iterations found in {log_dir}\n")
     else:

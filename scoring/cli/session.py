@@ -9,16 +9,15 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.errors import DaScoreError, NotFoundError, SettingsError
+from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import (
     PersistedScore,
-    check_numbers,
     is_plain_session_id,
-    read_iteration_score,
-    read_session_score,
+    read_score,
+    read_session,
     session_score_path,
 )
 from scoring.views.session_pages import session_page, session_payload
@@ -39,7 +38,7 @@ def command(session_id: str, settings: Settings) -> None:
     log_dir = settings.iter_log_dir
     session_id = _in_full(session_id, log_dir)
     try:
-        session = read_session_score(log_dir, session_id)
+        session = read_session(log_dir, session_id)
     except NotFoundError as e:
         known = session_ids(log_dir)
         raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
@@ -94,8 +93,9 @@ def _in_full(given: str, log_dir: Path) -> str:
 def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
     found = {}
     for iteration in session.iterations:
-        with contextlib.suppress(DaScoreError):
-            score = read_iteration_score(log_dir, iteration)
-            check_numbers(score, str(iteration))
-            found[iteration] = score
+        with contextlib.suppress(NotFoundError):
+            try:
+                found[iteration] = read_score(log_dir, iteration)
+            except InputError as e:
+                warn(f"{e}; it is left out")
     return found

@@ -3,6 +3,7 @@
 Evidence is gathered once for all iterations that are asked for: git in a few batches, every transcript in one pass.
 """
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
-from scoring.evidence.beside import PROFILE, DeliberationFacts, HookFacts, deliberation_facts, hook_facts
+from scoring.evidence.beside import (
+    PROFILE,
+    DeliberationFacts,
+    HookFacts,
+    deliberation_facts,
+    deliberation_names,
+    hook_facts,
+    hook_file_name,
+)
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
@@ -122,8 +131,10 @@ class Evidence:
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.sources.warn),
-            hook_facts(self._log_dir, n),
-            deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
+            hook_facts(self._log_dir, n, self.is_there(hook_file_name(n))),
+            deliberation_facts(self._log_dir, n, self._profile)
+            if self._profile and any(map(self.is_there, deliberation_names(n)))
+            else None,
             answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
             artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers)
@@ -131,6 +142,17 @@ class Evidence:
             else (),
             labels=self._said(n) if self._labels else None,
         )
+
+    def is_there(self, name: str) -> bool:
+        """Return whether a file may be beside the entries; of few iterations nobody knows, and the answer is yes."""
+        return self._names is None or name in self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str] | None:
+        try:
+            return None if self._only is not None else frozenset(os.listdir(self._log_dir))
+        except OSError:
+            return None
 
     def _counted_for(self, record: IterationRecord) -> int | None:
         """Return the lower iteration for which the commit of this one counts; None when it counts for this one."""

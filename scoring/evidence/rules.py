@@ -161,6 +161,11 @@ class Sources:
         """Where what was read is kept; None keeps nothing."""
         return self.reading.get("cache_dir")
 
+    @property
+    def keeps(self) -> bool:
+        """Whether what is read now is kept there."""
+        return self.reading.get("keep", True)
+
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""
         return self.rules.transcripts(self.places, **self.reading)

@@ -28,7 +28,7 @@ def ask_fleet(dataset: DataSet, sql: str) -> Iterator[Answer]:
     with contextlib.closing(duckdb.connect()) as db:
         for table in ASKED:
             views = [
-                f"SELECT * FROM {_registered(db, dataset, table, number, commits)}{_but(dataset, commits, gone)}"
+                f"SELECT * FROM {_registered(db, dataset, table, number, commits)}{_but(commits, gone)}"  # noqa: S608 - ours
                 for number, commits in enumerate(_alike(dataset, gone))
             ]
             db.execute(f"CREATE VIEW {table} AS {' UNION ALL '.join(views)}")
@@ -42,7 +42,7 @@ def _alike(dataset: DataSet, gone: dict[str, set[str]]) -> list[set[str]]:
     return [whole, *({one} for one in sorted(gone))]
 
 
-def _but(dataset: DataSet, commits: set[str], gone: dict[str, set[str]]) -> str:
+def _but(commits: set[str], gone: dict[str, set[str]]) -> str:
     names = sorted({name for commit in commits for name in gone.get(commit, ())})
     quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
     return f" WHERE {REPOSITORY} NOT IN ({quoted})" if names else ""

@@ -15,7 +15,7 @@ from scoring.fleet.tables import CLAIMS, SEEN, how_column, kept_column
 
 
 @dataclass(slots=True)
-class Scores:
+class BulkScores:
     """The scores of some iterations, as arrays; those of signals are by signal, in the rubric's order."""
 
     value: Any
@@ -75,7 +75,23 @@ class Scores:
         }
 
 
-def score_in_bulk(kept: Any, rubric: Rubric) -> Scores:
+_ORIGINS = {"observed": 0, "claimed": 1}
+
+Known = dict[int, Coverage]
+"""The coverage of patterns of present and applicable signals under one rubric, for several calls to share."""
+
+
+def words_of(rubric: Rubric) -> list[str]:
+    """Return the columns of ``kept`` that hold words, of which there are few: they are best read as dictionaries."""
+    return [how_column(spec.id, way) for spec in rubric.signals for way in (CLAIMS, SEEN)]
+
+
+def numbers_of(rubric: Rubric) -> list[str]:
+    """Return the columns of ``kept`` that hold the sub-scores that a rubric needs, and whether work was seen."""
+    return ["tool_calls_seen", *(kept_column(spec.id, way) for spec in rubric.signals for way in (CLAIMS, SEEN))]
+
+
+def score_in_bulk(kept: Any, rubric: Rubric, known: Known | None = None) -> BulkScores:
     """Score the rows of ``kept``, a ``pyarrow.Table``, under a rubric."""
     import numpy as np
 
@@ -91,12 +107,12 @@ def score_in_bulk(kept: Any, rubric: Rubric) -> Scores:
         sub.append(np.where(there, value, 0.0))
         origins = [word.partition(":")[0] for word in words]
         applicable.append(_of_each(which, [origin != "inapplicable" for origin in origins]))
-        known = {"observed": 0, "claimed": 1}
-        source.append(_of_each(which, [known.get(origin, -1) for origin in origins], np.int8))
+        source.append(_of_each(which, [_ORIGINS.get(origin, -1) for origin in origins], np.int8))
         cap = [names.index(c) if (c := word.partition(":")[2]) in names else 0 for word in words]
         caps = np.maximum(caps, np.where(there, _of_each(which, cap, np.int8), 0))
-        seen, _, _ = _column(kept, spec.id, SEEN)
-        said, said_words, said_which = _column(kept, spec.id, CLAIMS)
+        other = _column(kept, spec.id, SEEN if way == CLAIMS else CLAIMS)
+        ways = {way: (value, words, which), SEEN if way == CLAIMS else CLAIMS: other}
+        seen, (said, said_words, said_which) = ways[SEEN][0], ways[CLAIMS]
         is_claim = _of_each(said_which, [word.partition(":")[0] == "claimed" for word in said_words])
         observed.append(seen)
         claimed.append(np.where(is_claim, said, np.nan))
@@ -111,7 +127,7 @@ def score_in_bulk(kept: Any, rubric: Rubric) -> Scores:
         effective.append(share)
         contribution.append(share * one)
         value = value + contribution[-1]
-    coverage, index = _coverage(rubric, present, applicable)
+    coverage, index = _coverage(rubric, present, applicable, {} if known is None else known)
     weight_present = np.array([one.weight for one in coverage])[index]
     enough = np.array([rubric.suffices(one.weight) for one in coverage])[index]
     calls = kept.column("tool_calls_seen").fill_null(-1).to_numpy()
@@ -123,15 +139,17 @@ def score_in_bulk(kept: Any, rubric: Rubric) -> Scores:
     )
     bounds = _bounds(weights, present, applicable, sub)
     lists = present, sub, applicable, effective, contribution, source, weights, observed, claimed
-    return Scores(value, scored, band, counts, bounds, *lists)
+    return BulkScores(value, scored, band, counts, bounds, *lists)
 
 
 def _column(kept: Any, signal: str, way: str) -> tuple[Any, list[str], Any]:
-    """Return the sub-scores of a signal, not-a-number where it is absent, the words that say how, and which is whose."""
+    """Return the sub-scores of a signal, not-a-number where absent, the words that say how, and whose they are."""
     import numpy as np
 
-    value = kept.column(kept_column(signal, way)).to_numpy().astype(np.float64)
-    words = kept.column(how_column(signal, way)).combine_chunks().dictionary_encode()
+    value = kept.column(kept_column(signal, way)).to_numpy().astype(np.float64, copy=False)
+    words = kept.column(how_column(signal, way)).combine_chunks()
+    if not hasattr(words, "indices"):
+        words = words.dictionary_encode()
     return value, words.dictionary.to_pylist(), words.indices.to_numpy()
 
 
@@ -141,7 +159,7 @@ def _of_each(which: Any, values: list[Any], kind: Any = bool) -> Any:
     return np.array(values or [0], kind)[which]
 
 
-def _coverage(rubric: Rubric, present: list[Any], applicable: list[Any]) -> tuple[list[Coverage], Any]:
+def _coverage(rubric: Rubric, present: list[Any], applicable: list[Any], known: Known) -> tuple[list[Coverage], Any]:
     """Return the coverage of each pattern of present and applicable signals, and which row has which."""
     import numpy as np
 
@@ -149,14 +167,16 @@ def _coverage(rubric: Rubric, present: list[Any], applicable: list[Any]) -> tupl
     for n, (there, counts) in enumerate(zip(present, applicable, strict=True)):
         pattern |= there.astype(np.int64) << 2 * n | counts.astype(np.int64) << 2 * n + 1
     patterns, index = np.unique(pattern, return_inverse=True)
-    found = []
     for one in patterns.tolist():
-        rows = [
-            SignalContribution(s.id, "", bool(one >> 2 * n & 1), 0.0, "", s.weight, 0, 0, None, bool(one >> 2 * n & 2))
-            for n, s in enumerate(rubric.signals)
-        ]
-        found.append(coverage_of(rows))
-    return found, index
+        if one not in known:
+            rows = [
+                SignalContribution(
+                    s.id, "", bool(one >> 2 * n & 1), 0, "", s.weight, 0, 0, None, bool(one >> 2 * n & 2)
+                )
+                for n, s in enumerate(rubric.signals)
+            ]
+            known[one] = coverage_of(rows)
+    return [known[one] for one in patterns.tolist()], index
 
 
 def _bounds(weights: list[float], present: list[Any], applicable: list[Any], sub: list[Any]) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Dask: a cluster of processes on this machine, or one that runs somewhere; and whether its scheduler is still there."""
+"""Dask: a cluster of processes on this machine, or one that runs somewhere."""
 
 import contextlib
 import logging
@@ -32,10 +32,12 @@ def local_cluster(workers: int, memory: int = 0, dashboard: str | None = None) -
     """
     require("fleet", "distributed")
     import dask
-    from distributed import Client, LocalCluster
+    import distributed
+
+    library: Any = distributed
 
     with dask.config.set(SETTINGS), _quiet():
-        cluster = LocalCluster(
+        cluster = library.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
@@ -44,7 +46,7 @@ def local_cluster(workers: int, memory: int = 0, dashboard: str | None = None) -
             silence_logs=logging.CRITICAL,
         )
         try:
-            with Client(cluster, set_as_default=False) as client:
+            with library.Client(cluster, set_as_default=False) as client:
                 yield client
         finally:
             with contextlib.suppress(Exception):  # a scheduler that was lost cannot be asked to end
@@ -60,11 +62,13 @@ def known_cluster(address: str) -> Iterator[Any]:
     """
     require("fleet", "distributed")
     import dask
-    from distributed import Client
+    import distributed
+
+    library: Any = distributed
 
     with dask.config.set(SETTINGS), _quiet():
         try:
-            client = Client(address, timeout=_CONNECTS_WITHIN, set_as_default=False)
+            client = library.Client(address, timeout=_CONNECTS_WITHIN, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as e:
             said = " ".join(str(e).split())[:200]
             raise FleetError(
@@ -80,15 +84,12 @@ def known_cluster(address: str) -> Iterator[Any]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Dask from writing to standard error what the coordinator says in its own words."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "bokeh", "asyncio")]
-    levels = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL + 1)
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
         yield
     finally:
-        for one, level in zip(loggers, levels, strict=True):
-            one.setLevel(level)
+        logging.disable(before)
 
 
 def default_workers() -> int:

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubric import Rubric
-from scoring.errors import FleetError
-from scoring.fleet.config import FleetConfig
-from scoring.fleet.dataset import Commit, DataSet, Done, Failed
-from scoring.fleet.repository import Result, from_bytes, score_repository
+from scoring.errors import DaScoreError, FleetError
+from scoring.fleet.commits import Commit, Done, Failed
+from scoring.fleet.dataset import DataSet
+from scoring.fleet.fleet_toml import FleetConfig
+from scoring.fleet.on_worker import Result, from_bytes, score_repository
 from scoring.fleet.sources import Repository, evidence_key
+from scoring.fleet.splitting import PartRead, parts_of, read_part
 from scoring.sidecars.fingerprint import digest_of
 
 BEGUN = "da-score-fleet-begun"
@@ -59,7 +61,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class FleetEvent:
     """Something that happened: ``done``, ``retried``, ``failed`` or ``added``, of which repository, and more."""
 
     kind: str
@@ -67,13 +69,25 @@ class Event:
     more: dict[str, Any] = field(default_factory=dict)
 
 
-def begin_and_score(one: Repository, config: FleetConfig, rubric: Rubric, key: str) -> Result:
+def begin_and_score(one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: list[PartRead]) -> Result:
     """Say on a worker that an attempt begins, and score the repository."""
+    _begin(key)
+    return score_repository(one, config, rubric, parts)
+
+
+def begin_and_read(
+    one: Repository, config: FleetConfig, rubric: Rubric, key: str, part: int, parts: int
+) -> list[PartRead]:
+    """Say on a worker that an attempt begins, and read one part of the transcripts."""
+    _begin(key)
+    return read_part(one, config, rubric, part, parts)
+
+
+def _begin(key: str) -> None:
     from distributed import get_worker
 
     with contextlib.suppress(Exception):  # nothing but the count of attempts depends on it
         get_worker().log_event(BEGUN, key)
-    return score_repository(one, config, rubric)
 
 
 class Coordinator:
@@ -97,7 +111,7 @@ class Coordinator:
         """How many repositories workers have begun with and not ended, as far as is known."""
         return len(self._begun)
 
-    def run(self, repositories: Iterable[Repository]) -> Iterator[Event]:
+    def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent]:
         """Score repositories, and yield what happens.
 
         Raises:
@@ -123,14 +137,18 @@ class Coordinator:
 
     def _hand_out(self) -> None:
         room, config = self._room(), replace(self._config, sources=())
-        while self._waiting and len(self._out) < room:
+        while self._waiting and len(self._out) < room and self._client.status == "running":
             task = self._waiting.popleft()
             self._number += 1
             task.handed_out += 1
             key = f"da-score-{self._number}-{digest_of(task.repository.name.encode())[:8]}"
-            future = self._client.submit(
-                begin_and_score, task.repository, config, self._rubric, key, key=key, pure=False
-            )
+            what = task.repository, config, self._rubric, key
+            count = parts_of(task.repository, config)
+            parts = [
+                self._client.submit(begin_and_read, *what, n, count, key=f"{key}-part-{n}", pure=False)
+                for n in range(count if count > 1 else 0)
+            ]
+            future = self._client.submit(begin_and_score, *what, *parts, key=key, pure=False)
             self._out[key] = task, future
             future.add_done_callback(lambda _, key=key: self._answers.put(key))
 
@@ -162,7 +180,7 @@ class Coordinator:
         gone = "was lost" if self._client.status != "running" else "has no workers"
         raise FleetError(f"scheduler {where}: {gone}; what was added to the data set stays, start again to go on")
 
-    def _take(self, key: str | None) -> Iterator[Event]:
+    def _take(self, key: str | None) -> Iterator[FleetEvent]:
         if key is None or key not in self._out:
             return
         task, future = self._out.pop(key)
@@ -185,9 +203,9 @@ class Coordinator:
         done = Done(result.repository, result.fingerprint, result.iterations, result.broken, result.watched)
         self._hold(done, result.tables)
         more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
-        yield Event("done", result.repository, {**more, "warnings": list(result.warnings)})
+        yield FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)})
 
-    def _fell(self, task: Task, future: Any, begun: bool) -> Iterator[Event]:
+    def _fell(self, task: Task, future: Any, begun: bool) -> Iterator[FleetEvent]:
         """Take a repository whose worker ended, or whose scheduler is gone."""
         if future.status != "error":
             self._lost(task, FleetError("the scheduler let go of it"))
@@ -195,7 +213,9 @@ class Coordinator:
         error = future.exception(timeout=30)
         from distributed import KilledWorker
 
-        if not isinstance(error, KilledWorker):
+        if isinstance(error, DaScoreError):
+            yield from self._failed(task, str(error))
+        elif not isinstance(error, KilledWorker):
             yield from self._failed(task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
         elif begun or error.allowed_failures or task.handed_out > _SURELY_BEGUN:
             task.attempts += error.allowed_failures
@@ -212,16 +232,16 @@ class Coordinator:
             time.sleep(0.2)
         self._waiting.appendleft(task)
 
-    def _failed(self, task: Task, reason: str) -> Iterator[Event]:
+    def _failed(self, task: Task, reason: str) -> Iterator[FleetEvent]:
         task.attempts += 1
         task.reason = reason
         more = {"reason": reason, "attempts": task.attempts}
         if task.attempts < self._config.attempts:
             self._waiting.append(task)
-            yield Event("retried", task.repository.name, more)
+            yield FleetEvent("retried", task.repository.name, more)
             return
         self._hold(Failed(task.repository.name, reason, task.attempts), {})
-        yield Event("failed", task.repository.name, more)
+        yield FleetEvent("failed", task.repository.name, more)
 
     def _hold(self, what: Done | Failed, tables: dict[str, bytes]) -> None:
         if not self._batch:
@@ -229,7 +249,7 @@ class Coordinator:
         self._batch.append((what, tables))
         self._batch_bytes += sum(map(len, tables.values()))
 
-    def _added(self, whatever: bool) -> Iterator[Event]:
+    def _added(self, whatever: bool) -> Iterator[FleetEvent]:
         """Add what came back to the data set, when it is enough, or ``whatever`` there is."""
         if not self._batch:
             return
@@ -237,7 +257,7 @@ class Coordinator:
         if whatever or enough or time.monotonic() - self._batch_since > _SECONDS_TOGETHER:
             batch, self._batch, self._batch_bytes = self._batch, [], 0
             add_results(self._dataset, self._rubric, batch)
-            yield Event("added", more={"repositories": len(batch)})
+            yield FleetEvent("added", more={"repositories": len(batch)})
 
 
 def add_results(dataset: DataSet, rubric: Rubric, batch: Sequence[tuple[Done | Failed, dict[str, bytes]]]) -> None:

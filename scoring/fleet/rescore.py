@@ -1,4 +1,4 @@
-"""Scores what a data set keeps under another rubric: from what signals observed, without git and transcripts.
+"""BulkScores what a data set keeps under another rubric: from what signals observed, without git and transcripts.
 
 That gives what scoring anew would give where both rubrics have evidence read alike, by the keys of their data: the
 evidence rules, the profile of the diminishing-returns meter, and whether a broken entry stops a log.
@@ -13,13 +13,14 @@ from typing import Any
 from rubric import Rubric
 from rubric.model import STRICT
 from scoring.errors import FleetError
-from scoring.fleet.bulk import Scores, score_in_bulk
-from scoring.fleet.dataset import Commit, DataSet, Part
+from scoring.fleet.bulk import BulkScores, Known, numbers_of, score_in_bulk, words_of
+from scoring.fleet.commits import Commit, PartFile
+from scoring.fleet.dataset import DataSet
 from scoring.fleet.lease import held
 from scoring.fleet.sources import evidence_key
 from scoring.fleet.tables import FLEET_TABLES, ITERATION, REPOSITORY
-from scoring.signals.table import SIGNALS
 from scoring.sidecars.fingerprint import digest_of
+from scoring.signals.table import SIGNALS
 from scoring.views.formats import arrow_schema
 
 _COPIED = ("integrity", "outcomes", "provenance", "kept")
@@ -60,8 +61,9 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
         said += [f"{name}: failed under rubric {source}: {failed[name].reason}" for name in sorted(failed)]
         stood = bool(dataset.of(rubric.version))
         iterations = repositories = 0
+        known: Known = {}
         for commit in commits:
-            done, count = _rescored(dataset, commit, rubric, broken)
+            done, count = _rescored(dataset, commit, rubric, broken, known)
             iterations, repositories = iterations + count, repositories + done
         if stood:
             dataset.tidy()
@@ -106,13 +108,13 @@ def _missing(dataset: DataSet, commits: Sequence[Commit], rubric: Rubric) -> lis
     for commit in commits[:1]:
         for part in commit.parts:
             if part.table == "kept":
-                names = set(dataset.read(part.name).schema.names)
+                names = set(dataset.names(part.name))
                 missing |= {spec.id for spec in rubric.signals if f"{spec.id}_seen" not in names}
                 break
     return sorted(missing)
 
 
-def _rescored(dataset: DataSet, commit: Commit, rubric: Rubric, broken: set[str]) -> tuple[int, int]:
+def _rescored(dataset: DataSet, commit: Commit, rubric: Rubric, broken: set[str], known: Known) -> tuple[int, int]:
     """Add what one commit becomes, and return of how many repositories and iterations."""
     done = tuple(d for d in commit.done if d.repository not in broken)
     new = Commit(
@@ -122,31 +124,38 @@ def _rescored(dataset: DataSet, commit: Commit, rubric: Rubric, broken: set[str]
         evidence_key(rubric),
         done,
     )
-    by_month: dict[str, dict[str, Part]] = {}
+    by_month: dict[str, dict[str, PartFile]] = {}
     for part in commit.parts:
         by_month.setdefault(part.month, {})[part.table] = part
     gone = broken & {d.repository for d in commit.done}
     with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
-        jobs = [pool.submit(_month, dataset, new, parts, rubric, gone) for parts in by_month.values()]
+        jobs = [pool.submit(_month, dataset, new, parts, rubric, gone, known) for parts in by_month.values()]
         parts = [part for job in jobs for part in job.result()]
     dataset.put(new, parts)
     return len(done), sum(part.rows for part in parts if part.table == "iterations")
 
 
-def _month(dataset: DataSet, new: Commit, parts: dict[str, Part], rubric: Rubric, gone: set[str]) -> list[Part]:
+def _month(
+    dataset: DataSet, new: Commit, parts: dict[str, PartFile], rubric: Rubric, gone: set[str], known: Known
+) -> list[PartFile]:
     """Write what one month of a commit becomes."""
-    written: list[Part] = []
+    written: list[PartFile] = []
     month = next(iter(parts.values())).month
     for table in _COPIED:
-        if table in parts:
+        if table in parts and not gone:
+            written.append(dataset.copy(parts[table], rubric.version, new.id))
+        elif table in parts:
             rows = _without(dataset.read(parts[table].name), gone)
             if rows.num_rows:
                 written.append(dataset.write(table, rubric.version, month, new.id, [rows]))
     if "kept" in parts and "iterations" in parts:
-        kept, iterations = (_without(dataset.read(parts[name].name), gone) for name in ("kept", "iterations"))
+        words = words_of(rubric)
+        wanted = [REPOSITORY, ITERATION, *numbers_of(rubric), *words]
+        kept = _without(dataset.read(parts["kept"].name, wanted, words), gone)
+        iterations = _without(dataset.read(parts["iterations"].name), gone)
         if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):
-            raise FleetError(f"{parts['kept'].name}: its rows are not those of iterations; score the fleet with --force")
-        scores = score_in_bulk(kept, rubric)
+            raise FleetError(f"{parts['kept'].name}: its rows are not those of iterations; score anew with --force")
+        scores = score_in_bulk(kept, rubric, known)
         for table, rows in (
             ("iterations", _with_scores(iterations, scores)),
             ("signals", _signal_rows(kept, scores, rubric)),
@@ -166,7 +175,7 @@ def _without(rows: Any, gone: set[str]) -> Any:
     return rows.filter(compute.invert(held))
 
 
-def _with_scores(iterations: Any, scores: Scores) -> Any:
+def _with_scores(iterations: Any, scores: BulkScores) -> Any:
     """Return the rows of ``iterations`` with other scores."""
     for name, values in scores.columns().items():
         at = iterations.schema.get_field_index(name)
@@ -174,7 +183,7 @@ def _with_scores(iterations: Any, scores: Scores) -> Any:
     return iterations
 
 
-def _signal_rows(kept: Any, scores: Scores, rubric: Rubric) -> Any:
+def _signal_rows(kept: Any, scores: BulkScores, rubric: Rubric) -> Any:
     """Return the rows of ``signals``: for each iteration those of the rubric's signals, in its order."""
     import numpy as np
     import pyarrow as pa

@@ -20,7 +20,7 @@ from scoring.errors import DaScoreError, InputError
 from scoring.evidence.scopes import PLANS_DIR
 from scoring.evidence.transcripts import rows
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.fleet.config import FleetConfig, Source
+from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.store import file_system
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
@@ -162,7 +162,7 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])
     repo = str(one.repo_dir)
-    named = [SETTINGS_FILE, PYPROJECT_FILE, *watched]
+    named = [*map(str, (SETTINGS_FILE, PYPROJECT_FILE)), *watched]
     parts: list[object] = [versions, how, repo, str(one.log)]
     parts += [list(_files(str(one.log), _SIDECARS)), [_stamp(os.path.join(repo, name)) for name in named]]
     parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]

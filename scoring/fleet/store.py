@@ -31,11 +31,12 @@ def file_system(url: str, storage: Mapping[str, Mapping[str, Any]]) -> tuple[Any
 
     protocol = url.partition("://")[0].partition("::")[0] if "://" in url else "file"
     try:
-        return fsspec.core.url_to_fs(url, **dict(storage.get(protocol, {})))
+        found: tuple[Any, str] = fsspec.core.url_to_fs(url, **dict(storage.get(protocol, {})))
     except (ImportError, ValueError) as e:
         raise InputError(f"{url}: {_line(e)}; the extra 'fleet' has what local folders and S3 need") from e
     except Exception as e:
         raise InputError(f"{url}: cannot be reached: {_line(e)}") from e
+    return found
 
 
 def _line(error: BaseException) -> str:

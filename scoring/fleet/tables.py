@@ -1,4 +1,4 @@
-"""The tables of a fleet's data set: counts, scores, ids and times of each iteration, and no text (docs/FLEET.md, "Tables").
+"""The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables").
 
 Most columns are those of ``export``, without details: these may quote what people and agents wrote. ``kept`` is what
 ``rescore`` needs: what every signal observed, and what it is with claims, whether the rubric has it or not.
@@ -218,8 +218,9 @@ def _provenance(found: Standing) -> DataRow:
     for name in ("sessions", "files", "duplicates_dropped"):
         row[name] = sum(one[name] for one in harnesses) if harnesses else None
     if transcripts is not None:
-        counts = (transcripts.turns, transcripts.input_tokens, transcripts.output_tokens, transcripts.cache_reads)
-        counts += (transcripts.cache_creations, transcripts.tool_calls, transcripts.tool_errors)
+        spent = transcripts.turns, transcripts.input_tokens, transcripts.output_tokens
+        calls = transcripts.tool_calls, transcripts.tool_errors
+        counts = *spent, transcripts.cache_reads, transcripts.cache_creations, *calls
         names = ("turns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
         row |= zip((*names, "tool_calls", "tool_errors"), counts, strict=True)
     if "attribution" in given:

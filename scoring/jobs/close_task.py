@@ -19,7 +19,7 @@ from scoring.sidecars.scores import (
     PersistedScore,
     is_plain_session_id,
     iteration_score_path,
-    read_iteration_score,
+    read_score,
     session_score_path,
 )
 from scoring.text import spans
@@ -168,7 +168,7 @@ def _chosen(numbers: Sequence[int], iteration: int, recompute: str) -> set[int]:
 def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
     """Return the sidecar of a member when it can stand as it is."""
     try:
-        score = read_iteration_score(log, iteration)
+        score = read_score(log, iteration)
     except DaScoreError:
         return None
     # What is missing in a file reads as empty, so a part of a sidecar can pass for one: its breakdown has to be whole.

@@ -32,7 +32,8 @@ from scoring.locks import alone_in
 from scoring.log.load import ARCHIVE_NAME, Broken, is_entry_name, load_archive, load_entry
 from scoring.log.model import ImplBlock, IterationRecord
 from scoring.text import trim
-from scoring.yamlread import MappingNode, Node, Reader, Scalar, parse
+from scoring.yamlnodes import MappingNode, Node, Scalar
+from scoring.yamlread import Reader, parse
 
 FoundBy = Literal["checkpoint", "commit", "trailer"]
 """What says that an agent made a commit: its checkpoints, a session that made it, or its co-author lines."""

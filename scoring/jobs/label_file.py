@@ -241,7 +241,7 @@ def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
     yaml.width = 1 << 20
     yaml.allow_unicode = True
     yaml.explicit_start = before.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-    item = re.search(rb"^" + key + rb":[^\n]*\n(?: *(?:#[^\n]*)?\n)*( *)- ", before, re.MULTILINE)
+    item = re.search(rb"^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before, re.MULTILINE)
     offset = len(item[1]) if item else 2
     yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     return yaml

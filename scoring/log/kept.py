@@ -286,9 +286,20 @@ class _Writer:
 class EntryIndex:
     """The index of the entries of one log, read with the same spellings of a flag."""
 
-    def __init__(self, cache_dir: Path, log_dir: Path, true_flags: Collection[str], read: Read, parse: Parse) -> None:
-        """Take the cache directory, the log, and how an entry is read and parsed; nothing is opened yet."""
-        self._log_dir, self._bytes, self._parse = log_dir, read, parse
+    def __init__(
+        self,
+        cache_dir: Path,
+        log_dir: Path,
+        true_flags: Collection[str],
+        read: Read,
+        parse: Parse,
+        keep: bool = True,
+    ) -> None:
+        """Take the cache directory, the log, and how an entry is read and parsed; nothing is opened yet.
+
+        To ``keep`` is to write what was read.
+        """
+        self._log_dir, self._bytes, self._parse, self._keeps = log_dir, read, parse, keep
         self._log = os.fsencode(os.path.realpath(log_dir)) + b"\0" + " ".join(sorted(true_flags)).encode()
         self._folder = cache_dir / f"entries-{FORMAT}"
         self._place = self._folder / f"{blake2b(self._log, digest_size=16).hexdigest()}.idx"
@@ -305,7 +316,7 @@ class EntryIndex:
         found: list[tuple[str, _Entry]] = []
         with contextlib.suppress(WriteError), contextlib.ExitStack() as stack:
             wanted = lacking > len(names) // _SHARE or (known and len(known.names) > 2 * len(names))
-            writer = self._writer(stack) if wanted else None
+            writer = self._writer(stack) if wanted and self._keeps else None
             for n, (name, row) in enumerate(zip(names, rows, strict=True)):
                 entry = known.entry(row) if known and row >= 0 else self._read(name, known, -2 - row, broken)
                 if entry and writer:

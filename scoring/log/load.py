@@ -10,9 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
-
-import yaml
+from typing import TYPE_CHECKING, TypeAlias
 
 from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
@@ -21,6 +19,9 @@ from scoring.log.kept import EntryIndex, Records
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.yamlread import TRUE_FLAGS
+
+if TYPE_CHECKING:
+    import yaml
 
 ARCHIVE_NAME = "historical.yaml"
 
@@ -66,21 +67,27 @@ def load_log_for(
     true_flags: Collection[str],
     broken: Broken,
     cache_dir: Path | None = None,
+    keep: bool = True,
 ) -> Records:
     """Return the entries of a log as some rubrics have it loaded, sorted by iteration.
 
     A strict rubric stops at what cannot be read; where no rubric is strict, that is passed to ``broken`` and left out.
-    With a ``cache_dir`` only entries that are not known from an earlier run are opened.
+    With a ``cache_dir`` only entries that are not known from an earlier run are opened; to ``keep`` is to write there
+    what this one read.
 
     Raises:
         LogError: as :func:`load_iteration_log`.
     """
     strict = any(rubric.loading == STRICT for rubric in rubrics)
-    return _load(Path(directory), true_flags, None if strict else broken, cache_dir)
+    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep)
 
 
 def _load(
-    directory: Path, true_flags: Collection[str], broken: Broken | None, cache_dir: Path | None = None
+    directory: Path,
+    true_flags: Collection[str],
+    broken: Broken | None,
+    cache_dir: Path | None = None,
+    keep: bool = True,
 ) -> Records:
     found: list[LogError] = []
     leave_out = found.append if broken is None else broken
@@ -88,13 +95,15 @@ def _load(
         names = os.listdir(directory)
     except (OSError, ValueError) as e:
         raise LogError(f"{directory}: {reason(e)}; name the iteration log with --iter-log-dir") from e
-    entries = _entries(directory, sorted(filter(is_entry_name, names)), true_flags, leave_out, cache_dir)
+    index = None
+    if cache_dir is not None:
+        index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep)
+    entries = _entries(directory, sorted(filter(is_entry_name, names)), true_flags, leave_out, index)
     places = {number: place for place, number in enumerate(entries.numbers)}
     archived: dict[int, IterationRecord] = {}
     if ARCHIVE_NAME in names:
-        with_faults = None if broken is None else broken
         try:
-            archive = load_archive(directory / ARCHIVE_NAME, true_flags, with_faults)
+            archive = load_archive(directory / ARCHIVE_NAME, true_flags, broken)
             archived = {record.iteration: record for record in reversed(archive) if record.iteration not in places}
         except LogError as e:
             leave_out(e)
@@ -104,13 +113,11 @@ def _load(
 
 
 def _entries(
-    directory: Path, names: Sequence[str], true_flags: Collection[str], broken: Broken, cache_dir: Path | None
+    directory: Path, names: Sequence[str], true_flags: Collection[str], broken: Broken, index: EntryIndex | None
 ) -> Records:
     """Return the entries in some files of a log, in the order of these."""
-    if cache_dir is not None and names:
-        return EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags)).entries(
-            names, broken
-        )
+    if index and names:
+        return index.entries(names, broken)
     records = []
     for name in names:
         try:
@@ -203,7 +210,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
                     found = EntryPlaces(path, dict(_lines(_composed(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
-    except (DaScoreError, FileNotFoundError, yaml.YAMLError):
+    except (DaScoreError, FileNotFoundError):
         return None
     return found
 
@@ -218,19 +225,25 @@ def _archived(path: Path, iteration: int) -> EntryPlaces | None:
     return EntryPlaces(path, {field.removeprefix(way): line for field, line in lines.items()})
 
 
-def _composed(data: bytes) -> yaml.Node | None:
+def _composed(data: bytes) -> "yaml.Node | None":
+    import yaml  # only who asks where a field is needs its lines
+
     try:
         node: yaml.Node | None = yaml.compose(data, Loader=yaml.CSafeLoader)
     except RecursionError as e:
         raise InputError("nested too deeply") from e
+    except yaml.YAMLError as e:
+        raise InputError("not YAML") from e
     return node
 
 
-def _lines(node: yaml.Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def _lines(node: "yaml.Node | None", way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
     """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
 
     What an alias or a merge (``<<``) brings in is where it is defined, and what a mapping says itself comes last.
     """
+    import yaml
+
     if depth > 8:
         return
     if isinstance(node, yaml.MappingNode):

@@ -20,7 +20,8 @@ from scoring.log.model import (
     TokenUsage,
     VerifierRecord,
 )
-from scoring.yamlread import TRUE_FLAGS, Node, Reader, Take, items_of, parse
+from scoring.yamlnodes import Node
+from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
 _BUILT_IN: dict[Any, Take] = {
     str: Reader.string,

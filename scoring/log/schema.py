@@ -18,7 +18,8 @@ from pydantic_core import PydanticCustomError
 from scoring.errors import YamlError
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
 from scoring.text import shown
-from scoring.yamlread import BOOL, FLOAT, INT, NULL, Alias, MappingNode, Node, Reader, Scalar, Sequence
+from scoring.yamlnodes import BOOL, FLOAT, INT, NULL, Alias, MappingNode, Node, Scalar, Sequence
+from scoring.yamlread import Reader
 
 _OTHERWISE = "read_otherwise"
 _MOST_NODES = 20_000

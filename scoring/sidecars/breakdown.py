@@ -4,7 +4,8 @@ from typing import Any
 
 from rubric import SignalContribution, Source
 from scoring.sidecars.emitter import Value
-from scoring.yamlread import Node, Reader, Take
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take
 
 _REFERENCE: dict[str, Take] = {
     "signal": Reader.string,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Unknown
-from scoring.evidence.scopes import SCOPES
+from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.landed import commit_source, counted_before, missing_commit
@@ -94,7 +94,7 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
     where = _range_words(changed)
     if not changed.files:
         return present_signal(1, f"{where} changed no files")
-    inside = SCOPES[changed.rules](entries)
+    inside = path_scope(changed.rules, tuple(entries))
     outside = [path for path in changed.files if path not in inside]
     count = len(changed.files) - len(outside)
     share = f"{count}/{len(changed.files)} changed files"

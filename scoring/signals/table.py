@@ -42,13 +42,16 @@ def signal_of(signal_id: str) -> Signal | None:
     return next((signal for signal in SIGNALS if signal.id == signal_id), None)
 
 
-def signal_set(facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True) -> SignalSet:
+def signal_set(
+    facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True, compare: bool = True
+) -> SignalSet:
     """Judge the facts of one iteration. Pure.
 
     Args:
         facts: what evidence says.
         wanted: the ids of the optional signals to compute.
         claims_vote: whether what an agent says of its own work can vote.
+        compare: whether claims are compared with what was observed.
     """
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
@@ -57,7 +60,7 @@ def signal_set(facts: IterationFacts, wanted: Collection[str] = (), claims_vote:
         record.iteration,
         values,
         objective_checks(facts.transcripts, observed),
-        tuple(comparable(facts)),
+        tuple(comparable(facts)) if compare else (),
         deliberation_shown(facts.deliberation, record.iteration),
         observed.tool_calls if observed else None,
     )

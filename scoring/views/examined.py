@@ -5,7 +5,7 @@ stands what it is worth (:mod:`scoring.sidecars.states`). An iteration that has 
 is every one when asked to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
@@ -21,7 +21,7 @@ from scoring.score import ScoredIteration, score_records
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import FingerprintStore, store_of
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
 from scoring.views.spending import Spending, spending_of
@@ -114,7 +114,7 @@ class LogView:
                 found = self.examined(one, sources.warn, store)
                 yield replace(found, outcome=became.get(one.record.iteration))
 
-    def _outcomes(self, records: list[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
+    def _outcomes(self, records: Sequence[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
         if self.outcomes is None:
             return {}
         from scoring.outcomes.outcome import log_outcomes
@@ -154,15 +154,10 @@ class LogView:
         return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state, spending=used)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
-        path = iteration_score_path(self.iter_log_dir, iteration)
         try:
-            score = read_iteration_score(self.iter_log_dir, iteration)
-            check_numbers(score, str(path))
-            if score.iteration != iteration:
-                raise InputError(f"{path}: is the score of iteration {score.iteration}")
+            return read_score(self.iter_log_dir, iteration)
         except NotFoundError:
             return None
         except InputError as e:
             warn(f"{e}; this iteration is scored anew instead")
             return None
-        return score

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scoring.text import printable
+from scoring.text import show_hidden, visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -130,7 +130,7 @@ class _Shape(NamedTuple):
     def of(cls, table: "Table") -> "_Shape":
         shown = table.columns_drawn()
         return cls(
-            tuple(printable(table.columns[n].head) for n in shown),
+            tuple(visible(table.columns[n].head) for n in shown),
             tuple(table.columns[n].right for n in shown),
             tuple(table.columns[n].prose for n in shown),
             tuple((row, tuple(table.cells_of(row)[n] for n in shown)) for row in table.table_rows()),
@@ -141,7 +141,7 @@ class _Shape(NamedTuple):
 
     def lines(self, width: int) -> "Iterator[Text]":
         """Yield the lines, in the first form that fits."""
-        notes = max((_cells(printable(note)) for row, _ in self.rows for note in row.notes), default=0)
+        notes = max((_cells(visible(note)) for row, _ in self.rows for note in row.notes), default=0)
         beside = max(notes, _cells(self.notes)) + len(_GAP) if notes else 0
         everything = list(range(len(self.heads)))
         widths = self._widths(())
@@ -176,7 +176,7 @@ class _Shape(NamedTuple):
 
     @staticmethod
     def _text(cells: "Sequence[Cell]", n: int, brief: Sequence[int]) -> str:
-        return cells[n].brief_shown if n in brief else cells[n].shown
+        return show_hidden(cells[n].brief_shown if n in brief else cells[n].shown)
 
     def _rows(
         self, kept: Sequence[int], brief: Sequence[int], widths: Sequence[int], width: int, beside: bool = False
@@ -190,7 +190,7 @@ class _Shape(NamedTuple):
         moved = [n for n in range(len(self.heads)) if n not in kept]
         for row, cells in self.rows:
             texts = [Text(self._text(cells, n, brief), cells[n].style) for n in kept]
-            notes = [Text(printable(note)) for note in row.notes]
+            notes = [Text(visible(note)) for note in row.notes]
             line = self._line(texts, kept, widths, notes[0] if beside and notes else None)
             yield _styled(line, row.style)
             if beside:
@@ -240,8 +240,8 @@ class _Shape(NamedTuple):
         beside = _sum(widths, first) + len(_GAP) if first else 0
         for row, cells in self.rows:
             used = beside
-            start = self._line([Text(cells[n].shown, cells[n].style) for n in first], first, widths, None)
-            room, text = width - used, Text(cells[last].shown, cells[last].style)
+            start = self._line([Text(show_hidden(cells[n].shown), cells[n].style) for n in first], first, widths, None)
+            room, text = width - used, Text(show_hidden(cells[last].shown), cells[last].style)
             if first and not _has_room(text.plain, room, width):
                 yield from (_styled(line, row.style) for line in text_drawn(start, width))
                 used, room = _BELOW, max(width - _BELOW, 1)
@@ -249,7 +249,7 @@ class _Shape(NamedTuple):
             for line in text_drawn(text, max(room, 1)):
                 yield _styled(Text.assemble(start, " " * (used - _cells(start.plain)), line), row.style)
                 start = Text()
-            notes = [Text(printable(note)) for note in row.notes]
+            notes = [Text(visible(note)) for note in row.notes]
             for line in (line for note in notes for line in text_drawn(note, max(width - _BELOW, 1))):
                 yield _styled(Text.assemble(" " * _BELOW, line), row.style)
 
@@ -262,7 +262,7 @@ class _Shape(NamedTuple):
             if number:
                 yield Text()
             for head, cell in zip(self.heads, cells, strict=True):
-                name, text = Text(head, "bold"), Text(cell.shown, cell.style)
+                name, text = Text(head, "bold"), Text(show_hidden(cell.shown), cell.style)
                 used = names + len(_GAP)
                 if not _has_room(text.plain, width - used, width):
                     yield from text_drawn(name, width)
@@ -273,7 +273,7 @@ class _Shape(NamedTuple):
                     yield _styled(found, row.style)
                     name = Text()
             for note in row.notes:
-                yield from text_drawn(Text(printable(note)), width)
+                yield from text_drawn(Text(visible(note)), width)
 
 
 def _has_room(text: str, room: int, width: int) -> bool:

@@ -262,14 +262,17 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
+    return {key: list(value) if isinstance(value, Iterator) else value for key, value in run_parts(scored)}
+
+
+def run_parts(scored: "ScoredLog") -> Iterator[tuple[str, Any]]:
+    """Yield the same, a key at a time; what the lists hold is made when they are read."""
     members = {one.score.iteration: one.score for one in scored.iterations}
-    found = (score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations)
-    return {
-        "rubric_version": scored.rubric.version,
-        "iterations": [{**score, **_lost_payload(one)} for score, one in zip(found, scored.iterations, strict=True)],
-        "sessions": [session_payload(session, members) for session in scored.sessions],
-        "presence": scored.presence(),
-    }
+    yield "rubric_version", scored.rubric.version
+    found = ((one, score_payload(one.persisted, one.signals.deliberation)) for one in scored.iterations)
+    yield "iterations", ({**score, **_lost_payload(one)} for one, score in found)
+    yield "sessions", (session_payload(session, members) for session in scored.sessions)
+    yield "presence", scored.presence()
 
 
 def _lost_payload(one: "ScoredIteration") -> dict[str, Any]:

@@ -161,8 +161,8 @@ def tokens_text(count: int) -> str:
 
 
 def cost_text(cost: float | None) -> str:
-    """Return a cost as people read it."""
-    return "-" if cost is None else f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.4f}"
+    """Return a cost as people read it: ``$1,234.50``, ``<$0.01``."""
+    return "-" if cost is None else "<$0.01" if 0 < cost < 0.005 else f"${cost:,.2f}"
 
 
 def duration_text(seconds: float | None) -> str:
@@ -188,7 +188,8 @@ def price_note(found: Spending) -> str:
         return "no cost: under the reference's rules a response that is written twice counts twice"
     if not found.unpriced:
         return ""
-    names = ", ".join(name or "a model that nobody names" for name in found.unpriced)
+    named = sorted(found.unpriced, key=lambda name: (not name, name))
+    names = ", ".join(name or "a model that nobody names" for name in named)
     return f"{'no price is known for' if found.cost is None else 'without'} {names}"
 
 

@@ -7,7 +7,7 @@ Every text is shown with its control characters escaped; rich is imported only t
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from scoring.text import cut, printable
+from scoring.text import cut, printable, show_hidden
 
 if TYPE_CHECKING:
     import rich.console
@@ -195,7 +195,7 @@ def _drawn(cell: AnyCell) -> "rich.text.Text":
     from rich.text import Text
 
     found = _cell(cell)
-    return Text(found.shown, found.style)
+    return Text(show_hidden(found.shown), found.style)
 
 
 def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:

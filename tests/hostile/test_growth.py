@@ -15,7 +15,6 @@ import pytest
 from helpers.growth import LARGE, over_linear
 from helpers.meetings import record as meeting_record
 
-from rubric import released_rubric
 from scoring.errors import DaScoreError
 from scoring.evidence.beside import hook_records
 from scoring.evidence.git.authorship import _MERGED, agents_named
@@ -26,7 +25,7 @@ from scoring.evidence.git.reverts import reverted_shas
 from scoring.evidence.labels import labels_in
 from scoring.evidence.scopes import GlobScope, PathScope
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import Harness, command_flags, is_test_command, reads_loop_state
+from scoring.evidence.transcripts.harness import command_flags, is_test_command, reads_loop_state
 from scoring.evidence.transcripts.lines import read_parts
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.reference_exact import read_exactly
@@ -52,7 +51,7 @@ from scoring.sidecars.scores import parse_iteration_score
 from scoring.text import cell, fold, printable, quote, shown, trim
 from scoring.views.gates import _md, _xml
 from scoring.views.report import read_snapshot
-from scoring.yamlread import resolve
+from scoring.yamlnodes import resolve
 
 Work = Callable[[str], object]
 Shape = Callable[[int], str]
@@ -194,8 +193,8 @@ def _meeting(text: str) -> None:
 
 
 def _verdicts(text: str) -> None:
-    for tool in (None, *TOOLS._table.tools):
-        command = Run(tool, "", True, (tool,)) if tool else None
+    """Read an output whose command is not known, which asks every tool, and one whose tool is."""
+    for command in (None, Run("pytest", "", True, ("pytest",))):
         TOOLS.verdict(command, text, False)
 
 
@@ -298,7 +297,9 @@ PLACES: dict[str, Work] = {
     "the archive": _refused(lambda text: parse_archive(b"iterations:\n- " + text.encode())),
     "hook outcomes": _refused(lambda text: hook_records(b"records:\n- {event: " + text.encode())),
     "labels": _labels,
-    "a sidecar": _refused(lambda text: parse_iteration_score(f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), "")),
+    "a sidecar": _refused(
+        lambda text: parse_iteration_score(f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), "")
+    ),
     "a sidecar as it is written": _refused(lambda text: parse_iteration_score(text.encode(), "")),
     "a value of YAML": _refused(resolve),
     "what is printed": lambda text: (printable(text), quote(text), shown(text), cell(text, 40), trim(text), fold(text)),

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from scoring.errors import YamlError
-from scoring.yamlread import MAX_DEPTH, Node, Reader, Take, is_timestamp, items_of, parse, resolve
+from scoring.yamlnodes import MAX_DEPTH, Node, is_timestamp, resolve
+from scoring.yamlread import Reader, Take, items_of, parse
 
 Value = str | int | float | bool | None
 

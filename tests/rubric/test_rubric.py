@@ -769,17 +769,17 @@ def test_a_directory_is_no_rubric_file(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "no such rubric file"
 
 
-LIMIT = 1 << 20
+LIMIT = 128 << 10
 
 
-def test_a_file_of_a_mebibyte_is_read(rubric_file: Path) -> None:
+def test_a_file_as_large_as_allowed_is_read(rubric_file: Path) -> None:
     rubric_file.write_text(FILE + "#" * (LIMIT - len(FILE)), "utf-8")
     assert load_rubric(rubric_file) == VALID
 
 
 def test_a_file_of_a_byte_more_is_refused(rubric_file: Path) -> None:
     rubric_file.write_text(FILE + "#" * (LIMIT - len(FILE) + 1), "utf-8")
-    assert refusal(rubric_file) == "larger than 1 MiB; this is no rubric"
+    assert refusal(rubric_file) == "larger than 128 KiB; this is no rubric"
 
 
 def test_a_user_names_a_rubric_by_its_version() -> None:

@@ -267,9 +267,9 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("row", "problem"),
         [
-            pytest.param({"nominal_weight": float("nan")}, "signal landed has a number that is not finite", id="nan"),
-            pytest.param({"nominal_weight": 1e308}, "the weight 1e+308, not one from 0 to 1", id="too large a weight"),
-            pytest.param({"nominal_weight": -0.1}, "the weight -0.1, not one from 0 to 1", id="a weight below 0"),
+            pytest.param({"nominal_weight": float("nan")}, 'signal "landed" has a number that is not finite', id="nan"),
+            pytest.param({"nominal_weight": 1e308}, "the number 1e+308, not one from 0 to 1", id="too large a weight"),
+            pytest.param({"nominal_weight": -0.1}, "the number -0.1, not one from 0 to 1", id="a weight below 0"),
             pytest.param({"contribution": float("inf")}, "a number that is not finite", id="infinite"),
         ],
     )

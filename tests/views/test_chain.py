@@ -15,7 +15,7 @@ from helpers.repos import Repo
 from scoring.cli import main
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Landing
-from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt
+from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt, WorkSeen
 from scoring.log.model import IterationRecord
 from scoring.sidecars.ownlines import OwnLines
 from scoring.signals.table import signal_of
@@ -274,6 +274,34 @@ class TestWords:
         assert "sessions s0, s1, s2, s3, s4 and 295 more" in lines
         payload = chain_payload(found)
         assert payload and (len(payload["lines"]), len(payload["sessions"])) == (300, 300)
+
+    @pytest.mark.parametrize(
+        ("observed", "said"),
+        [
+            pytest.param({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"], id="edits"),
+            pytest.param({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"], id="one edit"),
+            pytest.param(
+                {"work": WorkSeen(agents=2, compactions=1)},
+                ["2 sub-agents started; context compacted 1 time"],
+                id="sub-agents and compactions",
+            ),
+            pytest.param(
+                {"by_people": 0.25},
+                ["people wrote or changed 25 % of its lines, as its checkpoints say"],
+                id="lines by people",
+            ),
+            pytest.param({}, [], id="nothing"),
+        ],
+    )
+    def test_of_how_the_work_went(self, observed: dict[str, Any], said: list[str]) -> None:
+        found = facts(Observed("commit", ("s",), **observed))
+        assert list(chain_lines(found, None))[3:] == said
+        payload = chain_payload(found)
+        assert payload
+        assert (payload["work"]["edits"], payload["by_people"]) == (
+            found.observed.work.edits if found.observed else None,
+            observed.get("by_people"),
+        )
 
     def test_of_a_commit_that_counts_for_another_one(self) -> None:
         lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))

@@ -282,7 +282,8 @@ class TestSpending:
         (duration_text, 187_200, "2 d 4 h"),
         (spending.cost_text, None, "-"),
         (spending.cost_text, 0.0, "$0.00"),
-        (spending.cost_text, 0.0123, "$0.0123"),
+        (spending.cost_text, 0.0123, "$0.01"),
+        (spending.cost_text, 0.0003, "<$0.01"),
         (spending.cost_text, 1234.5, "$1,234.50"),
     ],
 )

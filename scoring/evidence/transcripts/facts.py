@@ -179,6 +179,21 @@ class CorrectionsSeen:
     resets: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class WorkSeen:
+    """How the work went, in an iteration's own lines.
+
+    ``edits`` counts the edits of files by tools of the agent, of ``files`` files, ``most`` of one of them; ``agents``
+    the sub-agents that it started, ``compactions`` how often the harness cut what came before to a summary.
+    """
+
+    edits: int = 0
+    files: int = 0
+    most: int = 0
+    agents: int = 0
+    compactions: int = 0
+
+
 class SeenAt(NamedTuple):
     """Where something was seen: ``what`` in a few words, the transcript, the number of its line, from 1, its kind."""
 
@@ -219,6 +234,9 @@ class Observed:
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
         lines: where its lines are, by transcript; those of the one that it shares with, where it shares.
+        work: how the work went.
+        by_people: the share of the committed lines that people wrote or changed, 0 to 1, as its checkpoints say; None
+            where they do not.
     """
 
     method: Method | None = None
@@ -234,6 +252,8 @@ class Observed:
     checkpoint_tokens: bool = False
     checkpoints: tuple[str, ...] = ()
     lines: tuple[LinesFound, ...] = ()
+    work: WorkSeen = WorkSeen()
+    by_people: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

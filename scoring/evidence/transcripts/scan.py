@@ -74,6 +74,17 @@ class TranscriptRules(NamedTuple):
     tools: "Callable[[Sequence[str]], TestTools] | None" = None
 
 
+class ReadElsewhere(NamedTuple):
+    """What one process read of a transcript for another one: its size, and its rows up to the offset ``behind``."""
+
+    path: Path
+    size: int
+    behind: int
+    rows: bytes
+    warnings: list[str]
+    readable: bool
+
+
 class _Task(NamedTuple):
     """A range of lines of one transcript."""
 
@@ -224,6 +235,38 @@ class Scan:
                 for session in part.sessions():
                     self._sessions.setdefault((name, session), []).append(source)
             yield number, source.transcript, rows
+
+    def read_for_another(self, wanted: Callable[[Path], bool]) -> Iterator[ReadElsewhere]:
+        """Read the ``wanted`` files, and yield what another process needs for its own scan to :meth:`know` them.
+
+        Nothing is summed up here. To be called instead of all else.
+        """
+        self._started = True
+        found = self._rules.discover(self._places, self._harnesses, self._warn)
+        self._discovery = found._replace(transcripts=tuple(t for t in found.transcripts if wanted(t.path)))
+        Scan._begin(self)
+        for source in self._finished_sources():
+            if source.recall:
+                self._recall(source)
+            parts = [source.parts[start] for start in sorted(source.parts)]
+            warnings = [text for part in parts for text in part.warnings]
+            behind = parts[-1].behind if parts else source.start
+            rows = self._joined([*([source.known.rows] if source.known else []), *(part.rows for part in parts)])
+            source.parts, source.known = {}, None
+            readable = all(part.readable for part in parts)
+            yield ReadElsewhere(source.transcript.path, source.stamp.size, behind, pack(rows), warnings, readable)
+
+    def know(self, path: Path, behind: int, rows: bytes) -> None:
+        """Put into the index what another process read of the transcript at a path, up to an offset.
+
+        Raises:
+            OSError: there is no such file.
+            ValueError: ``rows`` are not what :meth:`read_for_another` gave.
+        """
+        assert self._index is not None
+        with opened(path, silent) as fd:
+            if fd is not None:
+                self._index.save(path, fd, Indexed(Stamp.of(fd), behind, unpack(rows)))
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`facts`."""

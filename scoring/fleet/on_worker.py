@@ -2,21 +2,25 @@
 
 import contextlib
 import os
+import shutil
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
-from scoring.fleet.config import FleetConfig
+from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, fingerprint_of
 from scoring.fleet.tables import arrow_tables, rows_of_iteration
 from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
 from scoring.log.settings import Settings, days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
+
+if TYPE_CHECKING:
+    from scoring.fleet.splitting import PartRead
 
 MOST_WARNINGS = 20
 _REASON_LENGTH = 400
@@ -37,18 +41,22 @@ class Result:
     seconds: float = 0.0
 
 
-def score_repository(one: Repository, config: FleetConfig, rubric: Rubric, parts: Any = None) -> Result:
+def score_repository(
+    one: Repository, config: FleetConfig, rubric: Rubric, parts: Sequence["Sequence[PartRead]"] = ()
+) -> Result:
     """Score one repository. Never raises: why it cannot be scored is in the result, a bug too.
 
-    ``parts`` are what :mod:`scoring.fleet.splitting` read of its transcripts, where that was done by others.
+    ``parts`` are what was read of its transcripts elsewhere, where it is a large one.
     """
     began = time.monotonic()
     result = Result(one.name)
     try:
-        with _at_hand(one, config, parts) as place:
-            _score(place, config, rubric, result)
-            if place is not one:
-                result.fingerprint = fingerprint_of(one, config, rubric)
+        read = [found for part in parts for found in part]
+        with _at_hand(one, config, rubric, read) as (place, how):
+            _score(place, how, rubric, result)
+        result.warnings = (*(text for found in read for text in found.read.warnings), *result.warnings)[:MOST_WARNINGS]
+        if one.url:
+            result.fingerprint, result.watched = fingerprint_of(one, config, rubric), ()
     except DaScoreError as e:
         result.error = str(e)
     except Exception as e:
@@ -59,22 +67,36 @@ def score_repository(one: Repository, config: FleetConfig, rubric: Rubric, parts
 
 
 @contextlib.contextmanager
-def _at_hand(one: Repository, config: FleetConfig, parts: Any) -> Iterator[Repository]:
+def _at_hand(
+    one: Repository, config: FleetConfig, rubric: Rubric, read: "list[PartRead]"
+) -> Iterator[tuple[Repository, FleetConfig]]:
     """Give a repository as a directory: itself, or what is unpacked of it while the block runs."""
-    if one.url or parts is not None:
-        from scoring.fleet.archives import unpacked  # directories do without
+    if not one.url and not read:
+        yield one, config
+        return
+    from scoring.fleet.archives import scratch_folder, unpacked  # small directories do without
+    from scoring.fleet.splitting import put_together, stand_ins
 
-        with unpacked(one, config, parts) as place:
-            yield place
-    else:
-        yield one
+    with scratch_folder(config) as scratch:
+        kept = replace(config, cache=str(scratch / "cache"))
+        if not one.url:
+            kept = config if config.cache_folder else kept
+            put_together(read, Path(), one, kept, rubric)
+            yield one, kept
+            return
+        here = scratch / "unpacked"
+        place = unpacked(one, config, here, (lambda: stand_ins(read, here)) if read else None)
+        if read and not put_together(read, here, place, kept, rubric):
+            shutil.rmtree(here)  # what the parts were read by is not what the repository says
+            place = unpacked(one, config, here)
+        yield place, kept
 
 
 def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result) -> None:
     assert one.repo_dir is not None
     assert one.log is not None
     settings = resolve_settings(one.options(), environment={})
-    cache = cache_folder(config)
+    cache = config.cache_folder
     before = fingerprint_of(one, config, rubric)
     job = LogJob(
         one.log,
@@ -106,15 +128,6 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     # Taken before anything was read: what changed meanwhile shows the next time.
     same = before == fingerprint_of(one, config, rubric)
     result.fingerprint = fingerprint_of(one, config, rubric, result.watched) if same else ""
-
-
-def cache_folder(config: FleetConfig) -> Path | None:
-    """Return where workers keep what they read of directories; None when nothing is kept."""
-    if config.cache is None:
-        from platformdirs import user_cache_path
-
-        return user_cache_path("da-score", appauthor=False)
-    return Path(config.cache) if config.cache else None
 
 
 def _outcomes(

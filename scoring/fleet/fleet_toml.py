@@ -87,6 +87,15 @@ class FleetConfig:
     cache: str | None = None
     horizon: str = "14d"
 
+    @property
+    def cache_folder(self) -> Path | None:
+        """Where workers keep what they read of directories; None when nothing is kept."""
+        if self.cache is None:
+            from platformdirs import user_cache_path  # what names a folder does without
+
+            return user_cache_path("da-score", appauthor=False)
+        return Path(self.cache) if self.cache else None
+
 
 _SIZES = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))

@@ -1,0 +1,205 @@
+"""Unpacks a repository that comes as an archive, or lies in a folder elsewhere, with its log and its transcripts.
+
+Nobody vouches for what is in it. Files go below one new folder or nowhere, links and devices are left out, and the
+sum of all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration and hooks could
+run programs.
+"""
+
+import contextlib
+import os
+import posixpath
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from scoring.errors import DaScoreError, InputError
+from scoring.evidence.git.repository import check_out
+from scoring.fleet.fleet_toml import FleetConfig
+from scoring.fleet.sources import Repository
+from scoring.fleet.store import file_system
+from scoring.log.settings import DEFAULT_LOG_DIR
+
+MOST_FILES = 2_000_000
+_PIECE = 1 << 20
+_PREFIX = "da-score-fleet-"
+LOG_FOLDERS = ("log", "iteration-log")
+TRANSCRIPTS = "transcripts"
+_CHECKED_OUT = ".da-score-work-tree"
+
+
+class Layout(NamedTuple):
+    """Where the parts of an unpacked repository are; ``log`` and ``transcripts`` are None where it has none."""
+
+    repository: Path
+    log: Path | None
+    transcripts: Path | None
+
+
+Wanted = Callable[[str], bool]
+"""Whether a file is to be unpacked, by its name in the archive."""
+
+
+@contextlib.contextmanager
+def scratch_folder(config: FleetConfig) -> Iterator[Path]:
+    """Give a new folder, which is taken away; so is what a worker that was killed has left."""
+    base = Path(config.scratch or tempfile.gettempdir())
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        _remove_left_over(base)
+        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=base))
+    except OSError as e:
+        raise InputError(f"{base}: no room to unpack: {(e.strerror or str(e)).lower()}") from e
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_left_over(base: Path) -> None:
+    for place in base.glob(f"{_PREFIX}*-*"):
+        process = place.name.removeprefix(_PREFIX).partition("-")[0]
+        if process.isdigit():
+            try:
+                os.kill(int(process), 0)
+            except ProcessLookupError:
+                shutil.rmtree(place, ignore_errors=True)
+            except OSError:
+                continue
+
+
+def unpacked(one: Repository, config: FleetConfig, here: Path, instead: Callable[[], None] | None = None) -> Repository:
+    """Return a repository that is at a URL as a directory, below a folder that is not there yet.
+
+    With ``instead`` transcripts are not fetched; it puts something in their place.
+
+    Raises:
+        InputError: it cannot be fetched, or is not what it should be; the text says what.
+        GitError: git does not take the repository.
+    """
+    here.mkdir()
+    fetch(one, config, here, (lambda name: not is_transcript(name)) if instead else lambda _: True)
+    if instead:
+        instead()
+    layout = layout_of(here, one.url)
+    repo = here / _CHECKED_OUT / one.short
+    check_out(layout.repository, repo)
+    log = layout.log or repo / DEFAULT_LOG_DIR
+    if not log.is_dir():
+        raise InputError(f"{one.url}: holds no iteration log, neither as log/ nor in the repository")
+    folders = (str(layout.transcripts),) if layout.transcripts else ()
+    way = None if folders else "none"
+    return replace(one, source=replace(one.source, transcripts=folders, way=way), repo_dir=repo, log=log)
+
+
+def is_transcript(name: str) -> bool:
+    """Return whether a file of an archive is one of its transcripts, by its name there."""
+    folders = name.split("/")[:-1]
+    return TRANSCRIPTS in folders[:2] and not folders[0].endswith(".git")
+
+
+def fetch(one: Repository, config: FleetConfig, here: Path, wanted: Wanted = lambda _: True) -> None:
+    """Fetch the files that are at the URL of a repository into an empty folder; raises as :func:`unpacked`."""
+    fs, path = file_system(one.url, config.storage)
+    room = _Room(here, config.expanded, one.url)
+    try:
+        if fs.isdir(path):
+            base = path.rstrip("/") + "/"
+            for name in sorted(fs.find(path)):
+                if wanted(name.removeprefix(base)):
+                    with fs.open(name, "rb", block_size=_PIECE) as source:
+                        room.put(name.removeprefix(base), source)
+        elif path.endswith(".zip"):
+            with fs.open(path, "rb") as raw, zipfile.ZipFile(raw) as archive:
+                for info in archive.infolist():
+                    if not info.is_dir() and (info.external_attr >> 28) in (0, 8) and wanted(_plain(info.filename)):
+                        with archive.open(info) as source:
+                            room.put(info.filename, source)
+        else:
+            with fs.open(path, "rb", block_size=8 * _PIECE) as raw:
+                _untar(raw, path, room, wanted)
+    except DaScoreError:
+        raise
+    except FileNotFoundError as e:
+        raise InputError(f"{one.url}: is gone") from e
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, RuntimeError, NotImplementedError) as e:
+        raise InputError(f"{one.url}: no archive that can be read: {' '.join(str(e).split())[:200]}") from e
+    except Exception as e:
+        raise InputError(f"{one.url}: cannot be read: {' '.join(str(e).split())[:200] or type(e).__name__}") from e
+
+
+def _untar(raw: IO[bytes], path: str, room: "_Room", wanted: Wanted) -> None:
+    with contextlib.ExitStack() as stack:
+        if path.endswith(".zst"):
+            raw = stack.enter_context(_unzstd(raw))
+        archive = stack.enter_context(tarfile.open(fileobj=raw, mode="r|*"))
+        for member in archive:
+            if member.isreg() and wanted(_plain(member.name)):
+                source = archive.extractfile(member)
+                if source is not None:
+                    room.put(member.name, source)
+
+
+def _unzstd(raw: IO[bytes]) -> Any:
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        from backports import zstd
+    return zstd.ZstdFile(raw)
+
+
+def _plain(name: str) -> str:
+    return posixpath.normpath(name)
+
+
+class _Room:
+    """A folder into which files are put, and no more bytes than there may be."""
+
+    def __init__(self, folder: Path, limit: int, url: str) -> None:
+        self._folder, self._limit, self._url = folder, limit, url
+        self._left, self._files = limit, MOST_FILES
+
+    def put(self, name: str, source: Any) -> None:
+        """Write one file.
+
+        Raises:
+            InputError: its name leads outside, or there is no room for it.
+        """
+        cleaned = _plain(name)
+        if name.startswith("/") or "\\" in name or "\0" in name or cleaned.split("/")[0] == "..":
+            raise InputError(f"{self._url}: has a file named {name[:200]!r}, which leads outside; nothing is read")
+        place = self._folder / cleaned
+        place.parent.mkdir(parents=True, exist_ok=True)
+        self._files -= 1
+        with open(place, "xb") as out:
+            while piece := source.read(_PIECE):
+                self._left -= len(piece)
+                if self._left < 0 or self._files < 0:
+                    what = f"{self._limit:,} bytes" if self._files >= 0 else f"{MOST_FILES:,} files"
+                    raise InputError(f"{self._url}: is more than {what} when unpacked; limits.expanded allows that")
+                out.write(piece)
+
+
+def layout_of(here: Path, url: str) -> Layout:
+    """Return where the parts are of what was unpacked, at its top or in the one folder there.
+
+    Raises:
+        InputError: there is no repository, or more than one.
+    """
+    top = here
+    for _ in range(3):
+        names = sorted(place.name for place in top.iterdir()) if top.is_dir() else []
+        if len(names) == 1 and (top / names[0]).is_dir() and not (top / names[0] / "HEAD").is_file():
+            top = top / names[0]
+    places = [p for p in sorted(top.iterdir()) if p.suffix == ".bundle" and p.is_file()]
+    places += [p for p in sorted(top.iterdir()) if (p / "HEAD").is_file() and (p / "objects").is_dir()]
+    if len(places) != 1:
+        found = "no git bundle and no bare repository" if not places else f"{len(places)} repositories"
+        raise InputError(f"{url}: holds {found}; one NAME.bundle or NAME.git/ belongs into it")
+    log = next((top / name for name in LOG_FOLDERS if (top / name).is_dir()), None)
+    transcripts = top / TRANSCRIPTS
+    return Layout(places[0], log, transcripts if transcripts.is_dir() else None)

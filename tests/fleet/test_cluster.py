@@ -1,0 +1,154 @@
+"""Fleets on a real cluster of processes: what is killed, poisoned or lost costs a retry, and no row is there twice."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers.fleets import FLEET, Fleet, begin_or_die, make_fleet, opened, rows_of, score_here
+
+import scoring.fleet.coordinator
+from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.run import FleetReport, Where, run_fleet
+
+pytest.importorskip("distributed", reason="the extra 'fleet' is not installed")
+pytestmark = pytest.mark.slow
+
+
+def each_once(path: Path, repositories: int) -> None:
+    found = Counter((row["repository"], row["iteration"]) for row in rows_of(opened(read_config(path)), "iterations"))
+    assert set(found.values()) <= {1}
+    assert len(found) == 9 * repositories
+
+
+def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 6)
+    with Fleet(path, "--workers", "2") as fleet:
+        assert fleet.end() == (0, "")
+    assert fleet.events[-1]["scored"] == 6
+    mine = {table: rows_of(opened(read_config(path)), table) for table in ("iterations", "signals", "kept")}
+    with Fleet(path, "--workers", "2") as again:
+        assert again.end()[0] == 0
+    assert again.events[0]["to_score"] == 0
+    shutil.rmtree(tmp_path / "results")
+    score_here(path)
+    assert mine == {table: rows_of(opened(read_config(path)), table) for table in mine}
+
+
+def test_workers_that_are_killed_cost_a_retry(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 16)
+    with Fleet(path, "--workers", "2") as fleet:
+        for count in (2, 5, 8):
+            fleet.until("done", count)
+            if workers := fleet.workers():
+                os.kill(workers[0], signal.SIGKILL)
+        status, said = fleet.end()
+    assert (status, said) == (0, "")
+    each_once(path, 16)
+
+
+def test_large_repositories_are_read_in_parts(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 2)
+    score_here(path)
+    expected = {table: rows_of(opened(read_config(path)), table) for table in ("iterations", "signals", "provenance")}
+    shutil.rmtree(tmp_path / "results")
+    path.write_text(FLEET + '[limits]\nsplit = "4KB"\n')
+    with Fleet(path, "--workers", "2") as fleet:
+        assert fleet.end() == (0, "")
+    assert expected == {table: rows_of(opened(read_config(path)), table) for table in expected}
+
+
+@pytest.fixture
+def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(scoring.fleet.coordinator, "begin_and_score", begin_or_die)
+    return make_fleet(tmp_path, 5)
+
+
+def run_here(path: Path) -> FleetReport:
+    return run_fleet(read_config(path), Where(workers=2, dashboard="none"), lambda *_: None)
+
+
+@pytest.mark.parametrize("way", ["kills", "eats"])
+def test_a_poisoned_repository_is_given_up_and_stops_no_other(tmp_path: Path, poisoned: Path, way: str) -> None:
+    if way == "eats":
+        poisoned.write_text(FLEET + '[workers]\nmemory = "700MB"\n')
+    shutil.copytree(tmp_path / "seed", tmp_path / f"repos/{way}")
+    report = run_here(poisoned)
+    (failed,) = report.failed
+    assert (Path(failed.repository).parent.name, failed.attempts) == (way, 3)
+    assert "its worker ended" in failed.reason
+    assert report.scored == 5
+    each_once(poisoned, 5)
+    assert list(opened(read_config(poisoned)).state("2.3.0").failed) == [failed.repository]
+
+
+def test_a_second_start_at_once_is_refused(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 6)
+    with Fleet(path, "--workers", "1") as first:
+        first.until("cluster")
+        with Fleet(path, "--workers", "1") as second:
+            status, said = second.end()
+        assert status == 1
+        assert "another fleet writes here" in said
+        assert len(said.splitlines()) == 1
+        assert first.end()[0] == 0
+    each_once(path, 6)
+
+
+def test_a_coordinator_that_is_killed_can_be_started_again(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 6)
+    with Fleet(path, "--workers", "1") as first:
+        first.until("done", 2)
+        os.killpg(first.process.pid, signal.SIGKILL)
+    with Fleet(path, "--workers", "2") as second:
+        assert second.end()[0] == 0
+    each_once(path, 6)
+
+
+@contextlib.contextmanager
+def dask(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=nowhere, stderr=nowhere)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 8)
+    address = "tcp://127.0.0.1:18786"
+    options = "--host", "127.0.0.1", "--port", "18786", "--no-dashboard"
+    with dask("scheduler", *options) as scheduler, dask("worker", address, "--nthreads", "1", "--no-dashboard"):
+        fleet = Fleet(path, "--scheduler", address)
+        with fleet:
+            fleet.until("done", 3)
+            scheduler.kill()
+            status, said = fleet.end(90)
+    assert status == 1
+    assert "was lost" in said
+    assert "start again" in said
+    assert len(said.splitlines()) == 1
+    with dask("scheduler", *options), dask("worker", address, "--nthreads", "1", "--no-dashboard"):
+        time.sleep(2)
+        with Fleet(path, "--scheduler", address) as again:
+            assert again.end()[0] == 0
+    assert again.events[0]["to_score"] < 8
+    each_once(path, 8)
+
+
+def test_a_scheduler_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 1)
+    with Fleet(path, "--scheduler", "tcp://127.0.0.1:1") as fleet:
+        status, said = fleet.end()
+    assert status == 1
+    assert "does not answer" in said
+    assert len(said.splitlines()) == 1

@@ -1,0 +1,239 @@
+"""The data set: a row is there once or not at all, whatever ends in the middle, and who started first writes alone."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+from helpers.fleets import make_fleet, opened, rows_of, score_here
+
+from scoring.errors import FleetError, InputError, WriteError
+from scoring.fleet import lease
+from scoring.fleet.commits import Commit, Failed
+from scoring.fleet.dataset import DataSet
+from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.store import Store
+from scoring.log.settings import DEFAULT_LOG_DIR
+
+pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    return make_fleet(tmp_path, 2)
+
+
+def each_once(dataset: DataSet, rows: int) -> None:
+    found = Counter((row["repository"], row["iteration"]) for row in rows_of(dataset, "iterations"))
+    assert set(found.values()) == {1}
+    assert len(found) == rows
+
+
+def test_nothing_is_scored_twice(fleet: Path) -> None:
+    assert len(score_here(fleet)) == 2
+    assert score_here(fleet) == []
+    each_once(opened(read_config(fleet)), 18)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "an entry": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text(
+        (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").read_text() + "\n# edited\n"
+    ),
+    "a new transcript": lambda root: (root / "transcripts/claude/new.jsonl").write_text("{}\n"),
+    "an artifact": lambda root: next((root / "repo/.agents/active/verification").rglob("*.yaml")).write_text("a: 1\n"),
+    "a ref": lambda root: subprocess.run(["git", "-C", str(root / "repo"), "branch", "another"], check=True),
+    "the settings": lambda root: (root / "repo/.agents/da-score.toml").write_text('trunk = "master"\n'),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changed_is_scored_anew_and_the_old_rows_go(fleet: Path, change: str) -> None:
+    score_here(fleet)
+    CHANGES[change](fleet.parent / "repos/r1")
+    (result,) = score_here(fleet)
+    assert result.repository.endswith("r1/repo")
+    dataset = opened(read_config(fleet))
+    assert list(dataset.superseded().values()) == [{result.repository}]
+    assert dataset.tidy() == 1
+    each_once(dataset, 18)
+    each_once(opened(read_config(fleet)), 18)
+    there = {p.relative_to(dataset.store.url).as_posix() for p in Path(dataset.store.url).rglob("*.parquet")}
+    assert there == {part.name for commit in dataset.commits for part in commit.parts}
+
+
+UNCHANGED: dict[str, Callable[[Path], object]] = {
+    "a sidecar": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.score.yaml").write_text("value: 1\n"),
+    "a file that no entry names": lambda root: (root / "repo/notes.txt").write_text("x"),
+}
+
+
+@pytest.mark.parametrize("change", UNCHANGED)
+def test_what_no_score_rests_on_changes_nothing(fleet: Path, change: str) -> None:
+    score_here(fleet)
+    UNCHANGED[change](fleet.parent / "repos/r1")
+    assert score_here(fleet) == []
+
+
+def test_files_without_a_commit_count_for_nothing_and_are_swept(fleet: Path) -> None:
+    score_here(fleet)
+    dataset = opened(read_config(fleet))
+    part = dataset.commits[0].parts[0]
+    left = Path(dataset.store.path(part.name)).with_name("99999999999999999999.parquet")
+    left.write_bytes(b"half")
+    each_once(opened(read_config(fleet)), 18)
+    assert dataset.sweep() == 1
+    assert not left.exists()
+    assert dataset.sweep() == 0
+
+
+def test_a_commit_that_cannot_be_written_leaves_what_was(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    score_here(fleet)
+    dataset = opened(read_config(fleet))
+    put = Store.put
+
+    def full(store: Store, name: str, data: bytes) -> None:
+        if name.endswith(".json"):
+            raise WriteError("no space left on device")
+        put(store, name, data)
+
+    monkeypatch.setattr(Store, "put", full)
+    CHANGES["an entry"](fleet.parent / "repos/r1")
+    with pytest.raises(WriteError):
+        score_here(fleet)
+    monkeypatch.undo()
+    each_once(opened(read_config(fleet)), 18)
+    assert dataset.sweep() > 0
+
+
+def test_many_small_commits_are_joined(fleet: Path) -> None:
+    score_here(fleet)
+    dataset = opened(read_config(fleet))
+    (first,) = dataset.commits
+    for number in range(30):
+        failed = (Failed(f"/gone/{number}", "it fails", 3),)
+        dataset.put(Commit(dataset.next_id(), first.rubric, first.digest, first.evidence, (), failed), [])
+    assert dataset.tidy() == 31
+    again = opened(read_config(fleet))
+    assert len(again.commits) == 1
+    assert len(again.state("2.3.0").failed) == 30
+    each_once(again, 18)
+
+
+def test_a_failure_is_forgotten_when_the_repository_succeeds(fleet: Path) -> None:
+    config = read_config(fleet)
+    dataset = opened(config)
+    name = str(fleet.parent / "repos/r0/repo")
+    dataset.put(Commit(dataset.next_id(), "2.3.0", "", {}, (), (Failed(name, "why", 3),)), [])
+    assert list(opened(config).state("2.3.0").failed) == [name]
+    score_here(fleet)
+    assert opened(config).state("2.3.0").failed == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", "no commit"), ('{"format": 99}', "newer da-score"), ("[]", "no commit"), ('{"format": 1}', "no commit")],
+)
+def test_a_commit_that_is_none_is_named(tmp_path: Path, content: str, said: str) -> None:
+    folder = tmp_path / "_fleet/commits"
+    folder.mkdir(parents=True)
+    (folder / "1.json").write_text(content)
+    with pytest.raises((InputError, FleetError), match=said):
+        DataSet(Store(str(tmp_path))).load()
+
+
+class TestLease:
+    def test_a_second_one_is_refused_and_says_who_has_it(self, tmp_path: Path) -> None:
+        store = Store(str(tmp_path))
+        with lease.held(store), pytest.raises(FleetError, match=f"process {os.getpid()}"), lease.held(store):
+            pass
+        with lease.held(store):
+            pass
+
+    @pytest.mark.parametrize(
+        ("host", "process", "age", "free"),
+        [
+            pytest.param(socket.gethostname(), "ended", 0, True, id="ended here"),
+            pytest.param(socket.gethostname(), "lives", 10**6, False, id="lives here"),
+            pytest.param("elsewhere", "ended", 0, False, id="renewed elsewhere"),
+            pytest.param("elsewhere", "ended", 2 * lease.LASTS, True, id="not renewed elsewhere"),
+        ],
+    )
+    def test_one_that_ended_without_a_word_does_not_stop_the_next(
+        self, tmp_path: Path, host: str, process: str, age: float, free: bool
+    ) -> None:
+        store = Store(str(tmp_path))
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        number = ended.pid if process == "ended" else os.getppid()
+        held = {"id": "x", "host": host, "process": number, "seen": time.time() - age}
+        store.put(lease.NAME, json.dumps(held).encode())
+        if free:
+            with lease.held(store):
+                pass
+        else:
+            with pytest.raises(FleetError), lease.held(store):
+                pass
+
+    @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"host": 1}'])
+    def test_one_that_cannot_be_read_is_nobodys(self, tmp_path: Path, content: str) -> None:
+        store = Store(str(tmp_path))
+        store.put(lease.NAME, content.encode())
+        with lease.held(store):
+            pass
+
+
+class TestCommands:
+    def test_query_asks_the_rows(self, fleet: Path, da_score: DaScore) -> None:
+        score_here(fleet)
+        where = str(fleet.parent / "results")
+        sql = "select count(*) n, count(distinct repository) r, min(rubric) v, min(month) m from iterations"
+        found = da_score("query", "--fleet", where, sql, "--json")
+        assert found.json == [{"n": 18, "r": 2, "v": "2.3.0", "m": "2026-03"}]
+        for table in ("signals", "integrity", "outcomes", "provenance"):
+            assert da_score("query", "--fleet", str(fleet), f"select count(*) n from {table}", "--json").json[0]["n"]
+
+    def test_query_leaves_out_what_no_longer_counts(self, fleet: Path, da_score: DaScore) -> None:
+        score_here(fleet)
+        CHANGES["an entry"](fleet.parent / "repos/r1")
+        score_here(fleet)
+        found = da_score("query", "--fleet", str(fleet), "select count(*) n from iterations", "--json")
+        assert found.json == [{"n": 18}]
+
+    @pytest.mark.parametrize("sql", ["select * from read_csv('/etc/passwd')", "select * from dataset", "select"])
+    def test_query_reads_nothing_else(self, fleet: Path, da_score: DaScore, sql: str) -> None:
+        score_here(fleet)
+        found = da_score("query", "--fleet", str(fleet), sql)
+        assert found.status == 1
+        assert "Traceback" not in found.err
+
+    def test_status_counts_and_lists(self, fleet: Path, da_score: DaScore) -> None:
+        score_here(fleet)
+        dataset = opened(read_config(fleet))
+        dataset.put(Commit(dataset.next_id(), "2.3.0", "", {}, (), (Failed("/gone", "it fails", 3),)), [])
+        found = da_score("fleet", "status", str(fleet), "--json").json["rubrics"]
+        failed = [{"repository": "/gone", "attempts": 3, "reason": "it fails"}]
+        assert found == [
+            {"rubric": "2.3.0", "repositories": 2, "iterations": 18, "broken_entries": 0, "failed": failed}
+        ]
+        assert "it fails" in da_score("fleet", "status", str(fleet)).out
+
+    def test_init_writes_one_that_can_be_read(self, tmp_path: Path, da_score: DaScore) -> None:
+        path = tmp_path / "FLEET.toml"
+        assert da_score("fleet", "init", str(path)).status == 0
+        assert read_config(path).sources[0].paths == (str(tmp_path / "repositories/*"),)
+        again = da_score("fleet", "init", str(path))
+        assert again.status == 1
+        assert "already" in again.err
+
+    def test_a_second_start_does_nothing(self, fleet: Path, da_score: DaScore) -> None:
+        score_here(fleet)
+        begun, ended = map(json.loads, da_score("fleet", str(fleet), "--json").out.splitlines())
+        assert (begun["event"], begun["to_score"]) == ("begun", 0)
+        assert (ended["event"], ended["skipped"], ended["scored"]) == ("ended", 2, 0)

@@ -1,0 +1,209 @@
+"""FLEET.toml and archives that mean harm, or are only wrong: one line, nothing outside, nothing run."""
+
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, tar_with, write_fleet
+
+from scoring.demo import build_demo
+from scoring.errors import SettingsError
+from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
+
+pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
+
+SOURCE = '[[source]]\npath = "x"\n'
+WRONG = {
+    "not TOML": ("results = ", "not TOML"),
+    "not text": ("\udcff", "not TOML"),
+    "nothing": ("", "results is missing"),
+    "blank results": (f'results = " "\n{SOURCE}', "results is missing"),
+    "no source": ('results = "r"', r"no \[\[source\]\]"),
+    "a source that is no table": ('results = "r"\nsource = [1]', "where a table belongs"),
+    "a source without a place": ('results = "r"\n[[source]]\ntrunk = "main"', "neither path nor url"),
+    "an unknown key": (f'result = "r"\n{SOURCE}', "unknown setting 'result'"),
+    "an unknown key in a source": ('results = "r"\n[[source]]\npaths = "x"', "unknown setting 'paths'"),
+    "a URL as path": ('results = "r"\n[[source]]\npath = "s3://b/x"', "give it as url"),
+    "a path as URL": ('results = "r"\n[[source]]\nurl = "x"', "is no URL"),
+    "no size": (f'results = "r"\n{SOURCE}[limits]\nsplit = "much"', "not a size"),
+    "no count": (f'results = "r"\n{SOURCE}[workers]\ncount = 0', "not a number"),
+    "a secret": (f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "hunter2"', "leave it to the environment"),
+    "a nested secret": (
+        f'results = "r"\n{SOURCE}[storage.s3.client_kwargs]\naws_secret_access_key = "h"',
+        "credential",
+    ),
+    "a variable that is not set": ('results = "${NOT_SET}"\n[[source]]\npath = "x"', "NOT_SET is not set"),
+    "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
+    "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "FLEET.toml"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(SettingsError, match=said) as e:
+        read_config(path)
+    assert "\n" not in str(e.value)
+    assert str(path) in str(e.value)
+    assert "hunter2" not in str(e.value)
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    path = write_fleet(tmp_path, "#" * (SIZE_LIMIT + 1))
+    with pytest.raises(SettingsError, match="larger than"):
+        read_config(path)
+
+
+def test_a_variable_may_hold_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HIDDEN", "hunter2")
+    path = write_fleet(tmp_path, f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "${{HIDDEN}}"')
+    assert read_config(path).storage == {"s3": {"secret": "hunter2"}}
+
+
+MISSING = {
+    "a path": ('path = "nowhere"', "no such directory"),
+    "a glob": ('path = "nowhere/*"', "nothing is there"),
+    "an unknown file system": ('url = "gopher://x/y.tar"', "gopher"),
+    "an archive": ('url = "file:///nowhere/x.tar"', "nothing is there"),
+}
+
+
+@pytest.mark.parametrize(("source", "said"), MISSING.values(), ids=MISSING)
+def test_a_source_that_is_not_there_is_named(tmp_path: Path, da_score: DaScore, source: str, said: str) -> None:
+    path = write_fleet(tmp_path, f'results = "results"\n[[source]]\n{source}\n')
+    found = da_score("fleet", str(path))
+    assert (found.status, found.out) == (1, "")
+    assert said in found.err
+    assert len(found.err.splitlines()) == 1
+
+
+def test_a_glob_passes_over_what_is_no_repository(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", "repos/*/*"))
+    (tmp_path / "repos/r0/empty").mkdir()
+    (tmp_path / "repos/r0/file").write_text("")
+    assert len(score_here(path)) == 1
+
+
+def reason(tmp_path: Path, archive: Path, extra: str = "") -> str:
+    """Return why an archive cannot be scored, and make sure that nothing is left behind or written elsewhere."""
+    scratch = tmp_path / "scratch"
+    head = f'results = "results"\nscratch = "{scratch}"\n'
+    path = write_fleet(tmp_path, f'{head}[[source]]\nurl = "file://{archive}"\n{extra}')
+    before = {p for p in tmp_path.rglob("*") if "results" not in p.parts}
+    (result,) = score_here(path)
+    after = {p for p in tmp_path.rglob("*") if "results" not in p.parts}
+    assert after - before <= {scratch}
+    assert "\n" not in result.error
+    return result.error
+
+
+def link(name: str, to: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, to
+    return info
+
+
+OUTSIDE = ["../outside.txt", "/tmp/da-score-outside.txt", "a/../../outside.txt", "a\\..\\outside.txt"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_file_that_leads_outside_stops_the_archive(tmp_path: Path, name: str) -> None:
+    assert "leads outside" in reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", {name: b"x"}))
+    assert not Path("/tmp/da-score-outside.txt").exists()
+
+
+@pytest.mark.parametrize("name", OUTSIDE[:2])
+def test_so_it_does_in_a_zip(tmp_path: Path, name: str) -> None:
+    (tmp_path / "in").mkdir()
+    with zipfile.ZipFile(tmp_path / "in/x.zip", "w") as archive:
+        archive.writestr(name, "x")
+    assert "leads outside" in reason(tmp_path, tmp_path / "in/x.zip")
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    members = [link("transcripts", str(tmp_path / "target"))]
+    assert reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", {"transcripts/a.jsonl": b"{}"}, members))
+    assert not list((tmp_path / "target").iterdir())
+
+
+def test_an_archive_that_grows_without_end_is_stopped(tmp_path: Path) -> None:
+    bomb = tar_with(tmp_path / "in/x.tar.gz", {"transcripts/a.jsonl": bytes(4 << 20)})
+    assert bomb.stat().st_size < 1 << 16
+    assert "limits.expanded" in reason(tmp_path, bomb, '[limits]\nexpanded = "1MB"\n')
+
+
+NO_ARCHIVES = {
+    "nothing": (b"", "no archive"),
+    "noise": (b"\x1f\x8b" + bytes(range(256)), "no archive"),
+    "a plain text": (b"hello" * 1000, "no archive"),
+}
+
+
+@pytest.mark.parametrize(("data", "said"), NO_ARCHIVES.values(), ids=NO_ARCHIVES)
+@pytest.mark.parametrize("ending", ["tar.gz", "zip", "tar.zst"])
+def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, said: str, ending: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / f"in/x.{ending}").write_bytes(data)
+    found = reason(tmp_path, tmp_path / f"in/x.{ending}")
+    assert said in found or "cannot be read" in found
+
+
+LAYOUTS = {
+    "no repository": ({"log/iter-1.yaml": b"iteration: 1\n"}, "no git bundle"),
+    "two repositories": ({"a.bundle": b"", "b.bundle": b"", "log/x": b""}, "2 repositories"),
+    "a bundle that is none": ({"a.bundle": b"# v2 git bundle\nnonsense", "log/x": b""}, "git bundle"),
+}
+
+
+@pytest.mark.parametrize(("files", "said"), LAYOUTS.values(), ids=LAYOUTS)
+def test_what_holds_no_repository_is_said(tmp_path: Path, files: dict[str, bytes], said: str) -> None:
+    assert said in reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", files))
+
+
+def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
+    folder = archive_of(build_demo(tmp_path / "seed").root, tmp_path / "folder", bare=True)
+    touched = tmp_path / "touched"
+    with open(folder / "demo.git/config", "a") as f:
+        f.write(f'[core]\n\tfsmonitor = "touch {touched}"\n\tsshCommand = "touch {touched}"\n')
+        f.write(f'[uploadpack]\n\tpackObjectsHook = "touch {touched}"\n[filter "x"]\n\tsmudge = "touch {touched}"\n')
+    for name in ("post-checkout", "post-index-change", "reference-transaction"):
+        hook = folder / f"demo.git/hooks/{name}"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {touched}\n")
+        hook.chmod(0o755)
+    (folder / "demo.git/objects/info").mkdir(exist_ok=True)
+    (folder / "demo.git/objects/info/alternates").write_text("/nowhere\n")
+    assert reason(tmp_path, tar_of(folder, tmp_path / "in/x.tar.gz")) == ""
+    assert not touched.exists()
+
+
+def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
+    """A result artifact that is a link to a file of the worker says nothing."""
+    import subprocess
+
+    seed = build_demo(tmp_path / "seed")
+    (seed.repo_dir / "passwd").symlink_to("/etc/passwd")
+    name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", "-C", str(seed.repo_dir), "add", "passwd"], check=True)
+    subprocess.run(["git", *name, "-C", str(seed.repo_dir), "commit", "-qm", "link"], check=True)
+    from scoring.evidence.git.repository import check_out
+
+    folder = archive_of(seed.root, tmp_path / "folder")
+    check_out(folder / "demo.bundle", tmp_path / "out")
+    assert not (tmp_path / "out/passwd").is_symlink()
+
+
+def test_the_files_of_a_hostile_zip_are_no_links(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        info = zipfile.ZipInfo("transcripts")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc")
+    (tmp_path / "in/x.zip").write_bytes(out.getvalue())
+    assert "no git bundle" in reason(tmp_path, tmp_path / "in/x.zip")

@@ -1,0 +1,197 @@
+"""What one repository becomes: the same scores as backfill gives, as facts and not as text."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.fleets import FLEET, archive_of, make_fleet, opened, rows_of, score_here, tar_of, write_fleet
+
+from rubric import find_rubric
+from scoring.demo import build_demo
+from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.on_worker import score_repository
+from scoring.fleet.sources import repositories
+from scoring.fleet.splitting import parts_of, read_part
+from scoring.fleet.tables import FLEET_TABLES
+from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.outcomes.outcome import OutcomeRules
+from scoring.sidecars.scores import read_iteration_score
+from scoring.views.columns import TABLES, table_rows
+from scoring.views.examined import LogView
+
+pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    return make_fleet(tmp_path, 1)
+
+
+def tables_of_log(root: Path, rubric: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the tables of one log, as export has them."""
+    log = root / "repo" / DEFAULT_LOG_DIR
+    view = LogView(log, root / "repo", (root / "transcripts",), find_rubric(rubric), outcomes=OutcomeRules())
+    found: dict[str, list[dict[str, Any]]] = {}
+    for table, row in table_rows(log, view.rubric, view.examine()):
+        found.setdefault(table, []).append(row)
+    return found
+
+
+@pytest.mark.parametrize("rubric", ["2.0.2", "2.3.0", "3.0.0", "3.1.0"])
+def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
+    score_here(fleet, rubric)
+    dataset = opened(read_config(fleet))
+    expected = tables_of_log(fleet.parent / "repos/r0", rubric)
+    for table in ("iterations", "signals", "integrity"):
+        got = rows_of(dataset, table)
+        assert len(got) == len(expected[table]) > 0
+        shared = {c.name for c in TABLES[table]} & {c.name for c in FLEET_TABLES[table]}
+        for mine, theirs in zip(got, expected[table], strict=True):
+            assert {name: mine[name] for name in shared} == {name: theirs[name] for name in shared}
+
+
+def test_scores_are_those_that_backfill_writes(fleet: Path, da_score: DaScore) -> None:
+    score_here(fleet)
+    root = fleet.parent / "repos/r0"
+    how = ["--transcript-dir", str(root / "transcripts"), "--rubric", "2.3.0", "--no-cache"]
+    assert da_score("backfill", str(root / "repo"), *how).status == 0
+    for row in rows_of(opened(read_config(fleet)), "iterations"):
+        sidecar = read_iteration_score(root / "repo" / DEFAULT_LOG_DIR, row["iteration"])
+        assert (row["score"], row["band"]) == (sidecar.value if sidecar.scored else None, sidecar.band)
+
+
+def test_writes_nothing_into_a_source(fleet: Path) -> None:
+    root = fleet.parent / "repos"
+    before = {p: p.stat().st_mtime_ns for p in root.rglob("*")}
+    score_here(fleet)
+    assert {p: p.stat().st_mtime_ns for p in root.rglob("*")} == before
+
+
+def test_a_sidecar_stands_whose_evidence_is_gone(fleet: Path, da_score: DaScore) -> None:
+    root = fleet.parent / "repos/r0"
+    how = ["--transcript-dir", str(root / "transcripts"), "--rubric", "2.3.0", "--no-cache"]
+    assert da_score("backfill", str(root / "repo"), *how).status == 0
+    for path in (root / "transcripts").rglob("*.jsonl"):
+        path.unlink()
+    score_here(fleet)
+    for row in rows_of(opened(read_config(fleet)), "iterations"):
+        assert row["score"] == read_iteration_score(root / "repo" / DEFAULT_LOG_DIR, row["iteration"]).value
+
+
+WORD = re.compile(r"[A-Za-z]{4,}")
+
+
+def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
+    """Words that da-score writes itself (names of columns, bands, harnesses) may be in both."""
+    root = fleet.parent / "repos/r0"
+    for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words that nobody else uses
+        text = path.read_text()
+        path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text))
+    score_here(fleet)
+    said = {w.lower() for p in (root / "transcripts").rglob("*.jsonl") for w in WORD.findall(p.read_text())}
+    assert {"zanzibar", "quokka"} <= said
+    dataset = opened(read_config(fleet))
+    known = {c.name for columns in FLEET_TABLES.values() for c in columns}
+    entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
+    ours = {w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox"]))}
+    ours |= {
+        "observed",
+        "claimed",
+        "passed",
+        "failed",
+        "codex",
+        "claude",
+        "master",
+        "main",
+        "time",
+        "commit",
+        "subject",
+    }
+    ours |= {"true", "false", "window", "head", "message"}
+    values = [
+        str(value)
+        for table in FLEET_TABLES
+        for row in rows_of(dataset, table)
+        for value in row.values()
+        if isinstance(value, str)
+    ]
+    written = {word.lower() for value in values for word in WORD.findall(value)}
+    assert (written & said) - ours == set()
+    files = b"".join(p.read_bytes() for p in Path(read_config(fleet).results).rglob("*") if p.is_file())
+    assert b"anzibar" not in files
+    assert b"quokka" not in files
+
+
+def test_an_iteration_has_a_row_of_outcomes_and_one_of_provenance(fleet: Path) -> None:
+    score_here(fleet)
+    dataset = opened(read_config(fleet))
+    for table in ("iterations", "outcomes", "provenance", "kept"):
+        assert [row["iteration"] for row in rows_of(dataset, table)] == list(range(1, 10))
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["bundle", "bare repository"])
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "archive"])
+def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, packed: bool) -> None:
+    """But for what is only in a work tree and not committed: there are no artifacts in the archive."""
+    seed = build_demo(tmp_path / "seed")
+    folder = archive_of(seed.root, tmp_path / "archives/demo", bare)
+    if packed:
+        tar_of(folder, tmp_path / "archives/demo.tar.gz")
+    url = f"file://{tmp_path}/archives/demo{'.tar.gz' if packed else ''}"
+    path = write_fleet(tmp_path, f'results = "results"\nrubric = "2.3.0"\n[[source]]\nurl = "{url}"\n')
+    (result,) = score_here(path)
+    assert not result.error
+    rows = rows_of(opened(read_config(path)), "iterations")
+    from subprocess import run
+
+    run(["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")], check=True)
+    (tmp_path / "clone/transcripts").symlink_to(folder / "transcripts")
+    (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).symlink_to(folder / "log")
+    expected = tables_of_log(tmp_path / "clone", "2.3.0")["iterations"]
+    names = ("iteration", "score", "band", "weight_present", "input_tokens", "ran_tests")
+    assert [[row[n] for n in names] for row in rows] == [[row[n] for n in names] for row in expected]
+    assert {row["repository"] for row in rows} == {url}
+
+
+@pytest.mark.parametrize("rubric", ["2.2.0", "2.3.0", "3.1.0"])
+@pytest.mark.parametrize("packed", [False, True], ids=["directory", "archive"])
+def test_transcripts_that_are_read_in_parts_give_the_same(tmp_path: Path, rubric: str, packed: bool) -> None:
+    seed = build_demo(tmp_path / "seed")
+    folder = tmp_path / "seed/transcripts"
+    for number, place in enumerate(sorted(folder.rglob("*.jsonl"))):
+        for copy in range(3):  # what is copied counts once, whichever part has it; the last line may still be growing
+            (folder / f"copy-{number}-{copy}.jsonl").write_bytes(place.read_bytes()[: -copy - 1])
+    if packed:
+        tar_of(archive_of(seed.root, tmp_path / "folder"), tmp_path / "demo.tar.gz")
+        text = f'results = "results"\n[[source]]\nurl = "file://{tmp_path}/demo.tar.gz"\n'
+    else:
+        text = 'results = "results"\ncache = "none"\n[[source]]\npath = "seed/repo"\ntranscripts = "../transcripts"\n'
+    config = read_config(write_fleet(tmp_path, text))
+    chosen = find_rubric(rubric)
+    (one,) = repositories(config)
+    assert parts_of(one, config) == 1
+    whole = score_repository(one, config, chosen)
+    parts = [read_part(one, config, chosen, n, 3) for n in range(3)]
+    assert sum(map(len, parts)) == (6 if rubric == "2.2.0" else 8)
+    assert sum(bool(part) for part in parts) > 1
+    split = score_repository(one, config, chosen, parts)
+    assert not whole.error
+    assert (split.error, split.tables) == ("", whole.tables)
+
+
+def test_a_large_repository_is_one_of_several_parts(tmp_path: Path) -> None:
+    text = FLEET + '[limits]\nsplit = "1KB"\n'
+    config = read_config(make_fleet(tmp_path, 1, text))
+    assert parts_of(repositories(config)[0], config) > 5
+
+
+def test_a_broken_log_is_a_reason_and_no_crash(fleet: Path) -> None:
+    log = fleet.parent / "repos/r0/repo" / DEFAULT_LOG_DIR
+    (log / "iter-3.yaml").write_text("iteration: [1\n")
+    (result,) = score_here(fleet)
+    assert "iter-3.yaml" in result.error
+    (result,) = score_here(fleet, "3.0.0")
+    assert (result.error, result.iterations, result.broken) == ("", 8, 1)

@@ -1,0 +1,175 @@
+"""Fleets for tests: copies of the demo as directories and as archives, and what scores them without a cluster."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rubric import Rubric, find_rubric
+from scoring.demo import build_demo
+from scoring.fleet.commits import Done
+from scoring.fleet.coordinator import _begin, add_results, begin_and_score
+from scoring.fleet.dataset import DataSet
+from scoring.fleet.fleet_toml import FleetConfig, read_config
+from scoring.fleet.on_worker import Result, score_repository
+from scoring.fleet.run import changed
+from scoring.fleet.sources import Repository, forget, repositories
+from scoring.fleet.splitting import PartRead
+from scoring.fleet.store import Store
+from scoring.log.settings import DEFAULT_LOG_DIR
+
+FLEET = """\
+results = "results"
+rubric = "2.3.0"
+cache = "none"
+[[source]]
+path = "repos/*/repo"
+transcripts = "../transcripts"
+"""
+
+
+def make_fleet(root: Path, count: int, text: str = FLEET) -> Path:
+    """Make a folder of copies of the demo, ``repos/r0`` and so on, and return the path of its FLEET.toml."""
+    seed = root / "seed"
+    if not seed.exists():
+        build_demo(seed)
+    for number in range(count):
+        shutil.copytree(seed, root / f"repos/r{number}")
+    return write_fleet(root, text)
+
+
+def write_fleet(root: Path, text: str) -> Path:
+    path = root / "FLEET.toml"
+    path.write_text(text)
+    return path
+
+
+def opened(config: FleetConfig) -> DataSet:
+    return DataSet(Store(config.results, config.storage)).load()
+
+
+def score_here(path: Path, rubric: str | None = None) -> list[Result]:
+    """Score a fleet in this process, one repository after another, and add what came of it."""
+    config = read_config(path)
+    chosen = find_rubric(rubric or config.rubric)
+    dataset = opened(config)
+    forget()
+    todo = changed(repositories(config), config, chosen, dataset)
+    results = [score_repository(one, config, chosen) for one in todo]
+    done = [
+        (Done(r.repository, r.fingerprint, r.iterations, r.broken, r.watched), r.tables) for r in results if not r.error
+    ]
+    if done:
+        add_results(dataset, chosen, done)
+    return results
+
+
+def rows_of(dataset: DataSet, table: str, rubric: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of a table as they are in its files, sorted."""
+    parts = [p for c in dataset.commits if rubric in (None, c.rubric) for p in c.parts if p.table == table]
+    rows = [row for part in parts for row in dataset.read(part.name).to_pylist()]
+    return sorted(rows, key=lambda row: [str(row[name]) for name in ("repository", "iteration")])
+
+
+def archive_of(demo: Path, to: Path, bare: bool = False) -> Path:
+    """Make a folder of a demo as archives hold it: a bundle or a bare repository, a log, transcripts."""
+    to.mkdir(parents=True)
+    git = partial(subprocess.run, check=True, capture_output=True)
+    if bare:
+        git(["git", "clone", "-q", "--bare", str(demo / "repo"), str(to / "demo.git")])
+    else:
+        git(["git", "-C", str(demo / "repo"), "bundle", "create", "-q", str(to / "demo.bundle"), "--all"])
+    shutil.copytree(demo / "repo" / DEFAULT_LOG_DIR, to / "log")
+    shutil.copytree(demo / "transcripts", to / "transcripts")
+    return to
+
+
+def tar_of(folder: Path, to: Path) -> Path:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(to, "w:gz") as archive:
+        archive.add(folder, arcname=".")
+    return to
+
+
+def tar_with(to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.TarInfo] = ()) -> Path:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(to, "w:gz") as archive:
+        for member in members:
+            archive.addfile(member)
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return to
+
+
+def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: list[PartRead]) -> Result:
+    """Stand in for what workers run: as it, unless the name of the repository says in which way it is poisoned."""
+    if "kills" in one.name:
+        _begin(key)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "eats" in one.name:
+        _begin(key)
+        held = [bytearray(64 << 20) for _ in range(64)]
+        time.sleep(60)
+        assert held
+    if "slow" in one.name:
+        time.sleep(1)
+    return begin_and_score(one, config, rubric, key, *parts)
+
+
+class Fleet:
+    """A fleet that runs as a process of its own."""
+
+    def __init__(self, path: Path, *arguments: str) -> None:
+        command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", "--dashboard", "none", *arguments]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+        self.events: list[dict[str, Any]] = []
+
+    def until(self, event: str, count: int = 1) -> None:
+        """Read events until one has come so often."""
+        assert self.process.stdout is not None
+        while sum(found["event"] == event for found in self.events) < count:
+            line = self.process.stdout.readline()
+            if not line:
+                raise AssertionError(f"it ended before {event}: {self.process.communicate()[1]}")
+            self.events.append(json.loads(line))
+
+    def end(self, timeout: float = 180) -> tuple[int, str]:
+        """Wait for its end, and return its status and what it said on standard error."""
+        out, said = self.process.communicate(timeout=timeout)
+        self.events += map(json.loads, out.splitlines())
+        return self.process.returncode, said
+
+    def workers(self) -> list[int]:
+        """Return the processes of its workers: those that a process below it started, and that have begun to work."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (place / "stat").read_text().rsplit(")", 1)[1].split()
+                command = (place / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if int(words[1]) == self.process.pid and b"spawn_main" in command:
+                found.append(int(place.name))
+        return found
+
+    def __enter__(self) -> "Fleet":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
