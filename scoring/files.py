@@ -13,6 +13,8 @@ same directory, are flushed to disk, and are renamed over the target. What this 
 
 A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
 :func:`remove_stale` takes it away.
+
+The module is long because reading and writing rest on the same few questions of the system.
 """
 
 import contextlib

@@ -2,6 +2,8 @@
 
 The whole way is :func:`score_records`; the rest are the ways in, and :func:`write_scored_log`, which writes the
 sidecars.
+
+The module is long because every way in needs the others: one iteration, one log, several rubrics, and what is written.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

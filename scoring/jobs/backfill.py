@@ -2,6 +2,8 @@
 
 Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
 whatever happens next (``docs/COMMANDS.md``, "backfill").
+
+The module is long because what is reported of an iteration follows from all that is compared.
 """
 
 import datetime

@@ -1,4 +1,7 @@
-"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores")."""
+"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores").
+
+The module is long because what is written is what is read back.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
