@@ -3,7 +3,7 @@
 Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
 whatever happens next (``docs/COMMANDS.md``, "backfill").
 
-The module is long because what is reported of an iteration follows from all that is compared.
+The module is long because it has both what is said of a log, for all who ask, and how one is brought up to date.
 """
 
 import datetime

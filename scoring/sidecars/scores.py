@@ -1,6 +1,6 @@
 """Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores").
 
-The module is long because what is written is what is read back.
+The module is long because writing and reading back are two sides of one format, for iterations and for sessions.
 """
 
 import re

@@ -193,8 +193,8 @@ def _meeting(text: str) -> None:
 
 
 def _verdicts(text: str) -> None:
-    for tool in (None, *TOOLS._table.tools):
-        command = Run(tool, "", True, (tool,)) if tool else None
+    """Read an output whose command is not known, which asks every tool, and one whose tool is."""
+    for command in (None, Run("pytest", "", True, ("pytest",))):
         TOOLS.verdict(command, text, False)
 
 

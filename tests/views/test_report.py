@@ -28,7 +28,7 @@ from scoring.views.report import page, read_snapshot
 from scoring.views.report.charts import smooth
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.essentials import report_lines, sparkline
-from scoring.views.report.lines import ReportedClaim, ReportedIteration, Vote
+from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
 from scoring.views.table import draw, pipe_text
 
@@ -328,7 +328,9 @@ class TestCommand:
     def test_compares_with_another_report(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("report", "--last", "8", "--out", tmp_path / "old.html")
         da_score("report", "--since", tmp_path / "old.html")
-        assert re.search(r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">', Path("report.html").read_text())
+        assert re.search(
+            r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">', Path("report.html").read_text()
+        )
 
     def test_another_report_must_be_there(self, da_score: DaScore) -> None:
         found = da_score("report", "--since", "old.html")
