@@ -54,7 +54,7 @@ SOME = settings(
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-MANY = settings(SOME, max_examples=1500)
+MANY = settings(SOME, max_examples=300)
 
 TOOLS = Tools()
 CONFIG = find_meeting_config("default")
@@ -387,7 +387,7 @@ def test_commands_take_anything(
 
 
 @pytest.mark.slow
-@settings(SOME, max_examples=400)
+@settings(SOME, max_examples=150)
 @given(splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS))
 def test_commands_take_very_much_of_it(
     compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: tuple[str, ...]
