@@ -11,7 +11,7 @@ from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, ta
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
-from scoring.fleet.config import SIZE_LIMIT, read_config
+from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
 

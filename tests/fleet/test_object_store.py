@@ -15,7 +15,7 @@ from helpers.fleets import archive_of, opened, rows_of, score_here, tar_of, writ
 from scoring.demo import build_demo
 from scoring.errors import FleetError
 from scoring.fleet import lease
-from scoring.fleet.config import read_config
+from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.store import Store
 
 pytest.importorskip("s3fs", reason="s3fs is not installed")

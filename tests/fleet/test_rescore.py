@@ -13,7 +13,7 @@ from rubric import Rubric, ScoreBand, find_rubric, rubric_versions
 from rubric.scorer import bounds_of, coverage_of
 from scoring.errors import FleetError
 from scoring.fleet.bulk import score_in_bulk
-from scoring.fleet.config import read_config
+from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.rescore import rescore
 from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how, how_column, kept_column
 from scoring.log.settings import DEFAULT_LOG_DIR

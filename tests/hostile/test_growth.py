@@ -51,7 +51,7 @@ from scoring.sidecars.scores import parse_iteration_score
 from scoring.text import cell, fold, printable, quote, shown, trim
 from scoring.views.gates import _md, _xml
 from scoring.views.report import read_snapshot
-from scoring.yamlread import resolve
+from scoring.yamlnodes import resolve
 
 Work = Callable[[str], object]
 Shape = Callable[[int], str]

@@ -28,7 +28,7 @@ from scoring.views.report import page, read_snapshot
 from scoring.views.report.charts import smooth
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.essentials import report_lines, sparkline
-from scoring.views.report.lines import ReportedClaim, ReportedIteration, Vote
+from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
 from scoring.views.table import draw, pipe_text
 

@@ -19,8 +19,8 @@ from scoring.views.report import page
 from scoring.views.report.answers import about, comparisons, losses, nothing_known, purchase, steps
 from scoring.views.report.charts import trend_width
 from scoring.views.report.digest import Digest
-from scoring.views.report.lines import LinesPlace, ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.links import commit_page, commit_pages, project_name, where_it_is
+from scoring.views.report.reported import LinesPlace, ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
 from scoring.views.spending import Spending
 

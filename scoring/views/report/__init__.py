@@ -15,8 +15,8 @@ from scoring.views.outcome_pages import validity_parts, validity_row, validity_s
 from scoring.views.report import answers, charts
 from scoring.views.report.digest import Digest
 from scoring.views.report.essentials import certainty
-from scoring.views.report.lines import ReportedIteration
 from scoring.views.report.links import commit_page
+from scoring.views.report.reported import ReportedIteration
 from scoring.views.report.since import ReportChanges
 from scoring.views.score_cells import band_text
 from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, tokens_text

@@ -8,7 +8,7 @@ from scoring.signals.table import signal_of
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.text import spans
 from scoring.views.report.digest import Digest
-from scoring.views.report.lines import ReportedIteration
+from scoring.views.report.reported import ReportedIteration
 from scoring.views.spending import Spending, together
 
 _WORST = 5
@@ -20,7 +20,7 @@ _SELDOM = 0.5
 """The share of iterations below which it is said how a signal could be present."""
 
 
-class Loss(NamedTuple):
+class SignalLoss(NamedTuple):
     """What one signal costs the scores: on average over those that count, where it is zero, and where it costs most.
 
     ``mean`` are points of the mean score, 0 to 1; ``share`` the share of all that is lost, 0 to 1; ``zeros`` the
@@ -35,7 +35,7 @@ class Loss(NamedTuple):
     worst: list[ReportedIteration]
 
 
-def losses(digest: Digest) -> list[Loss]:
+def losses(digest: Digest) -> list[SignalLoss]:
     """Return what each signal costs, the dearest first; one that costs nothing is left out."""
     lines = [line for line in digest.lines if line.counted]
     found: dict[str, list[tuple[float, ReportedIteration]]] = {}
@@ -52,7 +52,7 @@ def losses(digest: Digest) -> list[Loss]:
         whole = sum(lost for lost, _ in cases)
         worst = [line for _, line in sorted(cases, key=lambda case: (-case[0], -case[1].iteration))[:_WORST]]
         mean, share = whole / len(lines), whole / everything
-        made.append(Loss(digest.signals[signal], signal, mean, share, zeros.get(signal, []), worst))
+        made.append(SignalLoss(digest.signals[signal], signal, mean, share, zeros.get(signal, []), worst))
     return sorted(made, key=lambda loss: (-loss.mean, loss.signal))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from scoring.text import cell, printable
 from scoring.views.report.digest import RESULTS, Digest
-from scoring.views.report.lines import ReportedIteration
+from scoring.views.report.reported import ReportedIteration
 
 _COLOURS = tuple(f"#0{n}0{n}0{n}" for n in range(1, 8))
 INK, FAINT, ACCENT, GOOD, FAIR, POOR, SECOND = _COLOURS

@@ -18,7 +18,7 @@ from scoring.text import as_utf8, cut
 from scoring.views.columns import SessionRows
 from scoring.views.examined import Examined
 from scoring.views.integrity import IntegritySummary, summarize_integrity
-from scoring.views.report.lines import Deliberated, ReportedClaim, ReportedIteration, line_of
+from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, line_of
 
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; any other result is "other"."""

@@ -7,7 +7,7 @@ from scoring.signals.signal import counted
 from scoring.text import cell, spans
 from scoring.views.report.answers import about
 from scoring.views.report.digest import Digest
-from scoring.views.report.lines import ReportedIteration
+from scoring.views.report.reported import ReportedIteration
 from scoring.views.score_cells import band_text
 from scoring.views.table import Cell, Line
 

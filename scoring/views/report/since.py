@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from scoring.views.report.lines import ReportedIteration
+from scoring.views.report.reported import ReportedIteration
 
 Change: TypeAlias = "tuple[ReportedIteration, float | None]"
 """An iteration, and its score before; None where it had none."""

@@ -10,17 +10,16 @@ from helpers.fleets import FLEET, archive_of, make_fleet, opened, rows_of, score
 
 from rubric import find_rubric
 from scoring.demo import build_demo
-from scoring.fleet.config import read_config
-from scoring.fleet.repository import score_repository
+from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.on_worker import score_repository
 from scoring.fleet.sources import repositories
 from scoring.fleet.splitting import parts_of, read_part
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
-from scoring.sidecars.scores import read_iteration_score
-from scoring.views.columns import TABLES
-from scoring.views.examined import LogView
-from scoring.views.columns import table_rows
 from scoring.outcomes.outcome import OutcomeRules
+from scoring.sidecars.scores import read_iteration_score
+from scoring.views.columns import TABLES, table_rows
+from scoring.views.examined import LogView
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
 
