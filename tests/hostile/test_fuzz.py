@@ -49,7 +49,7 @@ SECONDS = 20
 
 SOME = settings(
     derandomize=True,
-    max_examples=25,
+    max_examples=8,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -378,7 +378,7 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-@settings(SOME, max_examples=8)
+@settings(SOME, max_examples=4)
 @given(splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS))
 def test_commands_take_anything(
     compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: tuple[str, ...]
