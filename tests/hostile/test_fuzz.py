@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rubric import load_rubric
@@ -52,6 +52,7 @@ SOME = settings(
     max_examples=8,
     deadline=None,
     database=None,
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 MANY = settings(SOME, max_examples=300)
@@ -191,18 +192,22 @@ DOCUMENTS = st.one_of(
 
 @contextlib.contextmanager
 def limited(seconds: int) -> Iterator[None]:
-    """Fail when it takes too long."""
+    """Fail when it takes so many seconds of work, or many times that of waiting."""
 
     def stop(*_: object) -> None:
         pytest.fail(f"it takes more than {seconds} seconds")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, 20 * seconds)}
+    before = {kind: signal.signal(kind, stop) for kind in timers}
+    for timer, limit in timers.values():
+        signal.setitimer(timer, limit)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, _ in timers.values():
+            signal.setitimer(timer, 0)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 Reader = Callable[[Path, bytes], object]
