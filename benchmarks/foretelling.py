@@ -1,61 +1,168 @@
 """What foretells defective work, tried on repositories with checkpoints: ``python -m benchmarks.foretelling REPO...``.
 
 For each repository a log is made with an entry for each commit of the trunk that names a checkpoint. Printed are the
-tables of docs/VALIDITY.md: what the scores of rubrics foretell, then each candidate on the older two thirds of each
-log and on the newest third, and at last what the candidates that held on the older part make together of the newest,
-which is looked at once. Everything is seeded, so the tables are the same every time. Only numbers are printed.
+tables of docs/VALIDITY.md: what the scores of rubrics foretell; each candidate on the older two thirds of each log and
+on the newest third; what candidates foretell together, learnt from the older part and tried on the newest, and learnt
+from one repository and tried on the others; and how many cases it would take. Everything is seeded, so the tables are
+the same every time. Only numbers are printed. Needs the extra ``validity``.
+
+The module is long because it is the whole of the search, in the order in which its tables are printed.
 """
 
 import argparse
 import math
-import statistics
 import sys
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.deeds import deeds_of
 from benchmarks.distribution import make_log, write_transcripts
+from benchmarks.history import files_of, history, texts
+from benchmarks.trial import (
+    SHUFFLES,
+    Cases,
+    Combination,
+    Figures,
+    Sample,
+    chance_of,
+    forest,
+    foretold,
+    holm,
+    learnt,
+    needed,
+    of_words,
+    ranked,
+    variance,
+    weighed,
+)
 from rubric import Rubric, released_rubric
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.checkpoints import checkpoints_named, read_checkpoints
-from scoring.evidence.git.repository import GitRepository, as_text
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources, rules_of
 from scoring.log.load import load_iteration_log
-from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, log_outcomes
-from scoring.outcomes.validity import Case, Foretold, log_cases, validity
-from scoring.statistics import CONFIDENCE, GroupedDraws, auc
+from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.outcomes.validity import Case, Foretold, OutcomeName, gain_over, log_cases, validity
+from scoring.score import score_log_under
+from scoring.statistics import CONFIDENCE
 
 RUBRICS = ("2.3.0", "3.1.0")
 HORIZON = OutcomeRules()
 OLDER = 2 / 3
 """The part of a log, by its order, on which anything may be tuned."""
 
-COVERED = 0.5
-"""In which share of the older part a candidate must be known to be tried with others."""
+DEFECTIVE: OutcomeName = "defective"
+ANY_FIXED = "any line fixed"
 
-Figures = Mapping[str, float | None]
+LEVEL = 0.05
+
+JUST_IN_TIME = Combination(
+    "just-in-time features, without size",
+    {
+        "entropy, as a share of the most": -1,
+        "lines per file before": -1,
+        "changes per file before": -1,
+        "people who changed its files": -1,
+        "days since its files were touched": 1,
+        "recent commits of its author": 1,
+        "commits of its author in its folders": 1,
+        "fixes of its files in 14 days": -1,
+        "share of fixes among the changes before": -1,
+        "is a fix itself": -1,
+        "replaced lines younger than 3 days, share": -1,
+    },
+)
+CHECKED = Combination(
+    "how it was checked",
+    {
+        "tests passed after the last edit": 1,
+        "any test run": 1,
+        "failed test runs, share": -1,
+        "commands that failed, share": -1,
+        "edited files that were read before, share": 1,
+        "reads per edit": 1,
+        "changes code and no test": -1,
+    },
+)
+WORKED = Combination(
+    "how the work went",
+    {
+        "corrections": -1,
+        "resets": -1,
+        "lines reworked, share of those written": -1,
+        "edits that did not match": -1,
+        "edits refused because the file had changed": -1,
+        "files edited outside of the session, share": -1,
+        "prompts that speak of trouble, share": -1,
+        "context_compactions": -1,
+        "calls per prompt": -1,
+        "rounds of review on its branch before": 1,
+        "lines_by_people": -1,
+    },
+)
+SIZE = Combination("size alone (a control)", {"lines added": -1, "files": -1, "lines removed": -1})
+COMBINATIONS = (
+    SIZE,
+    JUST_IN_TIME,
+    CHECKED,
+    WORKED,
+    Combination("checked and worked", {**CHECKED.signs, **WORKED.signs}),
+    Combination("all of these without size", {**JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
+    Combination("all of these with size", {**SIZE.signs, **JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
+)
+"""What is weighed together, each with the way that it should point: chosen before any was tried on the newest part."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A repository: its cases under each rubric in order, its outcomes, and further candidates, all by iteration."""
+    """A repository: its cases under each rubric in order, its outcomes, candidates and texts, all by iteration."""
 
     name: str
     cases: Mapping[str, Sequence[Case]]
     outcomes: Mapping[int, Outcome]
-    candidates: Mapping[int, Figures]
+    candidates: Mapping[int, Mapping[str, float | None]]
+    texts: Mapping[int, tuple[str, str]]
 
-    def parts(self, outcome: str) -> tuple[list[Case], list[Case]]:
-        """Return the cases under the newest rubric, older and newest part, for one way to see defects."""
-        cases = [self._seen(case, outcome) for case in self.cases[RUBRICS[-1]]]
-        cut = round(len(cases) * OLDER)
-        return cases[:cut], cases[cut:]
+    def seen(self, outcome: str) -> list[Case]:
+        """Return the cases under the newest rubric, for one way to see defects."""
+        cases = self.cases[RUBRICS[-1]]
+        if outcome == DEFECTIVE:
+            return list(cases)
+        return [replace(case, truth=float(not self.outcomes[case.iteration].lines_fixed)) for case in cases]
 
-    def _seen(self, case: Case, outcome: str) -> Case:
-        fixed = (self.outcomes[case.iteration].lines_fixed or 0) > 0
-        return replace(case, truth=float(not fixed)) if outcome == "any line fixed" else case
+    def surviving(self, cases: Sequence[Case]) -> list[Case]:
+        """Return cases with the share of their lines that is still there at the end as what became of them."""
+        return [replace(case, truth=self.outcomes[case.iteration].survival or 0.0) for case in cases]
+
+    def figures(self, name: str) -> Figures:
+        """Return one candidate of all iterations."""
+        return {iteration: figures.get(name) for iteration, figures in self.candidates.items()}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The cases of all repositories for one way to see defects: the older and the newest part of each, and all."""
+
+    repositories: Sequence[Measured]
+    older: Sequence[Cases]
+    newest: Sequence[Cases]
+    whole: Sequence[Cases]
+
+    @classmethod
+    def of(cls, repositories: Sequence[Measured], outcome: str) -> "Parts":
+        """Cut what was measured."""
+        seen = [one.seen(outcome) for one in repositories]
+        cuts = [round(len(cases) * OLDER) for cases in seen]
+        older = [Cases(cases[:cut]) for cases, cut in zip(seen, cuts, strict=True)]
+        newest = [Cases(cases[cut:]) for cases, cut in zip(seen, cuts, strict=True)]
+        return cls(repositories, older, newest, [Cases(cases) for cases in seen])
+
+    def sample(self, part: Sequence[Cases], name: str) -> Sample:
+        """Return one candidate for one part."""
+        return [(of, one.figures(name)) for one, of in zip(self.repositories, part, strict=True)]
 
 
 def measured(repo: Path, folder: Path) -> Measured:
@@ -75,13 +182,23 @@ def measured(repo: Path, folder: Path) -> Measured:
     }
     records = load_iteration_log(log)
     outcomes = {one.iteration: one for one in log_outcomes(records, repo, HORIZON)}
-    commits = {record.iteration: record.commit for record in records}
-    history, people = _history(repo), _people(repo, commits)
-    candidates: dict[int, Figures] = {}
+    landed = {case.iteration: outcomes[case.iteration].commit or "" for case in cases[RUBRICS[-1]]}
+    opened = GitRepository(repo)
+    before, people = history(opened, landed.values(), HORIZON.is_fix), _people(opened, landed)
+    deeds = _deeds(opened, log, _sources(rubric, repo, transcripts), rubric)
+    files, said = files_of(opened, landed.values()), texts(opened, landed.values())
+    order: Counter[str] = Counter()
+    candidates: dict[int, dict[str, float | None]] = {}
     for case in cases[RUBRICS[-1]]:
-        commit = outcomes[case.iteration].commit or ""
-        candidates[case.iteration] = _candidates(case) | history.get(commit, {}) | people.get(case.iteration, {})
-    return Measured(repo.resolve().name, cases, outcomes, candidates)
+        n, commit = case.iteration, landed[case.iteration]
+        figures = _of_case(case) | before.get(commit, {}) | people.get(n, {})
+        figures["iterations of its session before"] = float(order[case.session]) if n in deeds else None
+        if n in deeds:
+            figures |= deeds[n].figures(case.lines_added, files[commit])
+        candidates[n] = figures
+        order[case.session] += 1
+    by_commit = {n: said[commit] for n, commit in landed.items() if commit in said}
+    return Measured(repo.resolve().name, cases, outcomes, candidates, by_commit)
 
 
 def _sources(rubric: Rubric, repo: Path, transcripts: Path) -> dict[str, Sources]:
@@ -91,101 +208,47 @@ def _sources(rubric: Rubric, repo: Path, transcripts: Path) -> dict[str, Sources
     return {rules.name: Sources.under(rules, repo, (transcripts,), {})}
 
 
-def _candidates(case: Case) -> dict[str, float | None]:
+def _deeds(repo: GitRepository, log: Path, sources: Mapping[str, Sources], rubric: Rubric):  # type: ignore[no-untyped-def]
+    (scored,) = score_log_under([rubric], log, sources)
+    seen = {one.record.iteration: one.facts.observed for one in scored.iterations}
+    return dict(deeds_of(repo, {n: facts.lines for n, facts in seen.items() if facts and facts.lines}))
+
+
+def _of_case(case: Case) -> dict[str, float | None]:
     """Return what a case itself says, and a few ratios of it."""
     seen, signals = case.observed, case.signals
     found: dict[str, float | None] = {f"signal {name}": value for name, value in signals.items()}
     found |= seen
+    found["signals present"] = float(sum(value is not None for value in signals.values()))
     found["lines added"] = float(case.lines_added)
     for name in ("tool_calls", "output_tokens", "turns"):
         value = seen.get(name)
         found[f"{name} per line added"] = None if value is None else value / case.lines_added
-    calls, runs = seen.get("tool_calls"), seen.get("test_runs")
+    calls, runs, failed = seen.get("tool_calls"), seen.get("test_runs"), seen.get("failed_test_runs")
     found["test runs per tool call"] = runs / calls if calls and runs is not None else None
+    found["failed test runs, share"] = (failed or 0) / runs if runs else None
     passed, edited = seen.get("last_tests_passed"), seen.get("edited_after_tests")
     found["tests passed after the last edit"] = None if passed is None or edited is None else passed * (1 - edited)
     found["any test run"] = None if runs is None else float(runs > 0)
     return found
 
 
-def _history(repo: Path) -> dict[str, dict[str, float]]:
-    """Return what just-in-time defect prediction goes by, for every commit: size, spread, and what came before."""
-    log = ("log", "--reverse", "--topo-order", "--no-merges", "--numstat", "--no-renames")
-    text = as_text(GitRepository(repo).run(*log, "--format=%x00%H%x01%ct%x01%ae%x01%s%x01"))
-    touched: dict[str, list[int]] = defaultdict(list)
-    authors: dict[str, set[str]] = defaultdict(set)
-    experience: Counter[str] = Counter()
-    found = {}
-    for block in text.split("\0")[1:]:
-        sha, stamp, author, subject, rest = block.split("\x01")
-        rows = [line.split("\t") for line in rest.strip().splitlines() if line.count("\t") == 2]
-        when, paths = int(stamp), [row[2] for row in rows]
-        sizes = [sum(int(part) for part in row[:2] if part.isdigit()) for row in rows]
-        whole = sum(sizes)
-        shares = [size / whole for size in sizes if size]
-        before = [touched[path] for path in paths]
-        ages = [(when - times[-1]) / DAY for times in before if times]
-        found[sha] = {
-            "files": float(len(paths)),
-            "folders": float(len({path.rpartition("/")[0] for path in paths})),
-            "entropy of the change": -math.fsum(share * math.log2(share) for share in shares),
-            "lines removed": float(sum(int(row[1]) for row in rows if row[1].isdigit())),
-            "changes of its files before": float(sum(map(len, before))),
-            "of these in 30 days": float(sum(when - time < 30 * DAY for times in before for time in times)),
-            "days since its files were touched": statistics.fmean(ages) if ages else 0.0,
-            "people who changed its files": float(len({name for path in paths for name in authors[path]})),
-            "commits of its author before": float(experience[author]),
-            "share of new files": sum(not times for times in before) / max(len(paths), 1),
-            "share of test files": sum("test" in path.lower() for path in paths) / max(len(paths), 1),
-            "is a fix itself": float(HORIZON.is_fix(subject)),
-        }
-        experience[author] += 1
-        for path in paths:
-            touched[path].append(when)
-            authors[path].add(author)
-    return found
-
-
-def _people(repo: Path, commits: Mapping[int, str]) -> dict[int, dict[str, float]]:
-    """Return which share of the lines of a commit people wrote or changed, where its checkpoints say that."""
-    opened = GitRepository(repo)
-    cache = GitCache(None, opened.common_dir)
-    kept, named = read_checkpoints(opened, cache), checkpoints_named(opened, commits.values(), cache)
-    found = {}
+def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
+    """Return what people changed and removed in a commit before it was made, where its checkpoints say that."""
+    cache = GitCache(None, repo.common_dir)
+    kept, named = read_checkpoints(repo, cache), checkpoints_named(repo, commits.values(), cache)
+    found: dict[int, dict[str, float | None]] = {}
     for iteration, commit in commits.items():
         lines = [s.lines for name in named.get(commit, ()) if name in kept for s in kept[name].sessions if s.lines]
         whole = sum(part.total_committed or 0 for part in lines)
         if whole:
-            human = sum((part.human_added or 0) + (part.human_modified or 0) for part in lines)
-            found[iteration] = {"share of lines by people": human / whole}
+            changed = sum(part.human_modified or 0 for part in lines)
+            found[iteration] = {
+                "lines changed by people, share": changed / whole,
+                "lines removed by people, share": sum(part.human_removed or 0 for part in lines) / whole,
+                "people touched its lines": float(changed + sum(part.human_added or 0 for part in lines) > 0),
+            }
     return found
-
-
-Sample = Sequence[tuple[Sequence[Case], Sequence[float | None]]]
-"""The cases of each repository, with a figure for each."""
-
-
-def within(sample: Sample) -> Foretold:
-    """Return the AUC within repositories, each counting by its pairs, with its interval by session."""
-    count, whole, total = 0, 0.0, 0.0
-    drawn: list[tuple[float, Sequence[float | None]]] = []
-    for cases, figures in sample:
-        there = [n for n, figure in enumerate(figures) if figure is not None]
-        values, truths = [figures[n] or 0.0 for n in there], [cases[n].truth for n in there]
-        pairs = float(sum(truths) * (len(truths) - sum(truths)))
-        if (one := auc(values, truths)) is not None:
-            count, whole, total = count + len(there), whole + pairs * one, total + pairs
-            draws = GroupedDraws([case.session for case in cases], [case.truth for case in cases])
-            drawn.append((pairs, draws.drawn(values, there)))
-    if not total:
-        return Foretold(count, None, None)
-    figures_drawn = []
-    for at in range(min(len(found) for _, found in drawn)):
-        known = [(pairs, found[at]) for pairs, found in drawn]
-        parts = [(pairs, value) for pairs, value in known if value is not None]
-        if parts:
-            figures_drawn.append(sum(p * v for p, v in parts) / sum(p for p, _ in parts))
-    return Foretold(count, whole / total, GroupedDraws.interval(figures_drawn))
 
 
 def shown(found: Foretold) -> str:
@@ -206,65 +269,135 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
     yield f"| iterations, defective | {' | '.join(f'{one.score.n}, {one.positives}' for one in found)} |"
     yield f"| verdict | {' | '.join(one.verdict for one in found)} |"
     yield f"| score | {' | '.join(shown(one.score) for one in found)} |"
+    yield f"| where there is enough evidence | {' | '.join(shown(one.sufficient) for one in found)} |"
     yield f"| fewer lines added | {' | '.join(shown(one.baselines['lines_added']) for one in found)} |"
     for name in dict.fromkeys(name for one in found for name in one.signals):
         cells = [one.signals.get(name, Foretold(0, None, None)) for one in found]
         if any(cell.auc is not None for cell in cells):
             yield f"| {name} | {' | '.join(map(shown, cells))} |"
-
-
-def candidate_table(repositories: Sequence[Measured], outcome: str) -> Iterator[str]:
-    """Yield each candidate on the older and on the newest part, and what those that held make together."""
-    older = [one.parts(outcome)[0] for one in repositories]
-    newest = [one.parts(outcome)[1] for one in repositories]
-    yield "| candidate | older two thirds | newest third | held |"
-    yield "|---|---|---|---|"
-    names = dict.fromkeys(name for one in repositories for found in one.candidates.values() for name in found)
-    signs: dict[str, int] = {}
-    for name in names:
-        before, after = (_of(repositories, part, name) for part in (older, newest))
-        first, last = within(before), within(after)
-        if first.auc is None:
-            continue
-        known = sum(figure is not None for _, figures in before for figure in figures)
-        clear = first.interval is not None and not first.interval.low <= 0.5 <= first.interval.high
-        if clear and known >= COVERED * sum(map(len, older)):
-            signs[name] = 1 if first.auc > 0.5 else -1
-        yield f"| {name} | {shown(first)} | {shown(last)} | {'yes' if name in signs else ''} |"
-    both = [
-        within(
-            [
-                (cases, _together(one, cases, train, signs))
-                for one, cases, train in zip(repositories, part, older, strict=True)
-            ]
-        )
-        for part in (older, newest)
+    bands = (", ".join(f"{row.band} {row.sound:.0%} of {row.n}" for row in one.bands) for one in found)
+    yield f"| sound, by band | {' | '.join(bands)} |"
+    kept = [
+        validity(one.surviving(of), "survival", v, HORIZON.horizon_days)
+        for one in repositories
+        for v, of in one.cases.items()
     ]
-    yield f"| **those that held, together** | {shown(both[0])} | {shown(both[1])} | |"
-    scores = [within([(cases, [case.value for case in cases]) for cases in part]) for part in (older, newest)]
-    yield f"| the score of {RUBRICS[-1]} | {shown(scores[0])} | {shown(scores[1])} | |"
+    yield f"| survival, Spearman | {' | '.join(shown(one.score) for one in kept)} |"
+    yield f"| survival, fewer lines added | {' | '.join(shown(one.baselines['lines_added']) for one in kept)} |"
+    gains = [gain_over(one.cases[RUBRICS[0]], one.cases[RUBRICS[-1]], DEFECTIVE) for one in repositories]
+    ends = [(gain["gain"], *(gain["interval"] or (math.nan, math.nan))) for gain in gains]
+    paired = [f"{gain:+.2f} ({low:+.2f} to {high:+.2f})" for gain, low, high in ends]
+    yield f"| gain over {RUBRICS[0]}, paired | {' | '.join(f'| {cell}' for cell in paired)} |"
 
 
-def _of(repositories: Sequence[Measured], parts: Sequence[Sequence[Case]], name: str) -> Sample:
-    pairs = zip(repositories, parts, strict=True)
-    return [(cases, [one.candidates[case.iteration].get(name) for case in cases]) for one, cases in pairs]
+def candidate_table(parts: Parts) -> Iterator[str]:
+    """Yield each candidate on the older and on the newest part, and how many were clear by chance or more."""
+    yield "| candidate | older two thirds | p | at one size | newest third | p | held |"
+    yield "|---|---|---|---|---|---|---|"
+    names = dict.fromkeys(name for one in parts.repositories for found in one.candidates.values() for name in found)
+    chances: tuple[dict[str, float], dict[str, float]] = {}, {}
+    held: list[str] = []
+    for name in names:
+        older, newest = parts.sample(parts.older, name), parts.sample(parts.newest, name)
+        first, last = foretold(older), foretold(newest)
+        if first.auc is None or len({value for _, figures in older for value in figures.values()} - {None}) < 2:
+            continue
+        for of, sample in zip(chances, (older, newest), strict=True):
+            if (chance := chance_of(sample)) is not None:
+                of[name] = chance
+        both = [of.get(name, 1.0) for of in chances]
+        if max(both) < LEVEL and (first.auc > 0.5) == ((last.auc or 0) > 0.5):
+            held.append(name)
+        cells = shown(first), _chance(both[0]), shown(foretold(older, alike=True)), shown(last), _chance(both[1])
+        yield f"| {name} | {' | '.join(cells)} | {'yes' if name in held else ''} |"
+    yield ""
+    yield from _tally(chances, len(held))
 
 
-def _together(one: Measured, cases: Sequence[Case], train: Sequence[Case], signs: Mapping[str, int]) -> list[float]:
-    """Return the sum of what held, each by its rank among the older cases and with its sign; 0.5 where unknown."""
-    take: Callable[[Case, str], float | None] = lambda case, name: one.candidates[case.iteration].get(name)  # noqa: E731
-    known = {name: sorted(v for case in train if (v := take(case, name)) is not None) for name in signs}
-    found = []
-    for case in cases:
-        whole = 0.0
-        for name, sign in signs.items():
-            value, among = take(case, name), known[name]
-            rank = 0.5
-            if value is not None and among:
-                rank = (sum(v < value for v in among) + sum(v <= value for v in among)) / 2 / len(among)
-            whole += sign * (rank - 0.5)
-        found.append(whole)
-    return found
+def _tally(chances: tuple[Mapping[str, float], Mapping[str, float]], held: int) -> Iterator[str]:
+    """Yield how many candidates were clear, and how many would be by chance."""
+    tried = len(chances[0])
+    older, newest = (sum(chance < LEVEL for chance in of.values()) for of in chances)
+    sure = ["; ".join(holm(of, LEVEL)) or "none" for of in chances]
+    yield f"- Tried: {tried} candidates. By chance {tried * LEVEL:.0f} of them have p below {LEVEL:g} in a part."
+    yield f"- p below {LEVEL:g}: {older} on the older part, {newest} on the newest."
+    yield f"- On both, in one direction: {held}. By chance {tried * LEVEL * LEVEL / 2:.1f}."
+    yield f"- Clear for so many tried (Holm), older part: {sure[0]}."
+    yield f"- Clear for so many tried (Holm), newest part: {sure[1]}."
+
+
+def _chance(chance: float | None) -> str:
+    return "-" if chance is None else "<0.001" if chance < 0.001 else f"{chance:.3f}"
+
+
+def together_table(parts: Parts) -> Iterator[str]:
+    """Yield what candidates foretell together, learnt from the older part and tried on the newest."""
+    yield "| together | newest third | p | at one size | learnt from another repository |"
+    yield "|---|---|---|---|---|"
+    trained = list(zip(parts.repositories, parts.older, parts.newest, strict=True))
+    for combination in COMBINATIONS:
+        sample = []
+        for one, older, newest in trained:
+            weights = learnt(ranked(combination, older.cases, older.cases, one.candidates), combination)
+            sample.append((newest, weighed(ranked(combination, newest.cases, older.cases, one.candidates), weights)))
+        yield _row(combination.name, sample, foretold(list(_across(parts, combination))))
+    for name, part in (("words of the message", 0), ("words of the added code", 1)):
+        said = [{n: text[part] for n, text in one.texts.items()} for one in parts.repositories]
+        sample = [
+            (newest, of_words(older.cases, newest.cases, said[n])) for n, (_, older, newest) in enumerate(trained)
+        ]
+        yield _row(name, sample, None)
+    sample = [(newest, forest(older.cases, newest.cases, one.candidates)) for one, older, newest in trained]
+    yield _row("a random forest of all candidates", sample, None)
+    scores = [(newest, {case.iteration: case.value for case in newest.cases}) for newest in parts.newest]
+    yield _row(f"the score of {RUBRICS[-1]}", scores, None)
+
+
+def _row(name: str, sample: Sample, across: Foretold | None) -> str:
+    cells = shown(foretold(sample)), _chance(chance_of(sample)), shown(foretold(sample, alike=True))
+    return f"| {name} | {' | '.join(cells)} | {shown(across) if across else ''} |"
+
+
+def _across(parts: Parts, combination: Combination) -> Iterator[tuple[Cases, Figures]]:
+    """Yield each repository as the others teach to see it."""
+    of_each = [
+        ranked(combination, whole.cases, whole.cases, one.candidates)
+        for one, whole in zip(parts.repositories, parts.whole, strict=True)
+    ]
+    for n, whole in enumerate(parts.whole):
+        others = [
+            replace(case, iteration=k, session=f"{m} {case.session}")
+            for m, cases in enumerate(of_each)
+            if m != n
+            for k, case in enumerate(cases)
+        ]
+        yield whole, weighed(of_each[n], learnt(others, combination))
+
+
+def power_table(parts: Parts) -> Iterator[str]:
+    """Yield how many defective iterations it takes to see that something foretells, and how many there are here."""
+    bad = [int((~of.sound).sum()) for part in (parts.older, parts.newest) for of in part]
+    sound = [int(of.sound.sum()) for part in (parts.older, parts.newest) for of in part]
+    score = foretold([(of, {case.iteration: case.value for case in of.cases}) for of in parts.whole])
+    design = 1.0
+    if score.interval and score.auc is not None:
+        alone = sum(variance(score.auc, n, m) * (n * m) ** 2 for n, m in _kinds(parts.whole))
+        alone /= sum(n * m for n, m in _kinds(parts.whole)) ** 2
+        design = max(1.0, ((score.interval.high - score.interval.low) / 2 / 1.959964) ** 2 / alone)
+    ratio = sum(sound) / max(sum(bad), 1)
+    half = len(parts.older)
+    yield f"Here {sum(bad[:half])} of the older and {sum(bad[half:])} of the newest iterations are defective. That"
+    yield f"iterations share sessions makes variances {design:.1f} times as large."
+    yield ""
+    yield "| true AUC | defective iterations to see it | and as many in all |"
+    yield "|---|---|---|"
+    for auc in (0.55, 0.60, 0.65, 0.70, 0.75):
+        count = needed(auc, ratio, design)
+        yield f"| {auc:.2f} | {count} | {round(count * (1 + ratio))} |"
+
+
+def _kinds(parts: Sequence[Cases]) -> list[tuple[int, int]]:
+    return [(int((~of.sound).sum()), int(of.sound.sum())) for of in parts]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -278,11 +411,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             folder = Path(place) / str(n)
             folder.mkdir()
             repositories.append(measured(repo, folder))
-    print(f"Intervals hold {CONFIDENCE:.0%}, by session.\n\n### Scores and signals\n")
+    print(f"Intervals hold {CONFIDENCE:.0%}, by session; p is of {SHUFFLES:,} shuffles of whole sessions.")
+    print("\n### Scores and signals\n")
     print("\n".join(rubric_table(repositories)))
-    for outcome in ("defective", "any line fixed"):
+    for outcome in (DEFECTIVE, ANY_FIXED):
+        parts = Parts.of(repositories, outcome)
         print(f"\n### Candidates for {outcome}\n")
-        print("\n".join(candidate_table(repositories, outcome)))
+        print("\n".join(candidate_table(parts)))
+        print(f"\n### Together, for {outcome}\n")
+        print("\n".join(together_table(parts)))
+        if outcome == DEFECTIVE:
+            print("\n### How many it would take\n")
+            print("\n".join(power_table(parts)))
     return 0
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 PROFILES_DIR = Path(__file__).parent / "profiles"
 
-SIZE_LIMIT = 1 << 20
+SIZE_LIMIT = 128 << 10
+"""The largest rubric, in bytes; the longest that was released has 10 KiB."""
+
 _DEPTH_LIMIT = 8
 
 
@@ -54,7 +56,7 @@ def read_data(path: Path) -> object:
         if not path.is_file():
             raise RubricError("no such rubric file")
         if path.stat().st_size > SIZE_LIMIT:
-            raise RubricError("larger than 1 MiB; this is no rubric")
+            raise RubricError("larger than 128 KiB; this is no rubric")
         return _plain_data(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as e:
         raise RubricError(f"cannot read the rubric: {getattr(e, 'strerror', None) or e}") from e

@@ -44,6 +44,10 @@ REFERENCE_TEXT, FULL_TEXT = TEXT = "reference", "full"
 REFERENCE_SIDECAR, BOUNDS_SIDECAR = SIDECAR = "reference", "bounds"
 """What sidecars hold: what the reference writes, or bounds and coverage too."""
 
+REFERENCE_FLAGS, ALL_FLAGS = TEST_FLAGS = "reference", "all"
+"""Which test flags of an entry are claims: those that the reference reads, or ``impl.tests_total_pass`` in schema 2
+too."""
+
 WEIGHT_TOLERANCE = 1e-9
 """How far the sum of a rubric's weights may be from 1."""
 
@@ -81,7 +85,7 @@ class Rubric:
     what an agent says of its own work can vote; without it only what was observed does. Below ``minimum_coverage``, a
     share of the weight from 0 to 1, there is not enough evidence for a band. ``loading`` is what one broken entry does
     (:data:`LOADING`), ``text`` what tables on a pipe hold (:data:`TEXT`), ``sidecar`` what sidecars do
-    (:data:`SIDECAR`).
+    (:data:`SIDECAR`), ``test_flags`` which test flags of an entry are read (:data:`TEST_FLAGS`).
     """
 
     version: str
@@ -94,6 +98,7 @@ class Rubric:
     loading: str = STRICT
     text: str = REFERENCE_TEXT
     sidecar: str = REFERENCE_SIDECAR
+    test_flags: str = REFERENCE_FLAGS
 
     def validate(self) -> None:
         """Check every invariant of a rubric (docs/OUTCOME_SCORING_RUBRIC.md, "Versioning").
@@ -112,7 +117,8 @@ class Rubric:
             yield "combination method is empty"
         elif self.combination != COMBINE_WEIGHTED_MEAN_RENORMALIZED:
             yield f"combination method {self.combination!r} is unknown; known: {COMBINE_WEIGHTED_MEAN_RENORMALIZED}"
-        for name, known in (("evidence", EVIDENCE), ("loading", LOADING), ("text", TEXT), ("sidecar", SIDECAR)):
+        names = {"evidence": EVIDENCE, "loading": LOADING, "text": TEXT, "sidecar": SIDECAR, "test_flags": TEST_FLAGS}
+        for name, known in names.items():
             if (value := getattr(self, name)) not in known:
                 yield f"{name} {value!r} is unknown; known: {', '.join(known)}"
         if not 0 <= self.minimum_coverage <= 1:

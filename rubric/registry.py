@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from rubric.datafiles import SIZE_LIMIT, RubricError, read_data
-from rubric.model import EVIDENCE_REFERENCE, REFERENCE_SIDECAR, REFERENCE_TEXT, STRICT, Rubric, ScoreBand, SignalSpec
+from rubric.model import (
+    EVIDENCE_REFERENCE,
+    REFERENCE_FLAGS,
+    REFERENCE_SIDECAR,
+    REFERENCE_TEXT,
+    STRICT,
+    Rubric,
+    ScoreBand,
+    SignalSpec,
+)
 
 RUBRIC_VERSION = "2.1.0"
 """The version that scores when nobody names another."""
@@ -119,6 +128,7 @@ _RUBRIC = {
     "loading": str,
     "text": str,
     "sidecar": str,
+    "test_flags": str,
 }
 _DEFAULTS = {
     "evidence": EVIDENCE_REFERENCE,
@@ -127,6 +137,7 @@ _DEFAULTS = {
     "loading": STRICT,
     "text": REFERENCE_TEXT,
     "sidecar": REFERENCE_SIDECAR,
+    "test_flags": REFERENCE_FLAGS,
 }
 """What a rubric that leaves a field out has in it."""
 _SIGNAL = {"id": str, "label": str, "weight": float, "description": str, "two_way": bool, "profile": str}

@@ -21,7 +21,7 @@ BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
 """What people read for a band whose name does not say it."""
 
 TOLERANCE = 1e-9
-"""How far a share of the weight may be below a minimum by rounding alone."""
+"""Numbers no further apart are equal: rounding alone may have made the difference."""
 
 Source = Literal["observed", "claimed"]
 """Where a sub-score comes from: it was seen, or somebody says so of their own work."""
@@ -31,7 +31,8 @@ class SignalReading(Protocol):
     """What the scorer needs of a signal's value: a sub-score in [0, 1], or that it is absent.
 
     A reading may also have ``source``, a :data:`Source` or None; ``applicable``, False where there is nothing that the
-    signal could say of this iteration; and ``cap``, the name of the best band that its vote allows.
+    signal could say of this iteration; ``cap``, the name of the best band that its vote allows; and
+    ``fact``, what the vote goes by in a few words.
     """
 
     @property
@@ -68,7 +69,8 @@ class SignalContribution:
 
     ``source`` is None for an absent signal, and where nobody kept it; rows compare without it. A signal that is not
     ``applicable`` is absent and counts neither for coverage nor for bounds. ``cap`` is the best band that the row
-    allows, "" when it allows any.
+    allows, "" when it allows any. ``fact`` is what the vote goes by in a few words, "" where the detail says it or
+    nobody kept it; rows compare without it.
     """
 
     signal: str
@@ -82,6 +84,7 @@ class SignalContribution:
     source: Source | None = field(default=None, compare=False)
     applicable: bool = True
     cap: str = ""
+    fact: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,7 @@ def combine(
             value += contribution
             voted = True, reading.sub_score, reading.detail, weight, effective, contribution
             source, cap = getattr(reading, "source", None), getattr(reading, "cap", "")
-            rows.append(SignalContribution(sid, label, *voted, source=source, cap=cap))
+            rows.append(SignalContribution(sid, label, *voted, source, cap=cap, fact=getattr(reading, "fact", "")))
         else:
             applicable = getattr(reading, "applicable", True)
             rows.append(SignalContribution(sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0, None, applicable))

@@ -12,14 +12,18 @@ same directory, are flushed to disk, and are renamed over the target. What this 
 - two files are two renames: a crash between them leaves one new and one old.
 
 A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
-:func:`remove_stale` takes it away.
+:func:`remove_stale` takes it away, and :func:`remove_stale_directories` the temporary directories.
+
+The module is long because reading safely, writing whole and sweeping up what was left are promises about the same files.
 """
 
 import contextlib
 import errno
 import os
 import re
+import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -53,7 +57,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise InputError(f"{path}: is {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a plain file'}")
         if found.st_size > limit:
-            raise InputError(f"{path}: larger than {limit >> 20} MiB")
+            raise InputError(f"{path}: larger than {in_words(limit)}")
         with open(fd, "rb", closefd=False) as f:
             data = f.read(limit + 1)
     except OSError as e:
@@ -61,8 +65,19 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
     finally:
         os.close(fd)
     if len(data) > limit:
-        raise InputError(f"{path}: larger than {limit >> 20} MiB")
+        raise InputError(f"{path}: larger than {in_words(limit)}")
     return data
+
+
+def is_inside(path: Path | str, directory: Path | str) -> bool:
+    """Return whether a path, whether there is anything or not, is in a directory once all links are followed."""
+    found, root = os.path.realpath(path), os.path.realpath(directory)
+    return found == root or found.startswith(root.rstrip("/") + "/")
+
+
+def in_words(limit: int) -> str:
+    """Return a size in bytes as text, in whole MiB or KiB."""
+    return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
 
 
 def refuse_special(path: Path | str) -> None:
@@ -105,22 +120,29 @@ _AT_ONCE, _FLUSHERS = 128, 8
 _MANY = 1000
 """From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a-z0-9_]{8}")
+_LONGEST_AGE = 24 * 3600.0
+"""Seconds after which a temporary directory is stale, whatever its process does."""
+
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
-def write_atomically(path: Path, data: bytes, durable: bool = True, mode: int = MODE) -> None:
+def write_atomically(
+    path: Path, data: bytes, durable: bool = True, mode: int = MODE, owner: tuple[int, int] | None = None
+) -> None:
     """Write ``data`` to ``path``, by default with mode 0600. A file that holds these bytes already is left alone.
 
-    What need not survive a power cut (a cache) is not ``durable``, and not waited for.
+    What need not survive a power cut (a cache) is not ``durable``, and not waited for. ``owner`` are the numbers of the
+    user and the group whose file it is; by default those who run this.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    if _holds(path, data, mode):
+    if holds(path, data, mode):
         return
     with _placed(path, durable) as temporary:
-        _write_whole(temporary, data, durable, mode)
+        _write_whole(temporary, data, durable, mode, owner)
 
 
 def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
@@ -132,7 +154,7 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     count = _AT_ONCE if len(files) < _MANY else 10 * _MANY
     for start in range(0, len(files), count):
         some = files[start : start + count]
-        _write_some([(path, data) for path, data in some if not _holds(path, data, mode)], mode)
+        _write_some([(path, data) for path, data in some if not holds(path, data, mode)], mode)
 
 
 def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
@@ -175,19 +197,22 @@ def _flush(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
+def atomic_stream(path: Path, mode: int = MODE, durable: bool = True) -> Iterator[BinaryIO]:
     """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
 
-    When the block is left by an error nothing is put there.
+    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``. What a
+    killed process left beside it is taken away.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
-    with _placed(path) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
+    remove_stale(path.parent)
+    with _placed(path, durable) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
         os.fchmod(f.fileno(), mode)
         yield f
         f.flush()
-        os.fsync(f.fileno())
+        if durable:
+            os.fsync(f.fileno())
 
 
 @contextlib.contextmanager
@@ -216,9 +241,12 @@ def _cannot_write(path: Path, error: OSError) -> WriteError:
     return WriteError(f"{path}: cannot write: {(error.strerror or str(error)).lower()}; the old file is untouched")
 
 
-def _write_whole(path: Path, data: bytes, flush: bool, mode: int) -> None:
-    fd = os.open(path, _NEW, mode)
+def _write_whole(path: Path, data: bytes, flush: bool, mode: int, owner: tuple[int, int] | None = None) -> None:
+    fd = os.open(path, _NEW, MODE & mode)
     try:
+        made = os.fstat(fd)
+        if owner is not None and owner != (made.st_uid, made.st_gid):
+            os.fchown(fd, *owner)
         os.fchmod(fd, mode)
         rest = memoryview(data)
         while rest:
@@ -239,7 +267,7 @@ def _flush_directory(directory: Path) -> None:
             os.close(fd)
 
 
-def _holds(path: Path, data: bytes, mode: int) -> bool:
+def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
     """Tell whether a plain file of this mode at ``path`` holds exactly these bytes."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -259,9 +287,45 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
     """Remove temporary files that no living process will finish. Never raises."""
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
-            if (m := _TEMPORARY.fullmatch(name)) and _is_stale(directory / name, int(m[1]), now()):
+            if (
+                name.startswith(".")
+                and (m := _TEMPORARY.fullmatch(name))
+                and _is_stale(directory / name, int(m[1]), now())
+            ):
                 with contextlib.suppress(OSError):
                     os.unlink(directory / name)
+
+
+@contextlib.contextmanager
+def temporary_directory(purpose: str) -> Iterator[Path]:
+    """Give a directory of one's own for a while; ``purpose`` is ``git`` or ``query``.
+
+    What a process that was killed left behind of these is taken away first.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    remove_stale_directories()
+    prefix = f"da-score-{purpose}-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as directory:
+        yield Path(directory)
+
+
+def remove_stale_directories(now: Callable[[], float] = time.time) -> None:
+    """Remove temporary directories of this user that were left behind: by name, age, and whose they are. Never raises.
+
+    One is left alone for an hour, and for a day as long as there is a process of its number: it may run elsewhere.
+    """
+    place = Path(tempfile.gettempdir())
+    with contextlib.suppress(OSError):
+        for name in os.listdir(place):
+            if m := _TEMPORARY_DIRECTORY.fullmatch(name):
+                found = os.lstat(place / name)
+                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                    continue
+                age = now() - found.st_mtime
+                if age > _LONGEST_AGE or (age > STALE_AGE and m[1] and not _is_alive(int(m[1]))):
+                    shutil.rmtree(place / name, ignore_errors=True)
 
 
 def _is_stale(path: Path, process: int, now: float) -> bool:

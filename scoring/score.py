@@ -13,7 +13,8 @@ from rubric import Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import remove_stale
+from scoring.files import list_names, remove_stale, remove_stale_directories
+from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
@@ -21,15 +22,16 @@ from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Provenance, provenance_of, write_score, write_scores
+from scoring.sidecars.provenance import Loss, Provenance, is_written, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
     is_plain_session_id,
+    iteration_score_path,
     write_session_score,
     write_session_scores,
 )
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class ScoredIteration:
     score: Score
     provenance: Provenance | None = None
     """What the score was computed from, where the rubric's evidence rules keep that."""
+    lost: tuple[Loss, ...] | None = None
+    """The evidence that the sidecar on disk had and this score lacks; None where nobody looked."""
 
     @property
     def persisted(self) -> PersistedScore:
@@ -91,23 +95,30 @@ def score_records(
     *rubrics: Rubric,
     only: Collection[int] | None = None,
     observe: bool = False,
+    compare: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
 
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Yields one iteration
-    at a time, once per rubric.
+    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Without
+    ``compare`` claims are not held against what was observed. Yields one iteration at a time, once per rubric.
     """
     if not records:
         return
+    records = Records.of(records)
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
     evidence = Evidence(records, iter_log_dir, sources, scan, only, profile, labels_vote(*rubrics))
-    for record in records:
-        if only is None or record.iteration in only:
+    for n, number in enumerate(records.numbers):
+        if only is None or number in only:
+            record = records[n]
             facts = evidence.of(record)
-            sets = {votes: signal_set(facts, wanted, votes) for votes in {rubric.claims_vote for rubric in rubrics}}
+            ways = {(rubric.claims_vote, rubric.test_flags): as_read(facts, rubric) for rubric in rubrics}
+            sets = {way: signal_set(read, wanted, way[0], compare) for way, read in ways.items()}
             provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            judged = [(rubric, sets[rubric.claims_vote]) for rubric in rubrics]
-            yield tuple(ScoredIteration(record, facts, s, rubric.score(s), provenance) for rubric, s in judged)
+            judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
+            yield tuple(
+                ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
+                for rubric, way in judged
+            )
     evidence.git.keep()
 
 
@@ -127,7 +138,9 @@ def score_log_under(
     for rules, profile in dict.fromkeys(ways):
         alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
         left_out: list[LogError] = []
-        records = load_log_for(rubrics, iter_log_dir, sources[rules].rules.true_flags, left_out.append)
+        source = sources[rules]
+        flags, cache_dir = source.rules.true_flags, source.cache_dir
+        records = load_log_for(rubrics, iter_log_dir, flags, left_out.append, cache_dir)
         with sources[rules].transcripts().start() as scan:
             found = _scored(records, left_out, iter_log_dir, sources[rules], scan, *alike.values(), observe=observe)
         logs |= zip(alike, found, strict=True)
@@ -135,12 +148,20 @@ def score_log_under(
 
 
 def score_log_with(
-    scan: "Scan", iter_log_dir: Path | str, sources: Sources, *rubrics: Rubric, observe: bool = False
+    scan: "Scan",
+    iter_log_dir: Path | str,
+    sources: Sources,
+    *rubrics: Rubric,
+    observe: bool = False,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules."""
+    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules.
+
+    ``observe`` and ``compare`` are as for :func:`score_records`.
+    """
     left_out: list[LogError] = []
-    records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append)
-    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe)
+    records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append, sources.cache_dir)
+    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
 
 
 def _scored(
@@ -151,8 +172,9 @@ def _scored(
     scan: "Scan",
     *rubrics: Rubric,
     observe: bool,
+    compare: bool = True,
 ) -> list[ScoredLog]:
-    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe))
+    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare))
     logs = []
     for n, rubric in enumerate(rubrics):
         iterations = tuple(scored[n] for scored in found)
@@ -206,8 +228,8 @@ def examine_iteration(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken)
-    if not any(record.iteration == iteration for record in records):
+    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
+    if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     with sources.transcripts().start() as scan:
         ((found,),) = score_records(records, iter_log_dir, sources, scan, rubric, only={iteration}, observe=observe)
@@ -230,22 +252,28 @@ def score_iteration(
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
-    Beside a sidecar goes what the score was computed from, when the rubric's rules keep that. ``warn`` hears of every
-    score that lost evidence which its old sidecar had, and of a session whose id is no plain file name: it gets no
-    sidecar.
+    What is on disk already, byte for byte, is not written again. Beside a sidecar goes what the score was computed
+    from, when the rubric's rules keep that. ``warn`` hears of every score that lost evidence which its old sidecar had,
+    and of a session whose id is no plain file name: it gets no sidecar.
 
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
+    changed: list[tuple[PersistedScore, Provenance | None]] = []
+    paths: list[Path] = []
     for found in scored.iterations:
-        _warn_of_loss(iter_log_dir, found, warn)
+        paths.append(iteration_score_path(iter_log_dir, found.record.iteration))
+        if not is_written(iter_log_dir, found.persisted, found.provenance):
+            _warn_of_loss(iter_log_dir, found, warn)
+            changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
-    iterations = write_scores(iter_log_dir, [(i.persisted, i.provenance) for i in scored.iterations])
+    remove_stale_directories()
+    write_scores(iter_log_dir, changed)
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:
-        return iterations, write_session_scores(iter_log_dir, sessions)
+        return paths, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
-        raise WriteError(str(e), (*iterations, *e.written)) from e
+        raise WriteError(str(e), (*paths, *e.written)) from e
 
 
 def remember(
@@ -255,9 +283,11 @@ def remember(
     if cache_dir is None or not scored:
         return
     store, wanted = store_of(cache_dir, iter_log_dir, rubric), optional_signals(rubric)
+    names = frozenset(list_names(iter_log_dir)) if len(scored) > 1 else None
+    is_there = None if names is None else names.__contains__
     with store.held():
         for one in scored:
-            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted)
+            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted, is_there)
             store.put(one.record.iteration, fingerprint(inputs, one.facts, emit(one.persisted.as_dict())))
         store.save()
 
@@ -273,8 +303,19 @@ def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = 
     return write_session_score(iter_log_dir, session) if has_session_file(session.session_id, warn) else None
 
 
+def with_losses(iter_log_dir: Path | str, scored: ScoredLog) -> ScoredLog:
+    """Return the same log with what each score lacks of the evidence of its sidecar, before that is written anew."""
+    return replace(scored, iterations=tuple(replace(one, lost=_lost(iter_log_dir, one)) for one in scored.iterations))
+
+
+def _lost(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Loss, ...]:
+    if one.lost is not None:
+        return one.lost
+    return tuple(loss_on_disk(iter_log_dir, one.persisted, one.facts, one.provenance))
+
+
 def _warn_of_loss(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn) -> None:
-    if lost := loss_on_disk(iter_log_dir, scored.persisted, scored.facts, scored.provenance):
+    if lost := _lost(iter_log_dir, scored):
         warn(loss_warning(scored.record.iteration, lost))
 
 

@@ -9,7 +9,31 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from scoring.errors import SettingsError
+from scoring.files import in_words
 from scoring.text import shown
+
+SIZE_LIMIT = 128 << 10
+"""The largest file of settings or configuration, in bytes: people write them, and a few KiB are long."""
+
+_MOST_DOTS = 1000
+"""How many dots a line of TOML may have: the time that a dotted key takes grows with the square of its parts."""
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Return what a text of TOML says.
+
+    Raises:
+        ValueError: it is no TOML, is longer than :data:`SIZE_LIMIT`, or a line of it has too many dots.
+        RecursionError: it is nested too deep.
+    """
+    if len(text) > SIZE_LIMIT:
+        raise ValueError(f"larger than {in_words(SIZE_LIMIT)}")
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > _MOST_DOTS:
+            raise ValueError(f"more than {_MOST_DOTS} dots (at line {number})")
+    import tomllib  # a repository without settings does not pay for it
+
+    return tomllib.loads(text)
 
 
 class Kind(NamedTuple):

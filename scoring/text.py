@@ -36,6 +36,13 @@ _ESCAPES = {
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
+_LATE_CONTROL = re.compile("[\x7f-\x9f]")
+_HIDDEN = re.compile(
+    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What has no shape of its own, and no place in the text of a log but to hide something."""
+
 
 def trim(text: str) -> str:
     """Strip leading and trailing Unicode white space."""
@@ -83,6 +90,30 @@ def quote(text: str) -> str:
 def printable(text: str) -> str:
     """Show control characters escaped, so that text from a log cannot write to a terminal."""
     return _CONTROL.sub(lambda m: _ESCAPES.get(m[0]) or _escape(m[0]), text)
+
+
+def visible(text: str) -> str:
+    """Show as escapes what a terminal or a page would not show: control characters, and what only changes the rest.
+
+    That is what turns the direction of text round, joins and parts without a sign of it, or is no character at all.
+    """
+    return show_hidden(printable(text))
+
+
+def show_hidden(text: str) -> str:
+    """Show invisible formatting as escapes, and leave line breaks and other control characters as they are."""
+    return text if text.isascii() else _HIDDEN.sub(lambda m: _escape(m[0]), text)
+
+
+def json_escaped(text: str, hidden: bool = False) -> str:
+    """Return JSON in which the control characters that JSON allows as they are, U+007F to U+009F, are escapes.
+
+    With ``hidden`` invisible formatting is, too.
+    """
+    import json  # whoever has JSON has it loaded
+
+    escaped = _LATE_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return _HIDDEN.sub(lambda m: json.dumps(m[0])[1:-1], escaped) if hidden else escaped
 
 
 def as_utf8(text: str) -> str:

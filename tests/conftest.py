@@ -1,7 +1,9 @@
-"""Fixtures that every test may use. Tests see no git settings, home or da-score settings of the machine they run on."""
+"""Fixtures that every test may use. Tests see no git settings, home or da-score settings of the machine they
+run on, and wait for no disk."""
 
 import contextlib
 import functools
+import gc
 import os
 import shutil
 from collections import Counter
@@ -9,11 +11,31 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, OnTerminal, in_process, terminal
+from helpers.places import Place
 from helpers.repos import Repo
+from hypothesis import settings
 
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let hypothesis try a fourth of its examples where slow tests are left out."""
+    settings.register_profile("quick", max_examples=25)
+    if config.option.markexpr == "not slow":
+        settings.load_profile("quick")
+
+
+def pytest_sessionstart() -> None:
+    """Leave garbage alone while thousands of tests are collected: none of them is any."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but look no more at what was collected, which stays until the end."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -36,12 +58,22 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     home = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # what survives a power cut is for the tests of atomic writes
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     """An empty repository on branch master."""
     return Repo(tmp_path / "repo")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A repository with a log and a home of its own: the current directory."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    place = Place(tmp_path)
+    monkeypatch.chdir(place.path)
+    return place
 
 
 @pytest.fixture
@@ -86,10 +118,10 @@ def compact_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def demo(_built_demo: Path, tmp_path: Path) -> Demo:
+def demo(compact_demo: Path, tmp_path: Path) -> Demo:
     """A demo of one's own, to be changed at will."""
     root = tmp_path / "demo"
-    shutil.copytree(_built_demo, root, symlinks=True)
+    shutil.copytree(compact_demo, root, symlinks=True)
     return Demo(
         root,
         root / "repo",
@@ -112,8 +144,8 @@ def project(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _scored_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root: Path = shutil.copytree(_built_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True)
+def _scored_demo(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root: Path = shutil.copytree(compact_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True)
     transcripts = [f"--transcript-dir={root}/transcripts/{name}" for name in ("claude", "codex")]
     where = ["--iter-log-dir", f"{root}/repo/{DEFAULT_LOG_DIR}", "--repo-dir", f"{root}/repo"]
     with contextlib.redirect_stdout(None):

@@ -57,6 +57,7 @@ class TestNames:
             if isinstance(node, ast.ImportFrom):
                 assert all(alias.asname == alias.name for alias in node.names), "a type checker sees only 'x as x'"
 
+    @pytest.mark.slow
     def test_all_can_be_imported_at_once(self) -> None:
         assert python("from scoring import *; print(score_log.__module__, len(RUBRIC_VERSION))") == "scoring.score 5\n"
 
@@ -93,6 +94,7 @@ class TestCost:
         code = f"import sys; import scoring; print([name for name in {HEAVY!r} if name in sys.modules])"
         assert python(code) == "[]\n"
 
+    @pytest.mark.slow
     def test_of_a_name_is_the_library_without_the_command_line(self) -> None:
         code = """
 import sys, scoring

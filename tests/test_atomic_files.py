@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from helpers.doors import ends, make_fifo
+from helpers.privileges import no_privileges
 
 from scoring.errors import DaScoreError, WriteError
 from scoring.files import STALE_AGE, remove_stale, write_atomically, write_together
@@ -38,18 +39,6 @@ def umask(value: int) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
-
-
-@contextmanager
-def no_privileges() -> Iterator[None]:
-    """Be an ordinary user, to whom a read-only directory is read-only; root writes everywhere."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
 
 
 class TestWhatIsWritten:

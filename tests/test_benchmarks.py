@@ -94,6 +94,7 @@ class TestBacklog:
         made = TINY.iterations * TINY.commits + TINY.extra_commits
         assert made - 2 <= int(log.stdout) <= made + 4  # work that was not merged is missing, reverts are added
 
+    @pytest.mark.slow
     def test_is_the_same_from_the_same_seed_and_another_from_another(self, tmp_path: Path) -> None:
         small = Size(iterations=6, commits=1, transcript_mb=0.05, seed=1)
         digests = []
@@ -164,6 +165,7 @@ class TestMeasuring:
         assert not {"DA_SCORE_NO_CACHE", "GIT_DIR", "PYTHONDONTWRITEBYTECODE"} & found.keys()
         assert found["CLAUDE_CONFIG_DIR"] == "/x"
 
+    @pytest.mark.slow
     def test_sees_the_memory_of_a_process_and_of_its_children(self) -> None:
         hold = "import time; held = b'x' * (40 << 20); time.sleep(0.2)"
         in_a_child = f"import os; pid = os.fork()\nif not pid: {hold}\nelse: os.waitpid(pid, 0)"

@@ -66,7 +66,7 @@ class TestReadFile:
     def test_refuses_a_file_that_grows_while_it_is_read(self) -> None:
         path = Path("/proc/kallsyms")
         assert path.stat().st_size == 0
-        assert refusal(path, 1) == f"{path}: larger than 0 MiB"
+        assert refusal(path, 1 << 10) == f"{path}: larger than 1 KiB"
 
     def test_refuses_a_directory(self, tmp_path: Path) -> None:
         assert refusal(tmp_path) == f"{tmp_path}: is a directory"

@@ -1,6 +1,7 @@
 """The shape of the tree: arrows go one way, names are unique, and what docstrings cite is in this repository."""
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -42,7 +43,10 @@ class Module:
     name: str
     path: Path
     text: str
-    tree: ast.Module
+
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
 
     @property
     def place(self) -> str:
@@ -55,8 +59,7 @@ class Module:
 
 def read(path: Path) -> Module:
     name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    text = path.read_text("utf-8")
-    return Module(name, path, text, ast.parse(text))
+    return Module(name, path, path.read_text("utf-8"))
 
 
 MODULES = {m.name: m for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")]))}
@@ -88,7 +91,10 @@ def imported(module: Module) -> Iterator[str]:
                 yield whole if whole in MODULES else base
 
 
-IMPORTS = {name: set(imported(module)) for name, module in MODULES.items()}
+@functools.cache
+def imports() -> dict[str, set[str]]:
+    """Return what each module imports, found out when a test first asks: every run collects this file."""
+    return {name: set(imported(module)) for name, module in MODULES.items()}
 
 
 def listed(faults: Iterable[str]) -> str:
@@ -132,7 +138,7 @@ def test_a_circle_would_be_noticed() -> None:
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    found = circles(IMPORTS)
+    found = circles(imports())
     assert not found, listed(" ".join(group) for group in found)
 
 
@@ -181,7 +187,7 @@ def test_a_module_imports_what_its_part_may() -> None:
         f"{name} ({own}) imports {other} ({theirs})"
         for name in MODULES
         if (own := part_of(name)) is not None
-        for other in sorted(IMPORTS[name] & MODULES.keys())
+        for other in sorted(imports()[name] & MODULES.keys())
         if (theirs := part_of(other)) is not None and theirs not in PARTS[own].may_import | {own}
     ]
     assert not faults, listed(faults)
@@ -189,7 +195,7 @@ def test_a_module_imports_what_its_part_may() -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("scoring.signals.")])
 def test_a_signal_opens_no_file_and_starts_no_process(name: str) -> None:
-    assert sorted(IMPORTS[name] & NO_INPUT) == []
+    assert sorted(imports()[name] & NO_INPUT) == []
     called = {
         node.func.id if isinstance(node.func, ast.Name) else node.func.attr
         for node in ast.walk(MODULES[name].tree)
@@ -199,7 +205,7 @@ def test_a_signal_opens_no_file_and_starts_no_process(name: str) -> None:
 
 
 def test_one_module_starts_processes_of_git() -> None:
-    starters = [name for name in MODULES if name.startswith("scoring.evidence.") and "subprocess" in IMPORTS[name]]
+    starters = [name for name in MODULES if name.startswith("scoring.evidence.") and "subprocess" in imports()[name]]
     assert len(starters) == 1, starters
 
 

@@ -5,6 +5,7 @@ A command parses, calls one library function and shows what it returns, by a val
 
 import contextlib
 import errno
+import gc
 import os
 import sys
 import traceback
@@ -19,6 +20,8 @@ from scoring.errors import LogError, MeetingError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
+_OBJECTS = 50_000
+"""How many objects are made before cycles are looked for: a command makes many, and most have none."""
 HOOK = "close-task"
 """The command that a harness runs and that must never fail it: there, an exit status of 2 means "block"."""
 
@@ -106,4 +109,5 @@ def _discard_output() -> None:
 
 def run() -> None:
     """Run the command line of this process, and end the process with its status."""
+    gc.set_threshold(_OBJECTS, 20, 20)
     sys.exit(main())

@@ -14,7 +14,7 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
-from scoring.cli.output import show, warn, write, write_json
+from scoring.cli.output import say, show, warn, write_json
 from scoring.cli.reading import broken_entries, cache_dir, settings_of, without_effect
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import rules_of
@@ -132,7 +132,7 @@ def _shown(reports: Iterator[LogReport], total: int, quiet: bool, dry_run: bool)
         return
     for report in reports:
         if not quiet:
-            write(_line(report, dry_run))
+            say(_line(report, dry_run))
         yield report
 
 
@@ -185,7 +185,11 @@ def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
     if absent:
         yield Line()
         found = sorted(absent.items(), key=lambda item: (-item[1], item[0]))
-        columns = (Column("ABSENT SIGNAL", width=20), Column("ITERATIONS", width=10), Column("REASON", width=0))
+        columns = (
+            Column("ABSENT SIGNAL", width=20),
+            Column("ITERATIONS", width=10),
+            Column("REASON", width=0, prose=True),
+        )
         yield Table(columns, [(signal, count, reason) for (signal, reason), count in found])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
-from scoring.cli.output import warn, write, write_json
+from scoring.cli.output import say, warn, write_json
 from scoring.errors import InputError, SettingsError, Warn
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.settings import Settings, resolve_settings
@@ -92,7 +92,7 @@ def command(
 
         score = number(closed.value, closed.scored)
         path = printable(str(closed.sidecar_path))
-        write(f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n")
+        say(f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n")
     if said := [*warnings, *broken]:
         warn("; ".join(said))
     return 1 if broken else 0

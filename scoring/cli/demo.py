@@ -8,7 +8,7 @@ import click
 
 from scoring.cli.app import PATH, settings_options
 from scoring.cli.iteration import hooks_behind
-from scoring.cli.output import on_terminal, show, warn, write, write_json
+from scoring.cli.output import on_terminal, say, show, warn, write_json
 from scoring.demo import build_demo
 from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
@@ -39,7 +39,7 @@ def command(directory: Path | None, settings: Settings) -> None:
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))
     show([Line(), *integrity_page(rows, demo.iter_log_dir)])
-    write(
+    say(
         f"\nThe demo is in {demo.root}. Try:\n"
         f"  cd {shlex.quote(str(demo.repo_dir))} && da-score iteration {lowest.score.iteration}\n"
     )

@@ -65,7 +65,7 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
         )
         yield Line()
     if done.skipped:
-        columns = [Column("SKIPPED", width=12), Column("REASON", width=0)]
+        columns = [Column("SKIPPED", width=12), Column("REASON", width=0, prose=True)]
         yield Table(columns, [(one.commit[:12], one.reason) for one in done.skipped])
         yield Line()
     count = f"{len(done.written)} {'entry' if len(done.written) == 1 else 'entries'}"

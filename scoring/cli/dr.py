@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, Number, settings_options
-from scoring.cli.output import WARNINGS, show, warn, write, write_json
+from scoring.cli.output import WARNINGS, say, show, warn, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
 from scoring.log.settings import Settings, tables_of
 from scoring.meters.figures import check_plot, draw_convergence
-from scoring.text import cut, printable, quote
+from scoring.text import cut, json_escaped, printable, quote
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 if TYPE_CHECKING:  # the model of a transcript takes long to import
@@ -243,7 +243,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
                 if settings.json:
                     write_json(found.payload(), indent=None)
                 else:
-                    write(found.line())
+                    say(found.line())
                 if until_stop and found.recommendation.signal != "CONTINUE":
                     return
             if once:
@@ -270,7 +270,9 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
     if out is None:
         write_json(found)
     else:
-        write_atomically(out, (json.dumps(found, ensure_ascii=False, indent=2) + "\n").encode(), mode=0o644)
+        write_atomically(
+            out, (json_escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n").encode(), mode=0o644
+        )
 
 
 def read_standard_input_or(file: Path) -> bytes:
@@ -304,7 +306,7 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
     if settings.json:
         write_json({"path": str(path)})
     else:
-        write(f"{printable(str(path))}: saved\n")
+        say(f"{printable(str(path))}: saved\n")
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")

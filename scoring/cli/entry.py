@@ -6,7 +6,7 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import write, write_json
+from scoring.cli.output import say, write_json
 from scoring.log.settings import Settings
 from scoring.text import printable
 
@@ -51,4 +51,4 @@ def _report(path: object, settings: Settings) -> None:
     if settings.json:
         write_json({"path": str(path)})
     else:
-        write(f"Wrote {printable(str(path))}\n")
+        say(f"Wrote {printable(str(path))}\n")

@@ -6,7 +6,7 @@ import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.output import on_terminal, say, write_json
 from scoring.log.settings import Settings
 
 
@@ -34,6 +34,6 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
         if settings.json:
             write_json(explanation.as_dict())
         else:
-            write(explanation_text(explanation, bounds=on_terminal()))
+            say(explanation_text(explanation, bounds=on_terminal()))
         return
     raise no_such_entry(log_dir, iteration)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
-from scoring.cli.output import on_terminal, write, write_json
+from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.errors import SettingsError
 from scoring.views.columns import TABLES, DataRow
 from scoring.views.formats import FORMATS, require, write_directory, write_file, write_streams
+from scoring.views.table import Column, Line, Table
 
 if TYPE_CHECKING:
     from scoring.log.selection import Selection
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="The format."
 )
-@click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: {','.join(TABLES)}]")
+@click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: all: {', '.join(TABLES)}]")
 @click.option(
     "--out",
     type=PATH,
@@ -58,10 +59,10 @@ def command(
         _to_standard_output(rows, names, form)
     elif len(names) == 1 and not out.is_dir():
         write_file(rows, names[0], form, out)
-        write(f"Wrote {out}\n")
+        say(f"Wrote {out}\n")
     else:
         for path in write_directory(rows, names, form, out):
-            write(f"Wrote {path}\n")
+            say(f"Wrote {path}\n")
 
 
 def _tables(text: str | None) -> list[str]:
@@ -95,9 +96,10 @@ def _describe(names: list[str], as_json: bool | None) -> None:
     if as_json:
         write_json({name: [column.as_dict() for column in TABLES[name]] for name in names})
         return
+    shape = Column("", width=24), Column("", width=7), Column("", width=0)
     for name in names:
-        write(f"{name}\n")
+        rows = []
         for c in TABLES[name]:
             unit, missing = f" ({c.unit})" if c.unit else "", ", may be missing" if c.may_miss else ""
-            write(f"  {c.name:<26}{c.kind:<9}{c.meaning}{unit}{missing}\n")
-        write("\n")
+            rows.append((c.name, c.kind, f"{c.meaning}{unit}{missing}"))
+        show([Line(name), Table(shape, rows, heads=False, indent=2), Line()])

@@ -2,18 +2,19 @@
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options
+from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
+from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
-from scoring.cli.output import warn, write, write_json
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
-from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in
+from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, refuse_outside
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
-from scoring.log.settings import Settings
+from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import Cell, Column, Table
 
@@ -39,8 +40,8 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command("install", epilog="Example:  da-score hook install --harness codex --scope user")
 @_place_options
-@settings_options("repo-dir")
-def install(harness: str, scope: str, settings: Settings) -> None:
+@shared_options("repo-dir")
+def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it.
 
     Writes the absolute path of this da-score, and runs it once before.
@@ -50,18 +51,32 @@ def install(harness: str, scope: str, settings: Settings) -> None:
     command = hook_command()
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
-    change = install_hook(hook_settings(harness, scope, settings.repo_dir), command)
+    settings = resolve_settings(options)
+    change = install_hook(_place(harness, scope, settings, options), command)
     _report(change, settings, "installed", "already installed")
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
 @_place_options
-@settings_options("repo-dir")
-def uninstall(harness: str, scope: str, settings: Settings) -> None:
+@shared_options("repo-dir")
+def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Take the hook out of the settings file again, and what installing it left behind."""
     from scoring.jobs.hook_command import remove_hook
 
-    _report(remove_hook(hook_settings(harness, scope, settings.repo_dir)), settings, "removed", "not installed")
+    settings = resolve_settings(options)
+    _report(remove_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed")
+
+
+def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
+    """Return the settings file to write; that of a project is in it, whatever its files say and wherever links lead.
+
+    Raises:
+        InputError: it is not.
+    """
+    path = hook_settings(harness, scope, settings.repo_dir)
+    if scope == "project":
+        refuse_outside(path, resolve_settings(options, files=False).repo_dir)
+    return path
 
 
 _LIFECYCLES = tuple(CLASSES)
@@ -105,7 +120,7 @@ def record(
     if settings.json:
         write_json({"path": str(path), "intervention_class": kind, "is_scored": counts})
     else:
-        write(f"{printable(str(path))}: recorded{'' if counts else f' ({kind} is observed and never scored)'}\n")
+        say(f"{printable(str(path))}: recorded{'' if counts else f' ({kind} is observed and never scored)'}\n")
 
 
 @command.command("show", epilog="Example:  da-score hook show --json")
@@ -139,4 +154,4 @@ def _report(change: HookChange, settings: Settings, done: str, not_done: str) ->
         write_json({"path": str(change.path), "changed": change.changed, "backup": backup})
         return
     kept = f" (the former file is {printable(str(change.backup))})" if change.backup else ""
-    write(f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n")
+    say(f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n")

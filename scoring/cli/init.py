@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
-from scoring.cli.output import on_terminal, warn, write, write_json
+from scoring.cli.output import on_terminal, say, warn, write, write_json
 from scoring.errors import DaScoreError, SettingsError
 from scoring.text import printable
 
@@ -68,7 +68,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     lines += [f"Wrote the hook to {hook}" for hook in hooks]
     nothing = not seen.log.iterations and not (done and done.written)
     lines.append(f"Next: da-score {'derive' if nothing and not derives else 'doctor' if nothing else 'run'}")
-    write("".join(f"{printable(line)}\n" for line in lines))
+    say("".join(f"{printable(line)}\n" for line in lines))
 
 
 def _settings_file(seen: "Examination") -> Path:
@@ -110,10 +110,12 @@ def _harnesses(seen: "Examination") -> list[str]:
 
 
 def _installed(harness: str, top: Path) -> list[Path]:
-    from scoring.jobs.hook_install import hook_settings, install_hook
+    from scoring.jobs.hook_install import hook_settings, install_hook, refuse_outside
 
     try:
-        return [install_hook(hook_settings(harness, "project", top)).path]
+        path = hook_settings(harness, "project", top)
+        refuse_outside(path, top)
+        return [install_hook(path).path]
     except DaScoreError as e:
         warn(str(e))
         return []

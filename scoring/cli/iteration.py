@@ -1,5 +1,6 @@
 """``da-score iteration N``: the breakdown of one iteration."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,16 @@ from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.log.settings import Settings, resolve_settings
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation
 from scoring.views.chain import kept_payload
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
+from scoring.views.spending import spending_of
 
 if TYPE_CHECKING:  # most calls show a sidecar and score nothing
     from scoring.score import ScoredIteration
+    from scoring.views.spending import Spending
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
@@ -33,34 +36,40 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
     settings = resolve_settings(options)
-    log_dir, state = settings.iter_log_dir, CURRENT
+    log_dir, state, used = settings.iter_log_dir, CURRENT, None
     kept = None if recompute else _sidecar(log_dir, iteration)
     source = iteration_score_path(log_dir, iteration)
     if kept is None:
         now = _score(settings, iteration)
         score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
-        payload = scored_now_payload(now)
+        payload, used = scored_now_payload(now), spending_of(now.facts)
     else:
         score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
-        state = _state(settings, kept, follow=not options["rubric"])
+        state, used, score = _seen_now(settings, kept, follow=not options["rubric"])
         provenance = read_provenance(log_dir, iteration) if settings.json else None
-        payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None), state)
+        payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
     if settings.json:
         write_json(payload)
         return
     full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
     if state.name != "current" and not (full or on_terminal()):  # the text of a reference rubric has no place for it
         warn(f"iteration {iteration}: its sidecar is {state}")
-    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full, state))
+    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full, state, used))
 
 
-def _state(settings: Settings, kept: PersistedScore, follow: bool) -> State:
-    """Return what a sidecar is worth; to ``follow`` is to take its own rubric, where nobody named another."""
+def _seen_now(
+    settings: Settings, kept: PersistedScore, follow: bool
+) -> "tuple[State, Spending | None, PersistedScore]":
+    """Return what a sidecar is worth, what its iteration used as far as that is known, and its score with facts.
+
+    To ``follow`` is to take the sidecar's own rubric, where nobody named another.
+    """
     from rubric import find_rubric, released_rubric, rubric_versions
     from scoring.cli.reading import options as evidence_options
     from scoring.errors import silent
     from scoring.evidence.rules import rules_of
     from scoring.score import examine_iteration
+    from scoring.signals.table import fact_of
     from scoring.views.examined import LogView
 
     log, repository, folders = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
@@ -70,18 +79,18 @@ def _state(settings: Settings, kept: PersistedScore, follow: bool) -> State:
         how = evidence_options(settings, rules_of(rubric), silent)
         one = examine_iteration(log, repository, kept.iteration, *folders, rubric=rubric, **how)
     except DaScoreError as e:
-        return State("unverified", f"its evidence cannot be looked at: {e}")
-    return LogView(log, repository, folders, rubric, options=how).examined(one).state
+        return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
+    found = LogView(log, repository, folders, rubric, options=how).examined(one)
+    rows = tuple(replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown)
+    return found.state, found.spending, replace(kept, breakdown=rows)
 
 
 def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
     """Read the score of a sidecar; None when there is none."""
     try:
-        score = read_iteration_score(log_dir, iteration)
+        return read_score(log_dir, iteration)
     except NotFoundError:
         return None
-    check_numbers(score, str(iteration_score_path(log_dir, iteration)))
-    return score
 
 
 def _score(settings: Settings, iteration: int) -> "ScoredIteration":
@@ -99,7 +108,7 @@ def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
     write_scored_iteration(log_dir, scored, warn)
     remember(cache_dir(settings), log_dir, settings.repo_dir, rubric, scored)
-    bring_session_up_to_date(log_dir, rubric, scored.record, rules_of(rubric).true_flags, warn)
+    bring_session_up_to_date(log_dir, rubric, scored.record, warn, cache_dir(settings))
     return scored
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.output import show, write
+from scoring.cli.output import say, show, write
 from scoring.cli.reading import log_view
 from scoring.evidence.git.repository import GitRepository, as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES
@@ -26,7 +26,7 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
     for one in replace(log_view(settings), only=iteration).examine():
         _show_change(one, settings)
         show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
-    write(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")
+    say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")
     correctness = _choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
     return {
         "correctness": None if correctness is None else int(correctness),
@@ -39,14 +39,14 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
 def _show_change(one: "Examined", settings: Settings) -> None:
     """Show the beginning of what the commit of an iteration changed."""
     if not (sha := one.facts.landing.sha):
-        write("The commit of this iteration does not resolve here; there is no change to show.\n\n")
+        say("The commit of this iteration does not resolve here; there is no change to show.\n\n")
         return
     how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
     lines = as_text(GitRepository(settings.repo_dir).beginning(_DIFF_LIMIT, "show", *how, sha)).split("\n")
     for line in lines[:_DIFF_LINES]:
         write(cut(printable(line.expandtabs(4)), _LINE_WIDTH) + "\n")
     if len(lines) > _DIFF_LINES:
-        write(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
+        say(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
     write("\n")
 
 
@@ -58,7 +58,7 @@ def _choice(question: str, words: tuple[str, ...]) -> str | None:
         meant = [word for word in words if word.startswith(answer)]
         if len(meant) == 1:
             return meant[0]
-        write(f"One of {', '.join(words)}, or nothing.\n")
+        say(f"One of {', '.join(words)}, or nothing.\n")
 
 
 def _answer(question: str) -> str | None:

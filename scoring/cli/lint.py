@@ -3,7 +3,7 @@
 import click
 
 from scoring.cli.app import EVIDENCE_OPTIONS, settings_options
-from scoring.cli.output import write, write_json
+from scoring.cli.output import say, write_json
 from scoring.cli.reading import sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
@@ -37,8 +37,8 @@ def command(settings: Settings) -> int | None:
     else:
         for one in found:
             place = f"{one.path}:{one.line}" if one.line else str(one.path)
-            write(f"{printable(place)}: {one.level}: {printable(one.text)}\n")
-        write(f"{_counted(count, 'entry', 'entries')}: {_found(errors, len(found) - errors)}\n")
+            say(f"{printable(place)}: {one.level}: {printable(one.text)}\n")
+        say(f"{_counted(count, 'entry', 'entries')}: {_found(errors, len(found) - errors)}\n")
     return EXIT_ERROR if errors else None
 
 

@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from scoring.cli.app import settings_options
-from scoring.cli.output import show, warn, write, write_json
+from scoring.cli.output import say, show, warn, write, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError, SettingsError
 from scoring.files import reason, write_atomically
@@ -167,7 +167,7 @@ def run(
     if settings.json:
         write_json(what_next(current))
     else:
-        write("".join(f"{line}\n" for line in in_words(what_next(current))))
+        say("".join(f"{line}\n" for line in in_words(what_next(current))))
 
 
 def _asked(judge: str, question: dict[str, Any]) -> bytes:

@@ -2,24 +2,31 @@
 
 import contextlib
 import io
+import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from scoring.errors import WriteError
-from scoring.text import as_utf8, printable, spans
+from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 
 if TYPE_CHECKING:
     from scoring.views.table import Block
 
+_USUAL_WIDTH = 80
+
 
 def write(text: str) -> None:
-    """Write text to standard output as UTF-8, whatever the locale."""
+    """Write text to standard output as UTF-8, whatever the locale; on a terminal nothing in it is hidden."""
+    write_bytes((show_hidden(text) if on_terminal() else text).encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(data: bytes) -> None:
+    """Write bytes, which are UTF-8, to standard output."""
     if sys.stdout is None:  # it was closed before the program began
         return
     sys.stdout.flush()
-    data = text.encode("utf-8", "backslashreplace")
     binary = getattr(sys.stdout, "buffer", None)
     try:
         if binary is None:
@@ -33,12 +40,71 @@ def write(text: str) -> None:
         raise WriteError(f"standard output: cannot write: {(e.strerror or str(e)).lower()}") from e
 
 
+def say(text: str) -> None:
+    """Write lines for people to standard output; on a terminal they are folded between words."""
+    write(_folded(text, sys.stdout) if on_terminal() else text)
+
+
+def _folded(text: str, stream: TextIO) -> str:
+    """Return text folded to the width of the terminal that a stream is."""
+    from scoring.views.layout import folded_text  # a pipe needs none
+
+    return folded_text(text, _width(stream))
+
+
+def _width(stream: TextIO) -> int:
+    """Return how wide the terminal is that a stream is, in characters."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns or _USUAL_WIDTH
+    return _USUAL_WIDTH
+
+
 def write_json(value: Any, indent: int | None = 1) -> None:
     """Write a value as JSON, on one line without ``indent``; what is not UTF-8 becomes replacement characters."""
+    write_bytes(_json(value, indent) + b"\n")
+
+
+def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
+    """Write an object as :func:`write_json` does, of whose keys some have a list that is made while it is written.
+
+    Such a list is given as an iterator. Nothing is written before all of it is made, so that what fails writes nothing.
+    """
+    import tempfile
+
+    with tempfile.SpooledTemporaryFile(_SPOOLED) as page:
+        before = b"{\n "
+        for key, value in parts:
+            page.write(before + _json(key) + b": ")
+            before = b",\n "
+            if not isinstance(value, Iterator):
+                page.write(_json(value).replace(b"\n", b"\n "))
+                continue
+            between = b"[\n  "
+            for item in value:
+                page.write(between + _json(item).replace(b"\n", b"\n  "))
+                between = b",\n  "
+            page.write(b"[]" if between == b"[\n  " else b"\n ]")
+        page.write(b"\n}\n")
+        page.seek(0)
+        while some := page.read(1 << 20):
+            write_bytes(some)
+
+
+_SPOOLED = 4 << 20
+"""How many bytes of JSON are held in memory before they are written to disk."""
+
+
+def _json(value: Any, indent: int | None = 1) -> bytes:
+    """Return JSON as Python writes it; its encoder in C does not indent, so that is done to what it wrote."""
     import json
 
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    write(as_utf8(text) + "\n")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    data = json_escaped(as_utf8(text), hidden=on_terminal()).encode()
+    if indent is None:
+        return data
+    import msgspec
+
+    return msgspec.json.format(data, indent=indent)
 
 
 def show(page: "Iterable[Block]") -> None:
@@ -143,6 +209,7 @@ def complain(text: str) -> None:
 def _say(kind: str, text: str) -> None:
     if sys.stderr is None:  # print would fall back on standard output, which is not for this
         return
-    line = printable(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    line = visible(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    said = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # nobody may be listening
-        print(f"da-score: {kind}: {line}", file=sys.stderr)
+        print(_folded(said, sys.stderr) if sys.stderr.isatty() else said, end="", file=sys.stderr)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, show, write, write_json
+from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.errors import InputError
 from scoring.log.settings import Settings
 
@@ -41,13 +41,16 @@ def command(
     pip install 'da-score[report]'; --terminal needs nothing.
     """
     from scoring.cli.reading import log_view, outcome_rules
-    from scoring.files import write_atomically
+    from scoring.files import remove_stale, write_atomically
     from scoring.log.selection import Selection, day_of
     from scoring.outcomes.validity import Case, validity
     from scoring.views.formats import require
     from scoring.views.outcome_pages import with_cases
-    from scoring.views.report import changes, page, read_snapshot, report_lines
+    from scoring.views.report import page, read_snapshot
     from scoring.views.report.digest import digest
+    from scoring.views.report.essentials import report_lines
+    from scoring.views.report.links import where_it_is
+    from scoring.views.report.since import changes
 
     earlier = Path(since) if since and day_of(since) is None else None
     selection = Selection.of(last, None if earlier else since, task)
@@ -60,11 +63,13 @@ def command(
     view = replace(log_view(settings, recompute, selection, outcomes=True), observe=not terminal)
     cases: list[Case] = []
     found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))
+    found.project, found.pages = where_it_is(view.repo_dir)
     found.validity = validity(cases, "defective", view.rubric.version, outcome_rules(settings).horizon_days)
     if terminal:
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
     changed = None if before is None else changes(found.lines, before)
+    remove_stale(out.parent)
     write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
     if settings.json:
         meaning = {"validity": found.validity.as_dict() if found.validity else None}
@@ -74,4 +79,4 @@ def command(
             {"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more, **meaning}
         )
     else:
-        write(f"Wrote {out}: {len(found.lines)} iterations\n")
+        say(f"Wrote {out}: {len(found.lines)} iterations\n")

@@ -19,10 +19,10 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
-from rubric.model import BOUNDS_SIDECAR, FULL_TEXT, LENIENT
+from rubric.model import ALL_FLAGS, BOUNDS_SIDECAR, FULL_TEXT, LENIENT
 from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
+from scoring.cli.output import say, write_json
 from scoring.cli.output import show as show_page
-from scoring.cli.output import write, write_json
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.outcomes.validity import OUTCOMES, OutcomeName
 from scoring.text import printable
@@ -71,7 +71,7 @@ def validate(file: Path, settings: Settings) -> None:
     if settings.json:
         write_json({"valid": True, "version": found.version, "signals": len(found.signals)})
     else:
-        write(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
+        say(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
 
 
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
@@ -154,6 +154,7 @@ _DATA: dict[str, dict[object, str]] = {
     "loading": {LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
     "text": {FULL_TEXT: "full (a pipe has the coverage and whole names)"},
     "sidecar": {BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
+    "test_flags": {ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
 }
 """What is said of a rubric's data where it is not as the reference's."""
 _COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))

@@ -2,45 +2,77 @@
 
 import contextlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options
+from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.output import full_text, on_terminal, show, write_json
-from scoring.errors import DaScoreError, NotFoundError, SettingsError
+from scoring.cli.output import full_text, on_terminal, show, warn, write_json
+from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import (
     PersistedScore,
-    check_numbers,
     is_plain_session_id,
-    read_iteration_score,
-    read_session_score,
+    read_score,
+    read_session,
     session_score_path,
 )
 from scoring.views.session_pages import session_page, session_payload
 
+if TYPE_CHECKING:  # only what looks at evidence pays for it
+    from scoring.sidecars.states import State
+    from scoring.views.spending import Spending
+
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
-@settings_options(*LOG_OPTIONS)
+@settings_options(*SCORING_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:
-    """Show the score of one session, from its sidecar. ID may be the beginning of one, if no other begins so."""
+    """Show the score of one session, from its sidecar. ID may be the beginning of one, if no other begins so.
+
+    Says of each of its scores whether it is what the evidence gives that is here.
+    """
     log_dir = settings.iter_log_dir
     session_id = _in_full(session_id, log_dir)
     try:
-        session = read_session_score(log_dir, session_id)
+        session = read_session(log_dir, session_id)
     except NotFoundError as e:
         known = session_ids(log_dir)
         raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
     drawn = on_terminal()
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
     members = _members(session, log_dir) if settings.json or drawn or full else {}
+    states, used = _seen_now(settings, session)
     if settings.json:
-        write_json(session_payload(session, members))
-    else:
-        show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full))
+        write_json(session_payload(session, members, used, states))
+        return
+    old = [f"iteration {n} {state}" for n, state in states.items() if state.name != "current"]
+    if old and not (full or drawn):  # the text of a reference rubric has no place for it
+        warn(f"session {session_id}: {'; '.join(old)}")
+    show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used, states))
+
+
+def _seen_now(settings: Settings, session: SessionScore) -> "tuple[dict[int, State], Spending | None]":
+    """Return what the scores of a session are worth, and what its iterations used; as far as it can be looked at."""
+    from rubric import find_rubric, released_rubric, rubric_versions
+    from scoring.cli.reading import options
+    from scoring.errors import silent
+    from scoring.evidence.rules import rules_of
+    from scoring.views.examined import LogView
+    from scoring.views.spending import together
+
+    log, repository, folders = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
+    with contextlib.suppress(DaScoreError):
+        known = session.rubric_version in rubric_versions()
+        rubric = released_rubric(session.rubric_version) if known else find_rubric(settings.rubric)
+        how, members = options(settings, rules_of(rubric), silent), frozenset(session.iterations)
+        view = LogView(log, repository, folders, rubric, selection=Selection(only=members), options=how)
+        found = list(view.examine(warn=silent))
+        return {one.record.iteration: one.state for one in found}, together(one.spending for one in found)
+    return {}, None
 
 
 def _in_full(given: str, log_dir: Path) -> str:
@@ -61,8 +93,9 @@ def _in_full(given: str, log_dir: Path) -> str:
 def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
     found = {}
     for iteration in session.iterations:
-        with contextlib.suppress(DaScoreError):
-            score = read_iteration_score(log_dir, iteration)
-            check_numbers(score, str(iteration))
-            found[iteration] = score
+        with contextlib.suppress(NotFoundError):
+            try:
+                found[iteration] = read_score(log_dir, iteration)
+            except InputError as e:
+                warn(f"{e}; it is left out")
     return found

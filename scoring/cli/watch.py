@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, Number, settings_options
-from scoring.cli.output import WARNINGS, warn, write
+from scoring.cli.output import WARNINGS, say, warn, write_json
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
 from scoring.log.settings import Settings
-from scoring.text import as_utf8, cell, printable
+from scoring.text import cell, printable
 
 _TASK_WIDTH = 60
 
@@ -76,11 +76,9 @@ def _show(found: list[Any], settings: Settings, writes: bool) -> None:
 
             write_score(settings.iter_log_dir, seen.score, seen.provenance)
         if settings.json:
-            import json
-
-            write(as_utf8(json.dumps(seen.as_dict(), ensure_ascii=False, allow_nan=False)) + "\n")
+            write_json(seen.as_dict(), indent=None)
         else:
-            write(_line(seen))
+            say(_line(seen))
 
 
 def _line(seen: Any) -> str:

@@ -25,6 +25,8 @@ def artifact_status(repo_root: Path | str, path: str) -> str:
 
 def artifact_place(repo_root: Path | str, path: str) -> str:
     """Return where an artifact lies in the repository, relative to it and without symlinks; "" where there is none."""
+    if not trim(path):
+        return ""
     found = artifact_path(repo_root, path)
     return os.path.relpath(found, os.path.realpath(repo_root)) if found and found.is_file() else ""
 

@@ -63,9 +63,11 @@ def hook_records(data: bytes) -> list[HookOutcome]:
     return found
 
 
-def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
-    """Read the records of an iteration whose class is scored. Never raises."""
+def hook_facts(log_dir: Path | str, iteration: int, there: bool = True) -> HookFacts:
+    """Read the records of an iteration whose class is scored; ``there`` is false where no file is. Never raises."""
     path = Path(log_dir) / hook_file_name(iteration)
+    if not there:
+        return HookFacts(path, None)
     try:
         records = hook_records(read_file(path))
     except FileNotFoundError:

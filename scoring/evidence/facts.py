@@ -3,6 +3,7 @@
 Evidence is gathered once for all iterations that are asked for: git in a few batches, every transcript in one pass.
 """
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
-from scoring.evidence.beside import PROFILE, DeliberationFacts, HookFacts, deliberation_facts, hook_facts
-from scoring.evidence.git.facts import Changed, Landing, Trunk
+from scoring.evidence.beside import (
+    PROFILE,
+    DeliberationFacts,
+    HookFacts,
+    deliberation_facts,
+    deliberation_names,
+    hook_facts,
+    hook_file_name,
+)
+from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
+from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -35,7 +45,8 @@ class IterationFacts:
     nobody asked for it; ``labels`` is None where nobody asked for what people said. Where the rules give each iteration
     lines of its own, ``observed`` is what was seen in them (``transcripts`` then counts those lines, with or without a
     window), ``counted_for`` the lower iteration that names the same commit, None when there is none, and ``artifacts``
-    are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none.
+    are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none. With
+    ``all_flags`` every test flag of the entry is a claim, those too that the reference does not read.
     """
 
     record: IterationRecord
@@ -53,6 +64,11 @@ class IterationFacts:
     counted_for: int | None = None
     artifacts: tuple[str, ...] = ()
     labels: "LabelFacts | None" = None
+    all_flags: bool = False
+
+
+_BEFORE = 16
+"""How many entries before one are looked at first for the commit at which its window begins."""
 
 
 class Evidence:
@@ -84,9 +100,21 @@ class Evidence:
             GitError: the trunk that the sources name is not there.
         """
         self.sources = sources
-        self._records, self._log_dir, self._scan = records, log_dir, scan
+        self._log_dir, self._scan = log_dir, scan
         self._only, self._profile, self._labels = only, profile, labels
-        self.git = sources.rules.git(sources.repo_dir, records, scan.cache_dir, sources.trunk)
+        self.git, self._records = self._opened(Records.of(records))
+
+    def _opened(self, records: Records) -> tuple[GitFacts, Records]:
+        """Open git, and return it with the records that the facts asked for depend on: the others are not looked at."""
+        sources, before = self.sources, _BEFORE
+        while True:
+            near = records
+            if self._only is not None and not sources.rules.compares_entries:
+                near = records.near(self._only, before)
+            git = sources.rules.git(sources.repo_dir, near, self._scan.cache_dir, sources.trunk)
+            if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
+                return git, near
+            before *= _BEFORE
 
     def of(self, record: IterationRecord) -> IterationFacts:
         """Return what evidence says of one iteration."""
@@ -103,8 +131,10 @@ class Evidence:
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.sources.warn),
-            hook_facts(self._log_dir, n),
-            deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
+            hook_facts(self._log_dir, n, self.is_there(hook_file_name(n))),
+            deliberation_facts(self._log_dir, n, self._profile)
+            if self._profile and any(map(self.is_there, deliberation_names(n)))
+            else None,
             answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
             artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers)
@@ -112,6 +142,17 @@ class Evidence:
             else (),
             labels=self._said(n) if self._labels else None,
         )
+
+    def is_there(self, name: str) -> bool:
+        """Return whether a file may be beside the entries; of few iterations nobody knows, and the answer is yes."""
+        return self._names is None or name in self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str] | None:
+        try:
+            return None if self._only is not None else frozenset(os.listdir(self._log_dir))
+        except OSError:
+            return None
 
     def _counted_for(self, record: IterationRecord) -> int | None:
         """Return the lower iteration for which the commit of this one counts; None when it counts for this one."""

@@ -15,7 +15,8 @@ from scoring.evidence.beside import label_file_name
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file
 from scoring.text import cut, printable
-from scoring.yamlread import FLOAT, INT, STR, Node, Reader, Take, parse, resolve
+from scoring.yamlnodes import FLOAT, INT, STR, Node, resolve
+from scoring.yamlread import Reader, Take, parse
 
 MAJOR = "1"
 """The major schema version that is read."""

@@ -13,11 +13,10 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.discovery import WorkTrees
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
-from scoring.evidence.transcripts.makers import Asked
+from scoring.evidence.transcripts.makers import NOBODY, Asked, by_prefix, place_of
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.streams import SHA_DIGITS
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -64,7 +63,7 @@ def ask_transcripts(
             for v in record.verifiers
         )
         questions.append(Question(asked, tuple(verifiers)))
-    entries = {name[:SHA_DIGITS] for question in questions for name in question.asked.commits + question.asked.landed}
+    entries = by_prefix(question.asked.commits + question.asked.landed for question in questions)
 
     remotes = frozenset(map(same_remote, git.remotes()))
 
@@ -72,7 +71,7 @@ def ask_transcripts(
         resolved = git.resolved(made)
 
         def is_its_commit(sha: str) -> bool:
-            return sha in resolved or any(name.startswith(sha) or sha.startswith(name) for name in entries)
+            return sha in resolved or place_of(entries, sha) != NOBODY
 
         commits = {name: resolved.get(name, "") for name in made}
         return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit, commits)

@@ -42,7 +42,8 @@ class EvidenceRules:
     flag of an entry takes for true. ``keeps_provenance`` is whether what a score was computed from is written beside
     it, as ``iter-N.evidence.yaml``. ``discovers_transcripts`` is whether the default transcript directories are read
     when no folder is named, and a trunk may be named. ``attributes`` is whether each iteration has lines of transcripts
-    of its own, and a commit counts for one iteration only.
+    of its own, and a commit counts for one iteration only. ``compares_entries`` is whether facts of an iteration depend
+    on entries other than its own and the one before it whose commit resolves.
 
     ``transcripts`` prepares to read the transcripts in some places, opening nothing yet; ``git`` opens a repository
     and resolves the commit fields of a log (:class:`~scoring.evidence.git.facts.GitFacts` says with which arguments);
@@ -54,6 +55,7 @@ class EvidenceRules:
     keeps_provenance: bool
     discovers_transcripts: bool
     attributes: bool
+    compares_entries: bool
     transcripts: "Callable[..., Scan]"
     git: "Callable[..., GitFacts]"
     corrections: "Callable[[IterationRecord, Path | str, Warn], Corrections]"
@@ -65,6 +67,7 @@ REFERENCE = EvidenceRules(
     keeps_provenance=False,
     discovers_transcripts=False,
     attributes=False,
+    compares_entries=False,
     transcripts=_when_called("transcripts.reference", "reference_scan"),
     git=_when_called("git.reference", "ReferenceHistory"),
     corrections=_when_called("artifacts", "reference_corrections"),
@@ -77,6 +80,7 @@ CORRECTED = EvidenceRules(
     keeps_provenance=True,
     discovers_transcripts=True,
     attributes=False,
+    compares_entries=True,
     transcripts=_when_called("transcripts.readers", "harness_scan"),
     git=_when_called("git.history", "CorrectedHistory"),
     corrections=_when_called("artifacts", "reported_corrections"),
@@ -151,6 +155,16 @@ class Sources:
     def warn(self) -> Warn:
         """Takes a line of text about what is skipped."""
         return self.reading.get("warn", silent)
+
+    @property
+    def cache_dir(self) -> Path | None:
+        """Where what was read is kept; None keeps nothing."""
+        return self.reading.get("cache_dir")
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what is read now is kept there."""
+        return self.reading.get("keep", True)
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

@@ -7,6 +7,7 @@ corrected rules an entry may be a glob too (``docs/EVIDENCE.md``, "Scope").
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,6 +88,12 @@ class GlobScope(PathScope):
 
 SCOPES: Mapping[Rules, type[PathScope]] = {"reference": PathScope, "corrected": GlobScope}
 """How the entries of a scope are read, under each set of rules."""
+
+
+@lru_cache(1024)  # the tasks of a log declare the same scopes over and over
+def path_scope(rules: Rules, entries: tuple[str, ...]) -> PathScope:
+    """Return the paths that the entries of a scope stand for, under some rules."""
+    return SCOPES[rules](entries)
 
 
 def _clean(path: str) -> str:

@@ -29,13 +29,14 @@ from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
     Provenance,
     changed_between,
+    is_kept,
     provenance_of,
     read_provenance,
     write_provenance,
     write_score,
 )
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,27 +177,30 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
-        records = load_log_for([rubric], log, sources.rules.true_flags, left_out.append)
+        flags, cache_dir = sources.rules.true_flags, sources.cache_dir
+        records = load_log_for([rubric], log, flags, left_out.append, cache_dir, sources.keeps)
         report.broken = [str(error) for error in left_out]
         if not records:
             return
         profile, labels = meter_profile(rubric, observe=plan.observe), plan.observe or labels_vote(rubric)
         evidence = Evidence(records, log, sources, scan, None, profile, labels)
         inputs = [inputs_of(record, evidence, log, wanted) for record in records]
-        found = [evidence.of(record) for record in records]
+        found = [as_read(evidence.of(record), rubric) for record in records]
     if plan.keeps:
         evidence.git.keep()
     if not plan.dry_run:
         remove_stale(log)
     standing: dict[int, PersistedScore] = {}
     for facts, given in zip(found, inputs, strict=True):
-        n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote)
+        n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote, compare=False)
         new = build_persisted_score(rubric.score(signals), facts.record)
         data = emit(new.as_dict())
         now, then = fingerprint(given, facts, data), store.get(n)
         provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-        was = read_provenance(log, n) if provenance else None
-        old, old_data = _on_disk(log, n)
+        was = None
+        if provenance:
+            was = provenance if is_kept(log, provenance, new.rubric_version) else read_provenance(log, n)
+        old, old_data = _on_disk(log, new, data)
         reason = _reason(facts, plan, now, then, old, old_data, data, report)
         reason = _with_provenance(reason, was, provenance)
         if reason and old and old_data and not plan.allow_evidence_loss:
@@ -272,11 +276,16 @@ def _reason(
     return None
 
 
-def _on_disk(log: Path, iteration: int) -> tuple[PersistedScore | None, bytes | None]:
-    """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there."""
-    path, data = iteration_score_path(log, iteration), b""
+def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedScore | None, bytes | None]:
+    """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there.
+
+    One that is as the ``new`` score would be ``written`` is not parsed.
+    """
+    path, data = iteration_score_path(log, new.iteration), b""
     try:
         data = read_file(path)
+        if data == written:
+            return new, data
         return parse_iteration_score(data, str(path)), data
     except FileNotFoundError:
         return None, None

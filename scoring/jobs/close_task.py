@@ -1,7 +1,7 @@
 """Scoring what was just finished: the iteration that closed, and its session."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -10,15 +10,16 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
+from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.score import score_records, write_scored_iteration, write_session
+from scoring.score import remember, score_records, write_scored_iteration, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.scores import (
     PersistedScore,
     is_plain_session_id,
     iteration_score_path,
-    read_iteration_score,
+    read_score,
     session_score_path,
 )
 from scoring.text import spans
@@ -90,12 +91,13 @@ def close_task(
 
     options["warn"] = warn
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options, hinted)
-    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken)
+    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
     record = _wanted(records, iteration, iter_log_dir)
-    chosen = _chosen(records, record.iteration, recompute)
-    sessions = {r.agent.session_id for r in records if r.iteration in chosen} - {""}
-    members = [r for r in records if r.agent.session_id in sessions]
-    kept = {r.iteration: _kept(iter_log_dir, r.iteration, rubric) for r in members if r.iteration not in chosen}
+    chosen = _chosen(records.numbers, record.iteration, recompute)
+    of_session = list(zip(records.numbers, records.sessions, strict=True))
+    sessions = {session for number, session in of_session if number in chosen} - {""}
+    members = [(number, session) for number, session in of_session if session in sessions]
+    kept = {number: _kept(iter_log_dir, number, rubric) for number, _ in members if number not in chosen}
     chosen |= {number for number, score in kept.items() if score is None}
 
     with sources.transcripts().start() as scan:
@@ -107,26 +109,27 @@ def close_task(
     known = scores | {number: score for number, score in kept.items() if score is not None}
     paths = {}
     for session_id in sorted(sessions):
-        refs = [SessionIterRef.of(known[r.iteration]) for r in members if r.agent.session_id == session_id]
+        refs = [SessionIterRef.of(known[number]) for number, session in members if session == session_id]
         paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, refs), warn)
+    remember(sources.cache_dir, Path(iter_log_dir), Path(repo_dir), rubric, *scored)
     own, session = scores[record.iteration], paths.get(record.agent.session_id)
     path = iteration_score_path(iter_log_dir, own.iteration)
     return ClosedTask(own.iteration, path, own.scored, own.value, own.band, session, rubric.version, tuple(warnings))
 
 
 def bring_session_up_to_date(
-    iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, true_flags: Collection[str], warn: Warn
+    iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, warn: Warn, cache_dir: Path | None = None
 ) -> Path | None:
     """Write the sidecar of the session of an iteration from its members' sidecars, and return its path.
 
     Where a member has no sidecar under the rubric, it is left as it is, and where there is one a warning says that it
-    is old.
+    is old. The entries are known from the ``cache_dir`` where there is one.
     """
     session_id = record.agent.session_id
     if not session_id:
         return None
-    records = load_log_for([rubric], iter_log_dir, frozenset(true_flags), silent)
-    members = [r.iteration for r in records if r.agent.session_id == session_id]
+    records = load_log_for([rubric], iter_log_dir, rules_of(rubric).true_flags, silent, cache_dir)
+    members = [n for n, session in zip(records.numbers, records.sessions, strict=True) if session == session_id]
     kept = [_kept(iter_log_dir, number, rubric) for number in members]
     scores = [score for score in kept if score is not None]
     if len(scores) < len(kept):
@@ -141,22 +144,22 @@ def bring_session_up_to_date(
     return write_session(iter_log_dir, session_score(rubric, session_id, list(map(SessionIterRef.of, scores))), warn)
 
 
-def _wanted(records: Sequence[IterationRecord], iteration: int | None, log: Path | str) -> IterationRecord:
+def _wanted(records: Records, iteration: int | None, log: Path | str) -> IterationRecord:
     if not records:
         raise NotFoundError(f"{log}: no iterations found; there is nothing to close")
     if iteration is None:
         return records[-1]
-    if found := next((r for r in records if r.iteration == iteration), None):
-        return found
-    raise no_such_entry(log, iteration)
+    if (place := records.place(iteration)) is None:
+        raise no_such_entry(log, iteration)
+    return records[place]
 
 
-def _chosen(records: Sequence[IterationRecord], iteration: int, recompute: str) -> set[int]:
-    upto = [r.iteration for r in records if r.iteration <= iteration]
+def _chosen(numbers: Sequence[int], iteration: int, recompute: str) -> set[int]:
+    upto = [number for number in numbers if number <= iteration]
     if recompute == "current":
         return {iteration}
     if recompute == "all":
-        return {r.iteration for r in records}
+        return set(numbers)
     if m := _RECENT.fullmatch(recompute):
         return set(upto[-int(m[1]) :])
     raise SettingsError(f"--score-recompute {recompute!r} is none of current, recent-K and all")
@@ -165,7 +168,7 @@ def _chosen(records: Sequence[IterationRecord], iteration: int, recompute: str) 
 def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
     """Return the sidecar of a member when it can stand as it is."""
     try:
-        score = read_iteration_score(log, iteration)
+        score = read_score(log, iteration)
     except DaScoreError:
         return None
     # What is missing in a file reads as empty, so a part of a sidecar can pass for one: its breakdown has to be whole.

@@ -32,7 +32,8 @@ from scoring.locks import alone_in
 from scoring.log.load import ARCHIVE_NAME, Broken, is_entry_name, load_archive, load_entry
 from scoring.log.model import ImplBlock, IterationRecord
 from scoring.text import trim
-from scoring.yamlread import MappingNode, Node, Reader, Scalar, parse
+from scoring.yamlnodes import MappingNode, Node, Scalar
+from scoring.yamlread import Reader, parse
 
 FoundBy = Literal["checkpoint", "commit", "trailer"]
 """What says that an agent made a commit: its checkpoints, a session that made it, or its co-author lines."""
@@ -48,7 +49,7 @@ _NO_ISSUES = ("UTF", "SHA", "ISO", "RFC", "HTTP", "CVE", "GPT", "MD", "AES", "PE
 """What is written like the key of an issue and is none."""
 
 _NUMBERED = re.compile(r"iter-([0-9]{1,9})\.")
-_COMMIT_FIELD = re.compile(rb"^\s*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
+_COMMIT_FIELD = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
 _NO_TEXT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

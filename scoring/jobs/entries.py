@@ -28,7 +28,8 @@ from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_entry, no_such_en
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.schema import MODELS, DescribedField, NestedEntry, described_fields, faults_of
 from scoring.text import shown, trim
-from scoring.yamlread import MappingNode, Node, Reader, Scalar, Sequence, parse
+from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence
+from scoring.yamlread import Reader, parse
 
 Level = Literal["error", "warning"]
 

@@ -4,17 +4,20 @@ Both harnesses keep hooks in the same shape: ``{"hooks": {EVENT: [{"hooks": [{"t
 Claude Code in ``.claude/settings.json``, Codex in ``.codex/hooks.json``, in the project or in the user's home.
 A settings file belongs to its user, and writing it anew from parsed data would reformat it; so what is put in is
 spliced into the text, in the style of the text around it.
+
+The module is long because where a file is, what is spliced into it and how it is written are read together.
 """
 
 import json
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError, WriteError
-from scoring.files import read_file, write_atomically
+from scoring.files import is_inside, read_file, remove_stale, write_atomically
 
 COMMAND = "da-score close-task"
 EVENT = "Stop"
@@ -22,10 +25,16 @@ HARNESS_TIMEOUT = 30
 """Seconds that the harness gives the hook; the hook gives itself 20."""
 
 FILES = {"claude": Path(".claude/settings.json"), "codex": Path(".codex/hooks.json")}
+HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+"""The variables that say where the settings of the user are, for each harness."""
+
 BACKUP_SUFFIX = ".da-score-backup"
 
+_MOST_HOOKS = 100
+"""How often a file may run the hook for it to be taken out, since the file is read anew for each."""
+
 _SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
@@ -39,8 +48,24 @@ class HookChange:
 
 
 def hook_settings(harness: str, scope: str, project: Path, home: Path | None = None) -> Path:
-    """Return the settings file of a harness (``claude`` or ``codex``), in the ``project`` or of the ``user``."""
+    """Return the settings file of a harness (``claude`` or ``codex``), in the ``project`` or of the ``user``.
+
+    The user's are where the harness looks for them: in the folder that its variable names, else below ``home``.
+    """
+    named = os.environ.get(HOMES[harness], "").partition(",")[0].strip()
+    if scope == "user" and home is None and named:
+        return Path(named).expanduser() / FILES[harness].name
     return (project if scope == "project" else home or Path.home()) / FILES[harness]
+
+
+def refuse_outside(path: Path, project: Path) -> None:
+    """Raise for a settings file of a project that is not in it once links are followed.
+
+    Raises:
+        InputError: a checkout leads to a file that is somebody else's.
+    """
+    if not is_inside(path, project):
+        raise InputError(f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone")
 
 
 def install_hook(path: Path, command: str = COMMAND) -> HookChange:
@@ -64,6 +89,8 @@ def install_hook(path: Path, command: str = COMMAND) -> HookChange:
 def uninstall_hook(path: Path) -> HookChange:
     """Take the hook out of a settings file. Does nothing when it is not there; raises as :func:`install_hook`."""
     text = new = _read(path)
+    if len(_places(path, text)) > _MOST_HOOKS:
+        raise InputError(f"{path}: runs the hook more than {_MOST_HOOKS} times; fix it by hand, it was left alone")
     while places := _places(path, new):
         event, number, inner = places[-1]
         group = parse_spans(new)[0]["hooks"][event][number]
@@ -126,20 +153,24 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, new: str) -> Path | None:
-    """Write a settings file through a symlink, with the mode it had, and leave its former content beside it."""
+    """Write a settings file through a symlink, with the owner and mode it had, and leave what it was beside it."""
     target = Path(os.path.realpath(path))
     backup = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
+        remove_stale(target.parent)
+        mode, owner = 0o644, None
         if target.exists():
+            found = target.stat()
+            mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
             backup = target.with_name(target.name + BACKUP_SUFFIX)
-            write_atomically(backup, target.read_bytes(), mode=mode)  # and never through a symlink in its place
+            # and never through a symlink in its place
+            write_atomically(backup, target.read_bytes(), mode=mode, owner=owner)
     except WriteError:
         raise
     except OSError as e:
         raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the file is untouched") from e
-    write_atomically(target, new.encode("utf-8"), mode=mode)
+    write_atomically(target, new.encode("utf-8"), mode=mode, owner=owner)
     return backup
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rubric import EVIDENCE_ATTRIBUTED, Rubric, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
-from scoring.files import write_atomically
+from scoring.files import is_inside, write_atomically
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import printable
 from scoring.views.doctor import Examination
@@ -128,7 +128,7 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
     Raises:
         NotARepositoryError: there is no repository to write it into.
         SettingsError: there is such a file already, and ``force`` is not given.
-        WriteError: it cannot be written.
+        WriteError: it cannot be written, or a link leads out of the repository.
     """
     top = seen.repository.top_level
     if top is None:
@@ -136,6 +136,8 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
     path = top / SETTINGS_FILE
     if not force and os.path.lexists(path):
         raise SettingsError(f"{path}: is there already; --force replaces it, --print shows what would be written")
+    if not is_inside(path.parent, top):
+        raise WriteError(f"{path.parent}: a link leads out of the repository, to {os.path.realpath(path.parent)}")
     try:
         path.parent.mkdir(exist_ok=True)
     except OSError as e:

@@ -104,11 +104,7 @@ class LabelFile:
         if facts.problem:
             raise InputError(f"{self.path.parent / facts.problem}; nothing is added to it")
         self._said = list(facts.labels or ())
-        try:
-            self._tree = self._yaml.load(self.before)
-        except (YAMLError, ValueError, RecursionError) as e:
-            what = " ".join(str(getattr(e, "problem", None) or e).split())
-            raise InputError(f"{self.path}: cannot be kept as it is ({what}); nothing is added to it") from e
+        self._tree = kept_tree(self._yaml, self.before, self.path)
 
     def add(self, label: NewLabel, now: datetime.datetime) -> None:
         """Add a label, or an edit to the one that its actor gave before."""
@@ -245,7 +241,20 @@ def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
     yaml.width = 1 << 20
     yaml.allow_unicode = True
     yaml.explicit_start = before.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-    item = re.search(rb"^" + key + rb":[^\n]*\n(?: *(?:#[^\n]*)?\n)*( *)- ", before, re.MULTILINE)
+    item = re.search(rb"^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before, re.MULTILINE)
     offset = len(item[1]) if item else 2
     yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     return yaml
+
+
+def kept_tree(yaml: YAML, before: bytes, path: Path) -> Any:
+    """Return a document as :func:`round_trip` writes it back.
+
+    Raises:
+        InputError: it is none that can be written as it was.
+    """
+    try:
+        return yaml.load(before)
+    except (YAMLError, ValueError, RecursionError) as e:
+        what = " ".join(str(getattr(e, "problem", None) or e).split())
+        raise InputError(f"{path}: cannot be kept as it is ({what}); nothing is added to it") from e

@@ -21,7 +21,7 @@ from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
 from scoring.log.model import IterationRecord
 from scoring.sidecars.provenance import Provenance, provenance_of
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.table import files_beside, labels_vote, meter_profile, optional_signals, signal_set
+from scoring.signals.table import as_read, files_beside, labels_vote, meter_profile, optional_signals, signal_set
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -200,7 +200,7 @@ class LogWatch:
             records = list(self._records.values())
             votes = meter_profile(self._rubric), labels_vote(self._rubric)
             evidence = Evidence(records, self._log, self._sources, scan, set(due), *votes)
-            gathered = [evidence.of(self._records[n]) for n in due]
+            gathered = [as_read(evidence.of(self._records[n]), self._rubric) for n in due]
             self._trunk_ref = evidence.git.trunk.ref or self._trunk_ref
             evidence.git.keep()
         found: list[Seen] = []

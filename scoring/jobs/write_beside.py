@@ -88,30 +88,23 @@ def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> 
 
 
 def _with_record(path: Path, outcome: HookOutcome) -> bytes:
-    from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
-    from ruamel.yaml.error import YAMLError
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    yaml = YAML()
-    yaml.preserve_quotes, yaml.width = True, 4096
-    yaml.indent(mapping=2, sequence=4, offset=2)
+    from scoring.jobs.label_file import kept_tree, round_trip
+
     tree = CommentedMap(schema_version=1, records=CommentedSeq())
     try:
         before = read_file(path, FILE_LIMIT)
     except FileNotFoundError:
         before = b""
-    said = []
+    yaml, said = round_trip(before, rb"records"), []
     if before.strip():
         try:
             said = hook_records(before)
         except YamlError as e:
             raise InputError(f"{path}: {e}; nothing is added to it") from e
-        try:
-            tree = yaml.load(before)
-        except (YAMLError, ValueError, RecursionError) as e:
-            what = " ".join(str(getattr(e, "problem", None) or e).split())
-            raise InputError(f"{path}: cannot be kept as it is ({what}); nothing is added to it") from e
+        tree = kept_tree(yaml, before, path)
         if not isinstance(tree, CommentedMap) or not isinstance(tree.setdefault("records", None) or [], list):
             raise InputError(f"{path}: is no mapping with a list of records; nothing is added to it")
     if not tree.get("records"):

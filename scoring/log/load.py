@@ -4,20 +4,24 @@ See ``docs/LOG.md``, "Entries".
 """
 
 import contextlib
+import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
-
-import yaml
+from typing import TYPE_CHECKING, TypeAlias
 
 from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
-from scoring.files import list_names, read_file
+from scoring.files import list_names, read_file, reason
+from scoring.log.kept import EntryIndex, Records
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.yamlread import TRUE_FLAGS
+
+if TYPE_CHECKING:
+    import yaml
 
 ARCHIVE_NAME = "historical.yaml"
 
@@ -54,53 +58,73 @@ def load_iteration_log(
         LogError: the directory does not exist, or entries cannot be read; the text names the first file, and
             ``faults`` has a line for each.
     """
-    if broken is not None:
-        return _load(Path(directory), true_flags, broken)
-    found: list[LogError] = []
-    records = _load(Path(directory), true_flags, found.append, whole=True)
-    if found:
-        raise LogError(*map(str, found)) from found[0]
-    return records
+    return list(_load(Path(directory), true_flags, broken))
 
 
 def load_log_for(
-    rubrics: Iterable[Rubric], directory: Path | str, true_flags: Collection[str], broken: Broken
-) -> list[IterationRecord]:
-    """Read every entry of a log as some rubrics have it loaded, sorted by iteration.
+    rubrics: Iterable[Rubric],
+    directory: Path | str,
+    true_flags: Collection[str],
+    broken: Broken,
+    cache_dir: Path | None = None,
+    keep: bool = True,
+) -> Records:
+    """Return the entries of a log as some rubrics have it loaded, sorted by iteration.
 
     A strict rubric stops at what cannot be read; where no rubric is strict, that is passed to ``broken`` and left out.
+    With a ``cache_dir`` only entries that are not known from an earlier run are opened; to ``keep`` is to write there
+    what this one read.
 
     Raises:
         LogError: as :func:`load_iteration_log`.
     """
     strict = any(rubric.loading == STRICT for rubric in rubrics)
-    return load_iteration_log(directory, true_flags, None if strict else broken)
+    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep)
 
 
-def _load(directory: Path, true_flags: Collection[str], broken: Broken, whole: bool = False) -> list[IterationRecord]:
+def _load(
+    directory: Path,
+    true_flags: Collection[str],
+    broken: Broken | None,
+    cache_dir: Path | None = None,
+    keep: bool = True,
+) -> Records:
+    found: list[LogError] = []
+    leave_out = found.append if broken is None else broken
     try:
-        names = list_names(directory)
-    except InputError as e:
-        raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
-    records: dict[int, IterationRecord] = {}
-    for name in filter(is_entry_name, names):
-        for record in _records_in(directory / name, true_flags, broken, whole):
-            records[record.iteration] = record
+        names = os.listdir(directory)
+    except (OSError, ValueError) as e:
+        raise LogError(f"{directory}: {reason(e)}; name the iteration log with --iter-log-dir") from e
+    index = None
+    if cache_dir is not None:
+        index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep)
+    entries = _entries(directory, sorted(filter(is_entry_name, names)), true_flags, leave_out, index)
+    places = {number: place for place, number in enumerate(entries.numbers)}
+    archived: dict[int, IterationRecord] = {}
     if ARCHIVE_NAME in names:
-        for record in _records_in(directory / ARCHIVE_NAME, true_flags, broken, whole):
-            records.setdefault(record.iteration, record)
-    return [records[n] for n in sorted(records)]
+        try:
+            archive = load_archive(directory / ARCHIVE_NAME, true_flags, broken)
+            archived = {record.iteration: record for record in reversed(archive) if record.iteration not in places}
+        except LogError as e:
+            leave_out(e)
+    if found:
+        raise LogError(*map(str, found)) from found[0]
+    return entries.with_others(places, archived)
 
 
-def _records_in(path: Path, true_flags: Collection[str], broken: Broken, whole: bool) -> list[IterationRecord]:
-    """Read a file; what is broken in it, all of it where it is taken ``whole``, goes to ``broken``."""
-    try:
-        if path.name == ARCHIVE_NAME:
-            return load_archive(path, true_flags, None if whole else broken)
-        return [load_entry(path, true_flags)]
-    except LogError as e:
-        broken(e)
-        return []
+def _entries(
+    directory: Path, names: Sequence[str], true_flags: Collection[str], broken: Broken, index: EntryIndex | None
+) -> Records:
+    """Return the entries in some files of a log, in the order of these."""
+    if index and names:
+        return index.entries(names, broken)
+    records = []
+    for name in names:
+        try:
+            records.append(load_entry(directory / name, true_flags))
+        except LogError as e:
+            broken(e)
+    return Records.of(records)
 
 
 def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
@@ -114,14 +138,23 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
     Raises:
         LogError: the file cannot be read or is no entry.
     """
+    return _parsed(true_flags, path, _bytes_of(path))
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
-        return parse_iteration_record(read_file(path), true_flags)
-    except YamlError as e:
-        raise LogError(f"{path}: {e}") from e
+        return read_file(path)
     except FileNotFoundError as e:
         raise LogError(f"{path}: disappeared while the log was read; run again") from e
     except InputError as e:
         raise LogError(f"{e}; an entry must be a readable file of YAML") from e
+
+
+def _parsed(true_flags: Collection[str], path: Path, data: bytes) -> IterationRecord:
+    try:
+        return parse_iteration_record(data, true_flags)
+    except YamlError as e:
+        raise LogError(f"{path}: {e}") from e
 
 
 def load_archive(
@@ -177,7 +210,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
                     found = EntryPlaces(path, dict(_lines(_composed(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
-    except (DaScoreError, FileNotFoundError, yaml.YAMLError):
+    except (DaScoreError, FileNotFoundError):
         return None
     return found
 
@@ -192,19 +225,25 @@ def _archived(path: Path, iteration: int) -> EntryPlaces | None:
     return EntryPlaces(path, {field.removeprefix(way): line for field, line in lines.items()})
 
 
-def _composed(data: bytes) -> yaml.Node | None:
+def _composed(data: bytes) -> "yaml.Node | None":
+    import yaml  # only who asks where a field is needs its lines
+
     try:
         node: yaml.Node | None = yaml.compose(data, Loader=yaml.CSafeLoader)
     except RecursionError as e:
         raise InputError("nested too deeply") from e
+    except yaml.YAMLError as e:
+        raise InputError("not YAML") from e
     return node
 
 
-def _lines(node: yaml.Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def _lines(node: "yaml.Node | None", way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
     """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
 
     What an alias or a merge (``<<``) brings in is where it is defined, and what a mapping says itself comes last.
     """
+    import yaml
+
     if depth > 8:
         return
     if isinstance(node, yaml.MappingNode):

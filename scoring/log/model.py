@@ -53,7 +53,11 @@ class SelfAssessment:
 
 @dataclass(frozen=True, slots=True)
 class ImplBlock:
-    """What the implementing agent reported. ``retries_reported``: the entry has that field, and it is not null."""
+    """What the implementing agent reported. ``retries_reported``: the entry has that field, and it is not null.
+
+    ``tests_total_claim`` is the ``impl.tests_total_pass`` of schema 2, which is no field of the reference: a claim
+    under rubrics that read all test flags.
+    """
 
     summary: str = ""
     scope_note: str = ""
@@ -63,6 +67,12 @@ class ImplBlock:
     tests_total_pass: bool | None = None
     self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
     retries_reported: bool = field(default=True, compare=False)
+    tests_total_claim: bool | None = field(default=None, compare=False)
+
+    @property
+    def total_flag(self) -> bool | None:
+        """What it says of all tests, in either schema."""
+        return self.tests_total_pass if self.tests_total_claim is None else self.tests_total_claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,4 +159,7 @@ class IterationRecord:
 
 
 def _shown(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name != "retries_reported" and (name, value) != ("branch", "")}
+    return {name: value for name, value in items if name not in _NOT_SHOWN and (name, value) != ("branch", "")}
+
+
+_NOT_SHOWN = ("retries_reported", "tests_total_claim")

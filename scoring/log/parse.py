@@ -20,7 +20,8 @@ from scoring.log.model import (
     TokenUsage,
     VerifierRecord,
 )
-from scoring.yamlread import TRUE_FLAGS, Node, Reader, Take, items_of, parse
+from scoring.yamlnodes import Node
+from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
 _BUILT_IN: dict[Any, Take] = {
     str: Reader.string,
@@ -65,6 +66,22 @@ def _tuple_of(take: Take) -> Take:
 
 
 _impl = _retrying(ImplBlock)
+
+
+def _nested_impl(**values: Any) -> ImplBlock:
+    """Build the block of schema 2, whose ``tests_total_pass`` is no field of the reference and is kept apart."""
+    block: ImplBlock = _impl(tests_total_claim=values.pop("tests_total_pass", None), **values)
+    return block
+
+
+def _flag_if_any(reader: Reader, node: Node) -> bool | None:
+    """Take a flag; None for what is none, because the reference does not look at it."""
+    try:
+        return reader.flag(node)
+    except YamlError:
+        return None
+
+
 _self_assessment = _block(SelfAssessment, _fields(SelfAssessment))
 
 _FLAT_IMPL = {
@@ -98,8 +115,14 @@ _NESTED = _fields(
     agent=_block(AgentInfo, _fields(AgentInfo)),
     session_tokens=lambda reader, node: None if reader.is_null(node) else _token_usage(reader, node),
     impl=_block(
-        _impl,
-        _fields(ImplBlock, "tests_total_pass", "retries_reported", retries=_retries, self_assessment=_self_assessment),
+        _nested_impl,
+        _fields(
+            ImplBlock,
+            *("retries_reported", "tests_total_claim"),
+            tests_total_pass=_flag_if_any,
+            retries=_retries,
+            self_assessment=_self_assessment,
+        ),
     ),
     verifiers=_tuple_of(_verifier),
     review=_block(ReviewBlock, _fields(ReviewBlock, failed_gates=_tuple_of(Reader.string))),

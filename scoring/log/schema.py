@@ -18,7 +18,8 @@ from pydantic_core import PydanticCustomError
 from scoring.errors import YamlError
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
 from scoring.text import shown
-from scoring.yamlread import BOOL, FLOAT, INT, NULL, Alias, MappingNode, Node, Reader, Scalar, Sequence
+from scoring.yamlnodes import BOOL, FLOAT, INT, NULL, Alias, MappingNode, Node, Scalar, Sequence
+from scoring.yamlread import Reader
 
 _OTHERWISE = "read_otherwise"
 _MOST_NODES = 20_000
@@ -214,8 +215,8 @@ class NestedEntry(_CommonFields):
 MODELS: dict[int, type[FlatEntry] | type[NestedEntry]] = {SCHEMA_FLAT: FlatEntry, SCHEMA_NESTED: NestedEntry}
 
 NOT_READ = {
-    (SCHEMA_NESTED, "impl.tests_total_pass"): "is no field of schema 2, and nobody reads it; "
-    "a verifier has one (verifiers[].tests_total_pass)"
+    (SCHEMA_NESTED, "impl.tests_total_pass"): "is no field of the reference, and rubrics before 3.0.0 do not read it; "
+    "for them a verifier has one (verifiers[].tests_total_pass)"
 }
 """Keys that are written by mistake so often that they are no error, by schema, and what is said of them."""
 

@@ -1,7 +1,7 @@
 """Which entries of a log a command lists: the newest, those of a day or later, those of a task."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -11,11 +11,15 @@ from scoring.log.model import IterationRecord
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A choice of entries; what is None chooses nothing out. ``last`` counts after the others have chosen."""
+    """A choice of entries; what is None chooses nothing out. ``last`` counts after the others have chosen.
+
+    ``only`` are the numbers of iterations.
+    """
 
     last: int | None = None
     since: datetime.date | None = None
     task: str | None = None
+    only: Collection[int] | None = None
 
     @classmethod
     def of(cls, last: int | None = None, since: str | None = None, task: str | None = None) -> "Selection":
@@ -41,6 +45,8 @@ class Selection:
         return {record.iteration for record in self.chosen(records)}
 
     def _takes(self, record: IterationRecord) -> bool:
+        if self.only is not None and record.iteration not in self.only:
+            return False
         if self.task is not None and record.task_id != self.task and not fnmatchcase(record.task_id, self.task):
             return False
         return self.since is None or is_since(record.date, self.since)

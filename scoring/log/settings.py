@@ -17,8 +17,8 @@ from typing import Any
 
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
-from scoring.files import read_file
-from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole
+from scoring.files import is_inside, read_file
+from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole, read_toml
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where an iteration log is in its repository."""
@@ -139,7 +139,8 @@ def resolve_settings(
         files: whether the repository's settings files are read.
 
     Raises:
-        SettingsError: a file or variable sets something that is unknown or of the wrong kind.
+        SettingsError: a file or variable sets something that is unknown or of the wrong kind, or the repository itself
+            leads to a log that is outside of it.
     """
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     for key, value in given.items():
@@ -153,6 +154,9 @@ def resolve_settings(
     settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
     for where, layer in layers:
         _lay_over(settings, layer, where)
+    if "iter-log-dir" not in variables | given and not is_inside(log := settings["iter-log-dir"], repository):
+        whose = f"{log}: the log is outside of the repository, and only the repository itself says so"
+        raise SettingsError(f"{whose}; if that is meant, name it with --iter-log-dir or an environment variable")
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
 
 
@@ -261,10 +265,8 @@ def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
         raise SettingsError(f"{e}; settings are a readable TOML file") from e
     if only_if.encode() not in data:
         return {}
-    import tomllib  # a repository without settings does not pay for it
-
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return read_toml(data.decode("utf-8"))
     except (ValueError, RecursionError) as e:
         raise SettingsError(f"{path}: not TOML: {e}") from e
 

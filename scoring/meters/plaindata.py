@@ -9,7 +9,6 @@ long because each way to be wrong has its own words.
 import json
 import math
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, YamlError
 from scoring.files import SIZE_LIMIT, read_file
+from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
+from scoring.settings_table import read_toml
 from scoring.text import cell, printable, shown
 
 if TYPE_CHECKING:  # only what reads into a model pays for it
@@ -26,9 +27,6 @@ if TYPE_CHECKING:  # only what reads into a model pays for it
 Model = TypeVar("Model", bound="BaseModel")
 
 CONFIG_SUFFIXES = (".toml", ".json", ".yaml", ".yml")
-CONFIG_LIMIT = 1 << 20
-"""The largest configuration file, in bytes."""
-
 _SPACE = " \t\n\r"
 _EXCERPT = 40
 _LONGEST_INTEGER = 400
@@ -232,7 +230,7 @@ def _config(data: bytes, kind: str, source: str) -> Any:
     if kind == ".json":
         return read_json(text, source)
     try:
-        return tomllib.loads(text)
+        return read_toml(text)
     except (ValueError, RecursionError) as e:
         raise InputError(f"{source}: not TOML: {e}") from e
 
@@ -242,20 +240,20 @@ def read_yaml(data: bytes, source: str) -> Any:
 
     InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
     """
-    from scoring import yamlread  # other formats do not pay for it
+    from scoring import yamlnodes, yamlread  # other formats do not pay for it
 
-    def plain(node: yamlread.Node) -> Any:
-        if isinstance(node, yamlread.Alias):
+    def plain(node: yamlnodes.Node) -> Any:
+        if isinstance(node, yamlnodes.Alias):
             raise YamlError(f"line {node.line}: an alias; write the value out")
-        if isinstance(node, yamlread.Scalar):
+        if isinstance(node, yamlnodes.Scalar):
             if node.tag:
                 raise YamlError(f"line {node.line}: a tag ({node.tag}); write the value without it")
             return node.resolved()[1]
-        if isinstance(node, yamlread.Sequence):
+        if isinstance(node, yamlnodes.Sequence):
             return [plain(item) for item in node.items]
         found: dict[str, Any] = {}
         for key, value in node.pairs:
-            if not isinstance(key, yamlread.Scalar):
+            if not isinstance(key, yamlnodes.Scalar):
                 raise YamlError(f"line {key.line}: a key that is no text")
             if key.value in found:
                 raise YamlError(f"line {key.line}: {key.value} is given twice")

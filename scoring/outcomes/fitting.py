@@ -83,13 +83,13 @@ def fit_weights(cases: Sequence[Case], rubric: Rubric, outcome: OutcomeName) -> 
     before: list[float] = []
     after: list[float] = []
     for past, block in _in_time(known, FOLDS):
-        weights = _chosen(past, old)[0] or old
+        weights = chosen_weights(past, old)[0] or old
         foretold += block
         before += [_score(case, old) for case in block]
         after += [_score(case, weights) for case in block]
     draws = GroupedDraws([case.session for case in foretold], [case.truth for case in foretold])
     gain, interval = draws.gain(before, after) if foretold else (0.0, None)
-    found, penalty = _chosen(known, old)
+    found, penalty = chosen_weights(known, old)
     truths = draws.truths
     sizes = len(known), len(foretold)
     return Fit(outcome, found, penalty, *sizes, auc(before, truths), auc(after, truths), gain, interval)
@@ -126,7 +126,7 @@ def _both(cases: Sequence[Case]) -> bool:
     return len({bool(case.truth) for case in cases}) > 1
 
 
-def _chosen(cases: Sequence[Case], names: Weights) -> tuple[Weights | None, float]:
+def chosen_weights(cases: Sequence[Case], names: Weights) -> tuple[Weights | None, float]:
     """Return the weights that cases teach, under the penalty that foretells best within them, and that penalty."""
     if not _both(cases):
         return None, PENALTIES[0]
@@ -135,16 +135,16 @@ def _chosen(cases: Sequence[Case], names: Weights) -> tuple[Weights | None, floa
         values: list[float] = []
         truths: list[float] = []
         for past, block in _in_time(cases, FOLDS - 2):
-            weights = _fitted(past, names, penalty)
+            weights = fitted_weights(past, names, penalty)
             if weights:
                 values += [_score(case, weights) for case in block]
                 truths += [case.truth for case in block]
         worth[penalty] = auc(values, truths) or 0.0
     best = max(PENALTIES, key=lambda penalty: (worth[penalty], -penalty))
-    return _fitted(cases, names, best), best
+    return fitted_weights(cases, names, best), best
 
 
-def _fitted(cases: Sequence[Case], names: Weights, penalty: float) -> Weights | None:
+def fitted_weights(cases: Sequence[Case], names: Weights, penalty: float) -> Weights | None:
     """Return weights, none below 0 and with sum 1; None where no signal points the right way.
 
     An absent signal is taken for its mean, which says nothing. The signal that points the wrong way most is left out

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from rubric import Rubric, Score
+from rubric import BAND_INSUFFICIENT, Rubric, Score
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.labels import label_facts
 from scoring.evidence.rules import Sources
+from scoring.outcomes.observed_figures import observations
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
 from scoring.score import ScoredLog, score_log_under
 from scoring.sidecars.scores import PersistedScore
@@ -74,7 +75,10 @@ class BandRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """What a log says of a rubric: whether its score, and each part of it, foretells an outcome."""
+    """What a log says of a rubric: whether its score, and each part of it, foretells an outcome.
+
+    ``sufficient`` is the score again, without the iterations whose band is that there is not enough evidence.
+    """
 
     outcome: OutcomeName
     rubric: str
@@ -82,6 +86,7 @@ class Validity:
     positives: int | None
     score: Foretold
     verdict: str
+    sufficient: Foretold
     signals: Mapping[str, Foretold]
     observed: Mapping[str, Foretold]
     baselines: Mapping[str, Foretold]
@@ -103,6 +108,7 @@ class Validity:
             "positives": self.positives,
             **_plain(self.score),
             "verdict": self.verdict,
+            "sufficient": _plain(self.sufficient),
             **{name: {key: _plain(value) for key, value in part.items()} for name, part in parts.items()},
             "bands": [row._asdict() for row in self.bands],
         }
@@ -149,39 +155,6 @@ def _truth(facts: IterationFacts, outcome: Outcome, name: OutcomeName, log_dir: 
     return float(not getattr(outcome, name))
 
 
-def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
-    """Return what was observed of an iteration as numbers, beside its signals; None where nothing was."""
-    found: dict[str, float | None] = {}
-    seen, shown = facts.observed, facts.transcripts
-    if seen is not None and not seen.method:
-        seen = None
-    found["tool_calls"] = seen.tool_calls if seen else None
-    tests = seen.tests if seen and seen.tool_calls else None
-    found["test_runs"] = tests.runs if tests else None
-    found["failed_test_runs"] = tests.failed if tests else None
-    found["last_tests_passed"] = _number(tests.last_passed) if tests else None
-    found["edited_after_tests"] = float(tests.edited_after) if tests and tests.runs else None
-    for name in ("interrupts", "rejections", "corrections", "resets"):
-        found[name] = getattr(seen.corrections, name) if seen else None
-    found["sessions"] = len(seen.sessions) if seen else None
-    found["checkpoints"] = len(seen.checkpoints) if seen else None
-    for name in ("turns", "input_tokens", "output_tokens", "cache_reads", "cache_creations", "tool_calls"):
-        key = "calls_with_verdict" if name == "tool_calls" else name
-        found[key] = getattr(shown, name) if shown and shown.turns else None
-    found["tool_errors"] = shown.tool_errors if shown and shown.tool_calls else None
-    found["tool_error_rate"] = shown.tool_error_rate if shown else None
-    found["cache_hit_rate"] = shown.cache_hit_rate if shown and shown.turns else None
-    found["files_changed"] = None if facts.changed.unknown or not facts.changed.files else len(facts.changed.files)
-    for name in ("ran_cli_command", "committed_after_tests", "read_loop_state"):
-        value = getattr(signals.objective, name)
-        found[name] = float(value.sub_score) if value and value.present else None
-    return found
-
-
-def _number(value: bool | None) -> float | None:
-    return None if value is None else float(value)
-
-
 def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float) -> Validity:
     """Find out whether a score foretells an outcome.
 
@@ -208,6 +181,7 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
     verdict = verdict_of(score, positives, [base.auc for base in baselines.values()], binary)
     return Validity(
         *(outcome, rubric, horizon_days, positives, score, verdict),
+        sufficient=over(lambda case: None if case.band == BAND_INSUFFICIENT else case.value),
         signals=all_of("signals"),
         observed=all_of("observed"),
         baselines=baselines,

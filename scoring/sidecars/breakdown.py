@@ -4,7 +4,8 @@ from typing import Any
 
 from rubric import SignalContribution, Source
 from scoring.sidecars.emitter import Value
-from scoring.yamlread import Node, Reader, Take
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take
 
 _REFERENCE: dict[str, Take] = {
     "signal": Reader.string,
@@ -35,8 +36,12 @@ def whole_row(row: SignalContribution) -> dict[str, Value]:
 
 
 def row_payload(row: SignalContribution) -> dict[str, Value]:
-    """Return a row as commands print it in JSON: always with ``source``, ``applicable`` and ``cap``, null for none."""
-    return reference_row(row) | {"source": row.source, "applicable": row.applicable, "cap": row.cap or None}
+    """Return a row as commands print it in JSON: always with ``source``, ``applicable``, ``cap`` and ``fact``.
+
+    Those that it does not have are null.
+    """
+    cap, fact = row.cap or None, row.fact or None
+    return reference_row(row) | {"source": row.source, "applicable": row.applicable, "cap": cap, "fact": fact}
 
 
 def take_row(reader: Reader, node: Node) -> SignalContribution:

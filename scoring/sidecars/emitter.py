@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from scoring.yamlread import OLD_BOOLEANS, STR, resolve
+from scoring.yamlnodes import OLD_BOOLEANS, STR, resolve
 
 Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
 

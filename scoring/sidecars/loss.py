@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rubric import SignalContribution
+from rubric.scorer import TOLERANCE
 from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file
@@ -18,8 +19,6 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
 from scoring.signals.human_label import HUMAN_LABEL
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
-
-_ROUNDING = 1e-9
 
 
 def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts) -> list[str]:
@@ -49,8 +48,8 @@ def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
     An entry that was edited since can look the same when it had one or two corrections more.
     """
     without = now.sub_score if now.present else 1.0
-    lowered = 0 < was.sub_score < without - _ROUNDING
-    return lowered and 1 / was.sub_score - 1 / without <= 2 + _ROUNDING
+    lowered = 0 < was.sub_score < without - TOLERANCE
+    return lowered and 1 / was.sub_score - 1 / without <= 2 + TOLERANCE
 
 
 def lost_evidence(

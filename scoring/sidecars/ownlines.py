@@ -9,7 +9,8 @@ from typing import Any
 
 from scoring.evidence.transcripts.facts import Observed
 from scoring.sidecars.emitter import Value
-from scoring.yamlread import Node, Reader, Take, items_of
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of
 
 
 @dataclass(frozen=True, slots=True)

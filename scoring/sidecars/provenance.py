@@ -15,14 +15,15 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from scoring.errors import InputError
+from scoring.errors import InputError, WriteError
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
-from scoring.files import read_file, write_atomically, write_together
+from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.ownlines import OWN_LINES, OwnLines, own_lines_of
-from scoring.sidecars.scores import PersistedScore, write_each, write_persisted_score
-from scoring.yamlread import Node, Reader, Take, items_of, parse
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,20 +149,41 @@ def write_score(iter_log_dir: Path | str, score: PersistedScore, provenance: Pro
 
 
 def write_scores(iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore, Provenance | None]]) -> list[Path]:
-    """Persist many scores in order, each with what it was computed from, and return the paths of the scores.
+    """Persist many scores, each with what it was computed from, and return the paths of the scores.
 
-    The evidence that may go first is written before the first score, all of it together.
+    Some at a time are written together: the evidence that may go first, then the scores, then the other evidence.
 
     Raises:
-        WriteError: at the first that could not be written; its ``written`` holds the paths of scores written before.
+        WriteError: some could not be written; its ``written`` holds the paths of the scores that are.
     """
-    first: list[tuple[Path, bytes]] = []
-    for score, provenance in scores:
-        if provenance and _turn_of(iter_log_dir, score, provenance) == "first":
-            data = emit(provenance_as_dict(provenance, score.rubric_version))
-            first.append((evidence_path(iter_log_dir, score.iteration), data))
-    write_together(first)
-    return write_each(scores, lambda pair: write_score(iter_log_dir, *pair))
+    written: list[Path] = []
+    for start in range(0, len(scores), _TOGETHER):
+        first: list[tuple[Path, bytes]] = []
+        after: list[tuple[Path, bytes]] = []
+        files: list[tuple[Path, bytes]] = []
+        for score, provenance in scores[start : start + _TOGETHER]:
+            files.append((iteration_score_path(iter_log_dir, score.iteration), emit(score.as_dict())))
+            if provenance and (turn := _turn_of(iter_log_dir, score, provenance)):
+                data = emit(provenance_as_dict(provenance, score.rubric_version))
+                (first if turn == "first" else after).append((evidence_path(iter_log_dir, score.iteration), data))
+        try:
+            for some in (first, files, after):
+                write_together(some)
+        except WriteError as e:
+            raise WriteError(str(e), (*written, *(path for path, data in files if holds(path, data)))) from e
+        written += [path for path, _ in files]
+    return written
+
+
+_TOGETHER = 2000
+"""How many scores are written together."""
+
+
+def is_written(iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None) -> bool:
+    """Tell whether a score, and what it was computed from, is on disk exactly as it would be written."""
+    if not holds(iteration_score_path(iter_log_dir, score.iteration), emit(score.as_dict())):
+        return False
+    return provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version)
 
 
 def _turn_of(

@@ -1,6 +1,8 @@
-"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores")."""
+"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores").
 
-import math
+The module is long because writing and reading back are two sides of one format, for iterations and for sessions.
+"""
+
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,12 +13,14 @@ from rubric import Score, SignalContribution
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from rubric.scorer import Breakdown
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
-from scoring.files import read_file, write_atomically
+from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.breakdown import reference_row, row_payload, take_row, whole_row
+from scoring.sidecars.check import problem_of, session_problem_of
 from scoring.sidecars.emitter import Value, emit
-from scoring.yamlread import Node, Reader, Take, items_of, parse
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of, parse
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
@@ -25,8 +29,6 @@ _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 PersistedContribution = SignalContribution
 """One row of a persisted breakdown: the row of the score, as it is."""
-
-_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,22 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
 
 def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
     """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
-    return write_each(sessions, lambda session: write_session_score(iter_log_dir, session))
+    files: list[tuple[Path, bytes]] = []
+    nameless: DaScoreError | None = None
+    for session in sessions:
+        try:
+            files.append((session_score_path(iter_log_dir, session.session_id), emit(session_as_dict(session))))
+        except DaScoreError as e:
+            nameless = e
+            break
+    try:
+        write_together(files)
+    except WriteError as e:
+        raise WriteError(str(e), tuple(path for path, data in files if holds(path, data))) from e
+    paths = [path for path, _ in files]
+    if nameless:
+        raise WriteError(str(nameless), tuple(paths)) from nameless
+    return paths
 
 
 def write_each(items: Sequence[Any], write: Callable[[Any], Path]) -> list[Path]:
@@ -229,26 +246,36 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
     """Read the bytes of an iteration's sidecar, wherever they come from; ``name`` says so in errors.
 
     Raises:
-        InputError: they are no score sidecar.
+        InputError: they are no score sidecar, or what they say cannot be a score.
     """
-    return _score(_parsed(data, name, _SCORE))
+    score = _score(_parsed(data, name, _SCORE))
+    check_numbers(score, name)
+    return score
+
+
+def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
+    """Read a persisted score back to go on with it: what it says is checked (:mod:`scoring.sidecars.check`).
+
+    Raises:
+        NotFoundError: there is none; the text names the path.
+        InputError: the file is no score sidecar, is of another iteration, or what it says cannot be a score.
+    """
+    path = iteration_score_path(iter_log_dir, iteration)
+    score = read_iteration_score(iter_log_dir, iteration)
+    check_numbers(score, str(path))
+    if score.iteration != iteration:
+        raise InputError(f"{path}: is the score of iteration {score.iteration}")
+    return score
 
 
 def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure that a score which was read can be compared and added up.
+    """Make sure that a score which was read can be one, and can be added up; see :mod:`scoring.sidecars.check`.
 
     Raises:
-        InputError: its value or a weight of its breakdown is outside [0, 1], or another number is not finite; ``name``
-            says whose.
+        InputError: it cannot; ``name`` says whose it is.
     """
-    if not 0 <= score.value <= 1 + _TOLERANCE:
-        raise InputError(f"{name}: its value {score.value:g} is not from 0 to 1")
-    for row in score.breakdown:
-        numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
-        if not all(map(math.isfinite, numbers)):
-            raise InputError(f"{name}: signal {row.signal} has a number that is not finite")
-        if not 0 <= row.nominal_weight <= 1 + _TOLERANCE:
-            raise InputError(f"{name}: signal {row.signal} has the weight {row.nominal_weight:g}, not one from 0 to 1")
+    if problem := problem_of(score, score.value):
+        raise InputError(f"{name}: {problem}; this is no score sidecar, score it anew")
 
 
 def is_iteration_score_name(name: str) -> bool:
@@ -265,6 +292,15 @@ def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScor
     """Read a session's persisted score back; raises as :func:`read_iteration_score`."""
     given = _read(session_score_path(iter_log_dir, session_id), _SESSION)
     return SessionScore(**given | {name: tuple(given[name]) for name in ("iterations", "per_iteration")})
+
+
+def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
+    """Read a session's persisted score back to go on with it; it is checked, and raises, as :func:`read_score`."""
+    session = read_session_score(iter_log_dir, session_id)
+    if problem := session_problem_of(session):
+        path = session_score_path(iter_log_dir, session_id)
+        raise InputError(f"{path}: {problem}; this is no score sidecar, score its iterations anew")
+    return session
 
 
 def _read(path: Path, shape: Mapping[str, Take]) -> dict[str, Any]:

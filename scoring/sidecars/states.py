@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
+from rubric.scorer import TOLERANCE
 from scoring.evidence.facts import IterationFacts
 from scoring.sidecars.loss import in_words
 from scoring.sidecars.provenance import Loss, Provenance, lost_between
@@ -23,7 +24,6 @@ from scoring.text import cut
 
 StateName: TypeAlias = Literal["current", "stale", "unverified"]
 
-_TOLERANCE = 1e-9
 _LONGEST = 160
 
 
@@ -161,13 +161,13 @@ def _more(kept: PersistedScore, expected: PersistedScore, rubric: Rubric) -> str
     gives = f"{expected.value:.3f}" if expected.scored else "no score"
     why = "".join(f"; {difference}" for difference in _differences(kept, expected, more_only=True))
     where = "the evidence that is here gives"
-    if kept.scored and (not expected.scored or kept.value > expected.value + _TOLERANCE):
+    if kept.scored and (not expected.scored or kept.value > expected.value + TOLERANCE):
         return f"it says {says}, {where} {gives}{why}"
     if _rank(kept.band, rubric) > _rank(expected.band, rubric):
         return f"it says the band {kept.band}, {where} {expected.band}{why}"
-    if kept.bounds.low > expected.bounds.low + _TOLERANCE:
+    if kept.bounds.low > expected.bounds.low + TOLERANCE:
         return f"it says at least {kept.bounds.low:.3f}, {where} at least {expected.bounds.low:.3f}{why}"
-    if kept.coverage.weight > expected.coverage.weight + _TOLERANCE:
+    if kept.coverage.weight > expected.coverage.weight + TOLERANCE:
         covers, covered = (f"{score.coverage.weight * 100:.1f} %" for score in (kept, expected))
         return f"it says that it rests on {covers} of the weight, {where} {covered}{why}"
     return ""

@@ -4,6 +4,7 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure".
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rubric import SignalID, Source
 from scoring.evidence.artifacts import Corrections
@@ -45,10 +46,11 @@ class CorrectionPressure(Signal):
         """Combine what was reported, and what was ``seen`` where anything was."""
         rate = error_rate_of(facts)
         if facts.observed is None or not seen:
-            return pressure_value(facts.corrections, rate)
+            return replace(pressure_value(facts.corrections, rate), fact=_failed_calls(facts))
         looked_for = facts.observed.corrections
         value = pressure_value(larger(facts.corrections, looked_for), rate, seen=True)
-        return present_signal(value.sub_score, f"{value.detail}{_in_words(looked_for)}{attribution(facts.observed)}")
+        detail = f"{value.detail}{_in_words(looked_for)}{attribution(facts.observed)}"
+        return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only those make it vote."""
@@ -94,6 +96,14 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
     divisor = 1 + pressure
     source: Source = "claimed" if error_rate is None and not seen else "observed"
     return present_signal(1 / divisor if divisor else float("inf"), detail, source)
+
+
+def _failed_calls(facts: IterationFacts) -> str:
+    """Return how many tool calls failed, where any were seen."""
+    found = facts.transcripts
+    return (
+        f"{found.tool_errors} of {counted(found.tool_calls, 'tool call')} failed" if found and found.tool_calls else ""
+    )
 
 
 def _in_words(seen: CorrectionsSeen) -> str:

@@ -29,6 +29,16 @@ class HookOutcomes(Signal):
         """Return the sub-score of the most severe result."""
         return hook_value(facts.hooks, facts.record.iteration)
 
+    def advice(self, present: bool, facts: IterationFacts) -> str:
+        """Return what would raise the score; a file that is there needs other content."""
+        if present:
+            return self.better
+        if facts.hooks.failed:
+            return f"fix {facts.hooks.path}, or write it anew"
+        if facts.hooks.records is not None:
+            return "let the hook gates record what they did: allow, advise or remediate"
+        return self.supply
+
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         """Yield the file, where there is one."""
         if facts.hooks.records is not None or facts.hooks.failed:

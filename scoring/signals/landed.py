@@ -73,11 +73,41 @@ class Landed(Signal):
         """Compare what agent and reviewer claimed with what git observed."""
         return IntegrityObservation(self.id, ROLE_IMPL, landed_claim(facts.record), self.value(facts))
 
+    def advice(self, present: bool, facts: IterationFacts) -> str:
+        """Return what would raise the score: where git cannot say, what it lacks."""
+        return self.better if present else missing_commit(facts)
+
+    def named(self, label: str, facts: IterationFacts) -> str:
+        """Return its label with the name of the trunk that is here."""
+        return label.replace("master", facts.trunk.name) if facts.trunk.commit else label
+
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the commit, and the summary that is looked for where there is none."""
         yield from commit_source(facts.landing, entry)
         if facts.landing.sha is None:
             yield from named_fields(entry, "impl.summary", "summary")
+
+
+def missing_commit(facts: IterationFacts) -> str:
+    """Return what lets git say whether the work landed and what it changed, where it cannot."""
+    if facts.counted_for is not None:
+        return f"name a commit of its own in the entry, if there is one beside that of iteration {facts.counted_for}"
+    unknown = facts.landing.unknown or facts.changed.unknown
+    if unknown is Unknown.NO_TRUNK and facts.landing.rules == "reference":
+        return "score under a rubric that finds the trunk: 2.3.0 or newer"
+    return _SUPPLY.get(unknown, Landed.supply) if unknown else Landed.supply
+
+
+_SUPPLY = {
+    Unknown.NO_TRUNK: "name the branch on which work lands with --trunk",
+    Unknown.UNRESOLVED: "fetch the commit, or name in the entry what it became when it was rewritten",
+    Unknown.SHALLOW: "fetch the whole history: git fetch --unshallow",
+    Unknown.HISTORY: "fetch the objects that are missing: git fetch --refetch --no-filter",
+    Unknown.FILES: "fetch the objects that are missing: git fetch --refetch --no-filter",
+    Unknown.OBJECTS: "fetch the objects that are missing: git fetch --refetch --no-filter",
+    Unknown.MERGE: "name a commit that is no merge, or merge this one into the trunk",
+    Unknown.NO_CHANGE: "name the commit that holds the work",
+}
 
 
 def counted_before(facts: IterationFacts) -> SignalValue | None:

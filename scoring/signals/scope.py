@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Unknown
-from scoring.evidence.scopes import SCOPES
+from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.landed import commit_source, counted_before
+from scoring.signals.landed import commit_source, counted_before, missing_commit
 from scoring.signals.signal import Signal, named_fields
 from scoring.signals.values import (
     ROLE_IMPL,
@@ -18,11 +18,14 @@ from scoring.signals.values import (
     claim_signal,
     present_signal,
 )
-from scoring.text import lower, quote, short, trim
+from scoring.text import cut, lower, quote, short, trim
 
 SCOPE = SignalID("scope")
 
+_MOST_NAMED, _LONGEST_NAME = 3, 60
 _NOTES = {"on-target": 1.0, "partial": 0.5, "scope-breach": 0.0}
+
+DECLARE = "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml"
 
 _UNKNOWN = {
     Unknown.NO_COMMIT: "no commit SHA on iteration entry",
@@ -38,7 +41,7 @@ class Scope(Signal):
 
     id = SCOPE
     better = "every changed file is in the task's write_scope"
-    supply = "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml, or write impl.scope_note"
+    supply = f"{DECLARE}, or write impl.scope_note"
     by_choice = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
@@ -58,6 +61,14 @@ class Scope(Signal):
     def pair(self, facts: IterationFacts) -> IntegrityObservation:
         """Compare the agent's scope note with what git measured."""
         return IntegrityObservation(self.id, ROLE_IMPL, scope_claim(facts.record), self._observed(facts))
+
+    def advice(self, present: bool, facts: IterationFacts) -> str:
+        """Return what would raise the score: of a scope that is declared, what is missing beside it."""
+        if present:
+            return self.better
+        if facts.scope is None:
+            return self.supply if facts.observed is None else DECLARE
+        return missing_commit(facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the commit and the plan that declares the scope, or else the scope note."""
@@ -83,12 +94,21 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
     where = _range_words(changed)
     if not changed.files:
         return present_signal(1, f"{where} changed no files")
-    inside = SCOPES[changed.rules](entries)
-    count = sum(path in inside for path in changed.files)
+    inside = path_scope(changed.rules, tuple(entries))
+    outside = [path for path in changed.files if path not in inside]
+    count = len(changed.files) - len(outside)
     share = f"{count}/{len(changed.files)} changed files"
     if changed.rules == "corrected":
         share += f" of {where}"
-    return present_signal(count / len(changed.files), f"{share} within declared write_scope of task {quote(task_id)}")
+    detail = f"{share} within declared write_scope of task {quote(task_id)}"
+    return present_signal(count / len(changed.files), detail, fact=_listed(outside))
+
+
+def _listed(outside: Sequence[str]) -> str:
+    """Return which files are outside, some of them."""
+    more = f" and {len(outside) - _MOST_NAMED} more" if len(outside) > _MOST_NAMED else ""
+    names = ", ".join(cut(path, _LONGEST_NAME) for path in outside[:_MOST_NAMED])
+    return f"outside: {names}{more}" if outside else ""
 
 
 def _range_words(changed: Changed) -> str:

@@ -52,6 +52,10 @@ class Signal(ABC):
         """Return what would raise the score: a better vote, or a vote at all."""
         return self.better if present else self.supply
 
+    def named(self, label: str, facts: IterationFacts) -> str:  # noqa: ARG002
+        """Return its label in a rubric as it is in a repository."""
+        return label
+
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         """Yield the places that its value was read from, in words that can be followed: a file and line, a commit."""
         yield from ()

@@ -5,8 +5,10 @@ a weight in a rubric. Everything that shows or explains signals goes through thi
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
-from rubric import Rubric
+from rubric import Rubric, SignalContribution
+from rubric.model import REFERENCE_FLAGS
 from scoring.evidence.beside import PROFILE
 from scoring.evidence.facts import IterationFacts
 from scoring.signals.correction_pressure import CorrectionPressure
@@ -40,13 +42,16 @@ def signal_of(signal_id: str) -> Signal | None:
     return next((signal for signal in SIGNALS if signal.id == signal_id), None)
 
 
-def signal_set(facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True) -> SignalSet:
+def signal_set(
+    facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True, compare: bool = True
+) -> SignalSet:
     """Judge the facts of one iteration. Pure.
 
     Args:
         facts: what evidence says.
         wanted: the ids of the optional signals to compute.
         claims_vote: whether what an agent says of its own work can vote.
+        compare: whether claims are compared with what was observed.
     """
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
@@ -55,10 +60,25 @@ def signal_set(facts: IterationFacts, wanted: Collection[str] = (), claims_vote:
         record.iteration,
         values,
         objective_checks(facts.transcripts, observed),
-        tuple(comparable(facts)),
+        tuple(comparable(facts)) if compare else (),
         deliberation_shown(facts.deliberation, record.iteration),
         observed.tool_calls if observed else None,
     )
+
+
+def as_read(facts: IterationFacts, rubric: Rubric) -> IterationFacts:
+    """Return facts with what a rubric reads of an entry."""
+    return facts if rubric.test_flags == REFERENCE_FLAGS else replace(facts, all_flags=True)
+
+
+def fact_of(row: SignalContribution, signals: SignalSet) -> str:
+    """Return what the vote of a row goes by in a few words, where it says what is found now; "" where it does not.
+
+    A row that was read back has no fact of its own, and one of evidence that is gone or has changed gets none.
+    """
+    value = signals.value(row.signal)
+    same = (row.present, row.sub_score, row.detail) == (value.present, value.sub_score, value.detail)
+    return row.fact or (value.fact if same else "")
 
 
 def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:

@@ -4,13 +4,14 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "tests".
 """
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.filekinds import is_document
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
-from scoring.log.model import IterationRecord
+from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.signal import Signal, attribution, counted, named_fields, seen_source, unattributed
 from scoring.signals.values import (
     ROLE_IMPL,
@@ -23,8 +24,11 @@ from scoring.signals.values import (
     present_signal,
 )
 from scoring.signals.verifier import verifier_value
+from scoring.text import cut
 
 TESTS = SignalID("tests")
+
+_MOST_NAMED, _LONGEST_NAME = 4, 40
 
 FAILED_CAP = "fair"
 """The best band of an iteration whose last test run failed."""
@@ -38,12 +42,12 @@ class Tests(Signal):
 
     id = TESTS
     better = "every test flag of the entry is true"
-    supply = "set impl.focused_tests_pass and tests_total_pass in the entry"
+    supply = "set impl.focused_tests_pass and impl.tests_total_pass in the entry"
     read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return what the entry reports."""
-        return flags_claim(facts.record)
+        return flags_claim(facts.record, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return the verdict of the last test run."""
@@ -58,17 +62,21 @@ class Tests(Signal):
         """Compare the flags with the test runs that were seen, each role's own; else with what the verifiers found."""
         record, observed = facts.record, facts.observed
         if observed is None:
-            found = verifier_value(record, facts.statuses)
-            yield IntegrityObservation(self.id, ROLE_IMPL, flags_claim(record), found)
+            found = verifier_value(record, facts.statuses, facts.all_flags)
+            yield IntegrityObservation(self.id, ROLE_IMPL, flags_claim(record, facts.all_flags), found)
             return
-        run, impl = tests_value(observed), (record.impl.focused_tests_pass, record.impl.tests_total_pass)
-        yield IntegrityObservation(self.id, ROLE_IMPL, _share_of(*impl), run)
+        run = tests_value(observed)
+        yield IntegrityObservation(self.id, ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run)
         if record.verifiers:
-            claim = _share_of(*(v.tests_total_pass for v in record.verifiers))
+            claim = _share_of(_verifier_flags(record))
             yield IntegrityObservation(self.id, ROLE_VERIFIER, claim, run)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a test run does."""
+        if facts.observed is None and not present:
+            if facts.record.schema_version == SCHEMA_FLAT:
+                return "set tests_total_pass in the entry"
+            return self.supply if facts.all_flags else "set impl.focused_tests_pass in the entry"
         if facts.observed is None:
             return super().advice(present, facts)
         if present:
@@ -81,7 +89,8 @@ class Tests(Signal):
             yield from seen_source(facts, "tests")
             return
         flags = [f"verifiers.{n}.tests_total_pass" for n in range(len(facts.record.verifiers))]
-        yield from named_fields(entry, "impl.focused_tests_pass", "tests_total_pass", *flags)
+        total = ["impl.tests_total_pass"] if facts.all_flags else []
+        yield from named_fields(entry, "impl.focused_tests_pass", "tests_total_pass", *total, *flags)
 
 
 def tests_value(observed: Observed) -> SignalValue:
@@ -99,9 +108,11 @@ def tests_value(observed: Observed) -> SignalValue:
         runs = counted(tests.runs, "test run")
         return absent_signal(f"{runs} and no verdict{attribution(observed)}", "test runs and no verdict")
     said = _in_words(tests)
+    fact = f"{tests.command or 'last test run'}: {'pass' if tests.last_passed else 'fail'}"
     if not tests.last_passed:
-        return present_signal(0, f"{said}; caps the band at {FAILED_CAP}{attribution(observed)}", cap=FAILED_CAP)
-    return present_signal(0.5 if tests.edited_after else 1, said + attribution(observed))
+        detail = f"{said}; caps the band at {FAILED_CAP}{attribution(observed)}"
+        return present_signal(0, detail, cap=FAILED_CAP, fact=fact)
+    return present_signal(0.5 if tests.edited_after else 1, said + attribution(observed), fact=fact)
 
 
 def _in_words(tests: TestsSeen) -> str:
@@ -113,14 +124,31 @@ def _in_words(tests: TestsSeen) -> str:
     return f"{counted(tests.runs, 'test run')}, {tests.failed} failed; {last}"
 
 
-def flags_claim(record: IterationRecord) -> SignalValue:
-    """Take the share of the reported test flags that are true."""
-    verifiers = (v.tests_total_pass for v in record.verifiers)
-    return _share_of(record.impl.focused_tests_pass, record.impl.tests_total_pass, *verifiers)
+def flags_claim(record: IterationRecord, all_flags: bool = False) -> SignalValue:
+    """Take the share of the reported test flags that are true; ``all_flags`` as in the facts."""
+    return _share_of(_impl_flags(record, all_flags) + _verifier_flags(record))
 
 
-def _share_of(*flags: bool | None) -> SignalValue:
-    reported = [flag for flag in flags if flag is not None]
+Flags: TypeAlias = list[tuple[str, bool | None]]
+"""Test flags, each with what it is of."""
+
+
+def _impl_flags(record: IterationRecord, all_flags: bool) -> Flags:
+    impl = record.impl
+    total = impl.total_flag if all_flags else impl.tests_total_pass
+    return [("focused tests", impl.focused_tests_pass), ("all tests", total)]
+
+
+def _verifier_flags(record: IterationRecord) -> Flags:
+    return [(cut(v.type, _LONGEST_NAME) or "verifier", v.tests_total_pass) for v in record.verifiers]
+
+
+def _share_of(flags: Flags) -> SignalValue:
+    reported = [flag for _, flag in flags if flag is not None]
     if not reported:
         return absent_signal("no test-pass flags set in iteration log")
-    return claim_signal(sum(reported) / len(reported), f"{sum(reported)}/{len(reported)} test-pass flags true")
+    detail = f"{sum(reported)}/{len(reported)} test-pass flags true"
+    false = [name for name, flag in flags if flag is False]
+    more = f" and {len(false) - _MOST_NAMED} more" if len(false) > _MOST_NAMED else ""
+    said = f"{', '.join(false[:_MOST_NAMED])}{more}: fail" if false else f"{counted(len(reported), 'flag')}: pass"
+    return claim_signal(sum(reported) / len(reported), detail, said)

@@ -11,7 +11,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
-from scoring.signals.signal import Signal, attribution, named_fields, unattributed, work_source
+from scoring.signals.signal import Signal, attribution, counted, named_fields, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, claim_signal, present_signal
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
@@ -40,6 +40,9 @@ class TokenEfficiency(Signal):
         if not present and facts.window is None:
             where = "as one that this repository has: its time decides which transcripts belong to it"
             return f"name the commit in the entry, {where}"
+        native = facts.record.session_tokens
+        if not present and native is not None and not math.isfinite(native.cache_hit_rate):
+            return "write session_tokens.cache_hit_rate into the entry as a number from 0 to 1"
         return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
@@ -68,15 +71,18 @@ def efficiency_value(
         rate = native.cache_hit_rate
         if not math.isfinite(rate):
             return absent_signal("native session_tokens: cache_hit_rate is not a number")
-        return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}")
+        said = f"cache hit rate {rate:.2f}, as the entry says"
+        return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}", said)
     if observed is not None and observed.checkpoint_tokens:
         rate = facts.cache_hit_rate
-        return present_signal(rate, f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}")
+        detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
+        return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
     if facts.turns > 0:
         rate = facts.cache_hit_rate
         turns = f"backfilled from {facts.turns} transcript turn(s)"
         by = attribution(observed)
-        return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{_taking_part(facts)}{by}")
+        fact = f"cache hit rate {rate:.2f} over {counted(facts.turns, 'turn')}"
+        return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{_taking_part(facts)}{by}", fact=fact)
     return absent_signal("no transcript covers the iteration window" if observed is None else "no turns in its part")
 
 

@@ -24,7 +24,7 @@ class SignalValue:
     value is absent without what is particular to one iteration, so that reasons can be counted. ``source`` is whether a
     present value was observed or claimed. One that is not ``applicable`` is absent because the signal has nothing to
     say of such an iteration, and not because evidence is missing. ``cap`` is the best band that the value allows, ""
-    when it allows any.
+    when it allows any. ``fact`` is the key fact in a few words (``unit: fail``), "" where the detail says it.
     """
 
     present: bool
@@ -34,22 +34,25 @@ class SignalValue:
     source: Source | None = field(default=None, compare=False)
     applicable: bool = True
     cap: str = ""
+    fact: str = field(default="", compare=False)
 
     def as_dict(self) -> dict[str, bool | float | str]:
         """Return plain data."""
         return {"present": self.present, "sub_score": self.sub_score, "detail": self.detail}
 
 
-def present_signal(sub_score: float, detail: str, source: Source = "observed", cap: str = "") -> SignalValue:
+def present_signal(
+    sub_score: float, detail: str, source: Source = "observed", cap: str = "", fact: str = ""
+) -> SignalValue:
     """Build a present value, the sub-score clamped to [0, 1]. What is not a number cannot vote: it is absent."""
     if math.isnan(sub_score):
         return absent_signal(detail)
-    return SignalValue(True, min(sub_score, 1.0) if sub_score > 0 else 0.0, detail, source=source, cap=cap)
+    return SignalValue(True, min(sub_score, 1.0) if sub_score > 0 else 0.0, detail, source=source, cap=cap, fact=fact)
 
 
-def claim_signal(sub_score: float, detail: str) -> SignalValue:
+def claim_signal(sub_score: float, detail: str, fact: str = "") -> SignalValue:
     """Build a present value that an agent claims of its own work; otherwise as :func:`present_signal`."""
-    return present_signal(sub_score, detail, "claimed")
+    return present_signal(sub_score, detail, "claimed", fact=fact)
 
 
 def absent_signal(detail: str, reason: str = "") -> SignalValue:
@@ -161,7 +164,12 @@ class SignalSet:
         return {
             "iteration": self.iteration,
             "signals": {
-                name: {**value.as_dict(), "source": value.source, "applicable": value.applicable}
+                name: {
+                    **value.as_dict(),
+                    "source": value.source,
+                    "applicable": value.applicable,
+                    "fact": value.fact or None,
+                }
                 for name, value in self.signals.items()
             },
             "integrity": [observation.as_dict() for observation in self.integrity],

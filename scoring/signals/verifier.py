@@ -1,14 +1,14 @@
 """verifier: did the iteration's verification gates pass (``docs/OUTCOME_SCORING_RUBRIC.md``, "verifier")."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed
 from scoring.log.load import EntryPlaces
-from scoring.log.model import ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
+from scoring.log.model import SCHEMA_FLAT, ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
 from scoring.signals.signal import Signal, attribution, named_fields, role_of, unattributed
 from scoring.signals.values import (
     ROLE_IMPL,
@@ -19,10 +19,11 @@ from scoring.signals.values import (
     claim_signal,
     present_signal,
 )
-from scoring.text import lower, trim
+from scoring.text import cut, lower, trim
 
 VERIFIER = SignalID("verifier")
 
+_MOST_NAMED, _LONGEST_NAME = 4, 40
 _STATUSES = {"pass": 1.0, "partial": 0.5, "fail": 0.0}
 
 
@@ -39,7 +40,7 @@ class Verifier(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return the mean status; what an artifact says overrides what the entry says."""
-        return verifier_value(facts.record, facts.statuses)
+        return verifier_value(facts.record, facts.statuses, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return the mean status of the verifiers that were observed."""
@@ -59,9 +60,13 @@ class Verifier(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a verifier that was seen to run does."""
-        if not present and facts.observed is not None:
+        if present:
+            return super().advice(present, facts)
+        if facts.observed is not None:
             return "let the verifier's own command write result_artifact, and name it in the entry"
-        return super().advice(present, facts)
+        if facts.record.schema_version == SCHEMA_FLAT:
+            return "set tests_total_pass in the entry"
+        return self.supply if facts.all_flags else "list verifiers with a status in the entry"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the status of each verifier, and its artifact."""
@@ -70,32 +75,46 @@ class Verifier(Signal):
             if verifier.result_artifact:
                 yield f"artifact {verifier.result_artifact}"
         if not facts.record.verifiers:
-            yield from named_fields(entry, "tests_total_pass")
+            yield from named_fields(entry, "tests_total_pass", *(["impl.tests_total_pass"] if facts.all_flags else []))
 
 
-def verifier_value(record: IterationRecord, artifact_statuses: tuple[str, ...]) -> SignalValue:
-    """Take the mean status of the verifiers, or what the total test flag says instead."""
+def verifier_value(record: IterationRecord, artifact_statuses: tuple[str, ...], all_flags: bool = False) -> SignalValue:
+    """Take the mean status of the verifiers, or what the total test flag says instead. ``all_flags`` is as in facts."""
     if not record.verifiers:
-        passed = record.impl.tests_total_pass
+        passed = record.impl.total_flag if all_flags else record.impl.tests_total_pass
         if passed is None:
             return absent_signal("no verifier records and no tests_total_pass proxy")
         return claim_signal(float(passed), f"no verifiers; tests_total_pass proxy: {'pass' if passed else 'fail'}")
     pairs = zip(artifact_statuses, record.verifiers, strict=True)
-    return _mean_status([trim(recorded) or trim(verifier.status) for recorded, verifier in pairs])
+    return _mean_status([trim(recorded) or trim(verifier.status) for recorded, verifier in pairs], record.verifiers)
 
 
 def status_claim(record: IterationRecord) -> SignalValue:
     """Read the mean status that the verifiers of an entry claim, or else whether they linked traces to outcomes."""
-    claim = _mean_status([verifier.status for verifier in record.verifiers])
+    claim = _mean_status([verifier.status for verifier in record.verifiers], record.verifiers)
     return claim if claim.present else verifier_claim(replace(record, impl=ImplBlock()))
 
 
-def _mean_status(words: list[str]) -> SignalValue:
+def _mean_status(words: list[str], verifiers: Sequence[VerifierRecord]) -> SignalValue:
     """Take the mean of statuses. Nobody saw how they came about, be they in the entry or in a file: they are claims."""
     votes = [_STATUSES[status] for word in words if (status := lower(trim(word))) in _STATUSES]
     if not votes:
         return absent_signal("verifier records carry no pass/fail/partial status")
-    return claim_signal(sum(votes) / len(votes), f"{len(votes)}/{len(words)} verifiers scored, mean status")
+    detail = f"{len(votes)}/{len(words)} verifiers scored, mean status"
+    return claim_signal(sum(votes) / len(votes), detail, _each(zip(verifiers, words, strict=True)))
+
+
+def _each(found: Iterable[tuple[VerifierRecord, str]]) -> str:
+    """Return each verifier with its status, those that did not pass first: ``unit: fail, lint: pass``."""
+    said = [
+        (_STATUSES[status], verifier.type, status)
+        for verifier, word in found
+        if (status := lower(trim(word))) in _STATUSES
+    ]
+    said.sort(key=lambda one: one[0])
+    more = f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else ""
+    listed = (f"{cut(trim(kind), _LONGEST_NAME) or 'verifier'}: {status}" for _, kind, status in said[:_MOST_NAMED])
+    return ", ".join(listed) + more
 
 
 def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
@@ -110,14 +129,16 @@ def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
     if missing := unattributed(observed):
         return absent_signal(missing)
     lacking = [_lacking(n, verifier, facts, observed) for n, verifier in enumerate(verifiers)]
-    votes = [_STATUSES[lower(trim(facts.statuses[n]))] for n, why in enumerate(lacking) if not why]
+    counting = [(verifiers[n], facts.statuses[n]) for n, why in enumerate(lacking) if not why]
+    votes = [_STATUSES[lower(trim(status))] for _, status in counting]
     why = next(filter(None, lacking), "")
     if not votes:
         none = f"none of {len(verifiers)} verifiers observed: "
         return absent_signal(f"{none}{why}{attribution(observed)}", f"no verifier observed: {why}")
     left_out = f"; not counted: {why}" if why else ""
     share = f"{len(votes)}/{len(verifiers)} verifiers observed, mean status"
-    return present_signal(sum(votes) / len(votes), f"{share}{left_out}{attribution(observed)}")
+    detail = f"{share}{left_out}{attribution(observed)}"
+    return present_signal(sum(votes) / len(votes), detail, fact=_each(counting))
 
 
 def _lacking(n: int, verifier: VerifierRecord, facts: IterationFacts, observed: Observed) -> str:

@@ -18,8 +18,6 @@ Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 """What the distance of two values goes by: whether they differ, their ranks, their difference, or their ratio."""
 
 Interval: TypeAlias = tuple[float, float]
-Unit: TypeAlias = tuple[float, ...]
-"""The values that one iteration was given, in any order."""
 
 DRAWS = 2_000
 SEED = 20_260_101

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from scoring.evidence.facts import IterationFacts
@@ -56,6 +57,28 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
     if more := observed.lines[_MOST_LISTED:]:
         yield f"and {sum(found.total for found in more)} lines in {len(more)} more transcripts"
     yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
+    yield from _work(observed)
+
+
+def _work(observed: Observed) -> Iterator[str]:
+    """Yield how the work went, as far as that was seen; none of it votes."""
+    work = observed.work
+    parts = []
+    if work.edits:
+        most = f", {work.most} of one" if work.files > 1 and work.most > 1 else ""
+        parts.append(f"{_counted(work.edits, 'edit')} of {_counted(work.files, 'file')}{most}")
+    if work.agents:
+        parts.append(f"{_counted(work.agents, 'sub-agent')} started")
+    if work.compactions:
+        parts.append(f"context compacted {_counted(work.compactions, 'time')}")
+    if parts:
+        yield "; ".join(parts)
+    if observed.by_people is not None:
+        yield f"people wrote or changed {observed.by_people * 100:.0f} % of its lines, as its checkpoints say"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _landed(facts: IterationFacts) -> str:
@@ -106,6 +129,8 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "checkpoint_tokens": observed.checkpoint_tokens,
         "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
         "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
+        "work": asdict(observed.work),
+        "by_people": observed.by_people,
     }
 
 

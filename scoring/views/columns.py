@@ -1,9 +1,9 @@
 """The tables that a log becomes: what each column means, and how its value is taken from what was examined.
 
-A new column is one line here, and one in docs/TABLES.md.
+A new column is one line here, and one in docs/TABLES.md. The module is long because it is the list of them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the list of tables is for --help too, which examines nothin
     from rubric import Rubric, SignalContribution
     from scoring.signals.values import IntegrityObservation, SignalValue
     from scoring.views.examined import Examined
+    from scoring.views.spending import Spending
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]
@@ -73,6 +74,26 @@ def _tokens(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
     return _count(name, "tokens", meaning, lambda of: getattr(of.it.record.session_tokens, name, None), True)
 
 
+def _used(name: str) -> "Callable[[Of[Examined]], Any]":
+    """Return what takes a part of what an iteration used, where that is known."""
+    return lambda of: getattr(of.it.spending, name, None)
+
+
+def _kind(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
+    """Return a column of the tokens of one kind that an iteration used."""
+    return _count(
+        f"used_{name}",
+        "tokens",
+        meaning,
+        lambda of: getattr(of.it.spending, name) if of.it.spending and of.it.spending.spent else None,
+        True,
+    )
+
+
+def _listed(names: "Sequence[str] | None", unknown: str = "unknown") -> str | None:
+    return ", ".join(name or unknown for name in names) if names else None
+
+
 def _objective(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
     """Return a column of an objective check, which has no part in the score."""
     return _flag(name, meaning, lambda of: _seen(getattr(of.it.signals.objective, name)), True)
@@ -89,6 +110,28 @@ def _seen(value: "SignalValue | None") -> bool | None:
 
 def _sub_score(value: "SignalValue | SignalContribution") -> float | None:
     return float(value.sub_score) if value.present else None
+
+
+class SessionSeen(NamedTuple):
+    """A session with what it used, as far as that is known."""
+
+    score: SessionScore
+    used: "Spending | None"
+
+
+def _sum(name: str, meaning: str = "likewise") -> DataColumn[SessionSeen]:
+    """Return a column of the tokens of one kind that a session used."""
+    return _count(
+        name,
+        "tokens",
+        meaning,
+        lambda of: getattr(of.it.used, name.removeprefix("used_")) if _spent(of.it) else None,
+        True,
+    )
+
+
+def _spent(session: SessionSeen) -> bool:
+    return session.used is not None and bool(session.used.spent)
 
 
 _LOG: DataColumn[Any] = _text("log", "the log directory, as it was named", lambda of: of.log)
@@ -159,6 +202,25 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
     _flag("reverted", "whether the trunk took the work back", _became("reverted"), True),
     _text("reverted_by", "the commit that did", _became("reverted_by"), missing=True),
     _flag("defective", "whether it was reverted, or fixes changed 5 % of its lines", _became("defective"), True),
+    _text(
+        "used_from", "where the tokens are known from", _used("source"), "transcripts, lines, checkpoint, entry", True
+    ),
+    _text("used_models", "the models that answered", lambda of: _listed(_used("models")(of)), "by tokens", True),
+    _kind("input_tokens", "the prompt, without what the cache holds"),
+    _kind("output_tokens"),
+    _kind("cache_read_tokens"),
+    _kind("cache_write_tokens"),
+    DataColumn(
+        "cost",
+        "number",
+        "US dollars",
+        "what these tokens cost, as far as prices are known; needs the extra cost",
+        _used("cost"),
+        True,
+    ),
+    _text("unpriced_models", "those of them with no known price", lambda of: _listed(_used("unpriced")(of)), "", True),
+    DataColumn("duration", "number", "seconds", "from the first line to the last", _used("seconds"), True),
+    _count("used_shared_with", "", "the iteration that counts the same lines", _used("shared_with"), True),
 )
 
 _SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (
@@ -197,32 +259,47 @@ _INTEGRITY: "tuple[DataColumn[IntegrityObservation], ...]" = (
     _text("observed_detail", "where the observation comes from", lambda of: of.it.observed.detail),
 )
 
-_SESSIONS: tuple[DataColumn[SessionScore], ...] = (
+_SESSIONS: tuple[DataColumn[SessionSeen], ...] = (
     _LOG,
-    _text("session_id", "the agent's session", lambda of: of.it.session_id),
+    _text("session_id", "the agent's session", lambda of: of.it.score.session_id),
     _text(
         "rubric_version",
         "the rubric of its scores; a session scored under two has two rows",
-        lambda of: of.it.rubric_version,
+        lambda of: of.it.score.rubric_version,
     ),
-    _count("iterations", "iterations", "how many belong to it", lambda of: len(of.it.iterations)),
+    _count("iterations", "iterations", "how many belong to it", lambda of: len(of.it.score.iterations)),
     _count(
         "scored_iterations",
         "iterations",
         "how many of them have a score",
-        lambda of: sum(ref.scored for ref in of.it.per_iteration),
+        lambda of: sum(ref.scored for ref in of.it.score.per_iteration),
     ),
     _count(
         "insufficient_iterations",
         "iterations",
         "how many of them have a score on too little evidence, and are not in the mean",
-        lambda of: of.it.insufficient,
+        lambda of: of.it.score.insufficient,
     ),
     _count("first_iteration", "", "the first of them", lambda of: of.iteration),
-    _count("last_iteration", "", "the last of them", lambda of: of.it.iterations[-1]),
-    _flag("scored", "whether any of them has a score", lambda of: of.it.scored),
-    _share("score", "the mean of their scores", lambda of: of.it.value if of.it.scored else None, True),
-    _text("band", "the name of that mean", lambda of: of.it.band),
+    _count("last_iteration", "", "the last of them", lambda of: of.it.score.iterations[-1]),
+    _flag("scored", "whether any of them has a score", lambda of: of.it.score.scored),
+    _share("score", "the mean of their scores", lambda of: of.it.score.value if of.it.score.scored else None, True),
+    _text("band", "the name of that mean", lambda of: of.it.score.band),
+    _sum("used_input_tokens", "what its iterations used; lines that two share count once"),
+    _sum("used_output_tokens"),
+    _sum("used_cache_read_tokens"),
+    _sum("used_cache_write_tokens"),
+    DataColumn(
+        "cost", "number", "US dollars", "what these tokens cost", lambda of: getattr(of.it.used, "cost", None), True
+    ),
+    DataColumn(
+        "duration",
+        "number",
+        "seconds",
+        "the sum of the durations of its iterations",
+        lambda of: getattr(of.it.used, "seconds", None),
+        True,
+    ),
 )
 
 TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
@@ -246,18 +323,24 @@ class SessionRows:
     log: Path
     rubric: "Rubric"
     members: dict[tuple[str, str], list[SessionIterRef]] = field(default_factory=dict)
+    used: "dict[tuple[str, str], list[Spending | None]]" = field(default_factory=dict)
 
     def add(self, examined: "Examined") -> None:
         """Note one iteration."""
         score = examined.score
         if session := examined.record.agent.session_id:
-            self.members.setdefault((session, score.rubric_version), []).append(SessionIterRef.of(score))
+            key = session, score.rubric_version
+            self.members.setdefault(key, []).append(SessionIterRef.of(score))
+            self.used.setdefault(key, []).append(examined.spending)
 
     def rows(self) -> Iterator[DataRow]:
         """Yield the rows, by session and rubric version."""
+        from scoring.views.spending import together  # loaded by whoever examined
+
         for session_id, version in sorted(self.members):
             session = session_score(self.rubric, session_id, self.members[session_id, version])
-            yield _row("sessions", self.log, session.iterations[0], replace(session, rubric_version=version))
+            seen = SessionSeen(replace(session, rubric_version=version), together(self.used[session_id, version]))
+            yield _row("sessions", self.log, session.iterations[0], seen)
 
 
 def table_rows(log: Path, rubric: "Rubric", examined: "Iterable[Examined]") -> Iterator[tuple[str, DataRow]]:

@@ -21,7 +21,7 @@ from scoring.views.compare_reasons import Reason, Side, Sides, reasons
 EQUAL_WITHIN = 1e-9
 """Values no further apart are equal: weights are decimals, and their sums are not."""
 
-DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidecar")
+DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidecar", "test_flags")
 """What a rubric's data says beside signals, method and bands."""
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]

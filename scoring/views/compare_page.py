@@ -81,6 +81,7 @@ _DATA_WORDS = {
     "loading": "Loading",
     "text": "Text",
     "sidecar": "Sidecar",
+    "test_flags": "Test flags",
 }
 
 

@@ -5,7 +5,7 @@ stands what it is worth (:mod:`scoring.sidecars.states`). An iteration that has 
 is every one when asked to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
@@ -21,9 +21,10 @@ from scoring.score import ScoredIteration, score_records
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import FingerprintStore, store_of
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.scores import PersistedScore, check_numbers, iteration_score_path, read_iteration_score
+from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
+from scoring.views.spending import Spending, spending_of
 
 if TYPE_CHECKING:
     from scoring.outcomes.outcome import Outcome, OutcomeRules  # a view without outcomes does not pay for them
@@ -38,7 +39,7 @@ class Examined:
 
     ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
     that was asked for, from ``facts`` and ``signals``. ``outcome`` is what became of the work, where that was asked
-    for; it has no part in any score. ``state`` is what the sidecar is worth.
+    for; it has no part in any score. ``state`` is what the sidecar is worth, ``spending`` what the iteration used.
     """
 
     facts: IterationFacts
@@ -48,6 +49,7 @@ class Examined:
     origin: ScoreOrigin
     outcome: "Outcome | None" = None
     state: State = CURRENT
+    spending: Spending | None = None
 
     @property
     def record(self) -> IterationRecord:
@@ -98,7 +100,7 @@ class LogView:
         """
         rubric = self.rubric
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
-        records = load_log_for([rubric], self.iter_log_dir, sources.rules.true_flags, self.broken)
+        records = load_log_for([rubric], self.iter_log_dir, sources.rules.true_flags, self.broken, sources.cache_dir)
         wanted = self.selection.numbers(records)
         if self.only is not None:
             wanted &= {self.only}
@@ -112,7 +114,7 @@ class LogView:
                 found = self.examined(one, sources.warn, store)
                 yield replace(found, outcome=became.get(one.record.iteration))
 
-    def _outcomes(self, records: list[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
+    def _outcomes(self, records: Sequence[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
         if self.outcomes is None:
             return {}
         from scoring.outcomes.outcome import log_outcomes
@@ -139,27 +141,23 @@ class LogView:
 
         ``store`` knows from which entry a sidecar was made; without it that is looked up in the cache of the options.
         """
+        used = spending_of(one.facts)
         on_disk = None if self.recompute else self._sidecar(one.record.iteration, warn)
         if on_disk is None:
-            return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed")
+            return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed", spending=used)
         was = read_provenance(self.iter_log_dir, one.record.iteration) if one.provenance else None
         store = store or self._fingerprints(self.options.get("cache_dir"))
         edited = store is not None and store.is_edited(
             one.facts, emit(on_disk.as_dict()), (self.repo_dir, self.iter_log_dir), self.rubric
         )
         state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
-        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state)
+        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state, spending=used)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
-        path = iteration_score_path(self.iter_log_dir, iteration)
         try:
-            score = read_iteration_score(self.iter_log_dir, iteration)
-            check_numbers(score, str(path))
-            if score.iteration != iteration:
-                raise InputError(f"{path}: is the score of iteration {score.iteration}")
+            return read_score(self.iter_log_dir, iteration)
         except NotFoundError:
             return None
         except InputError as e:
             warn(f"{e}; this iteration is scored anew instead")
             return None
-        return score

@@ -8,7 +8,7 @@ from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.log.load import EntryPlaces
 from scoring.sidecars.ownlines import OwnLines
 from scoring.signals.signal import window_text
-from scoring.signals.table import signal_of
+from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
 from scoring.views.chain import chain_lines, chain_payload, kept_payload
@@ -41,6 +41,7 @@ class ExplainedSignal:
     advice: str
     source: Source | None = None
     applicable: bool = True
+    fact: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +111,17 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
     signal = signal_of(row.signal)
     sources = tuple(signal.sources(one.facts, entry)) if signal else ()
     advice = signal.advice(row.present, one.facts) if signal else ""
+    label = signal.named(row.label, one.facts) if signal else row.label
     vote = row.sub_score if row.present else None, row.effective_weight, row.contribution
     found = (*vote, cost, could_add, row.detail, sources, advice, row.source, row.applicable)
-    return ExplainedSignal(row.signal, row.label, row.present, *found)
+    return ExplainedSignal(row.signal, label, row.present, *found, fact=fact_of(row, one.signals) or None)
 
 
 def explanation_text(explanation: Explanation, bounds: bool = False) -> str:
-    """Return why an iteration scored what it did, in paragraphs, with ``bounds`` beside the value."""
+    """Return why an iteration scored what it did, in paragraphs.
+
+    With ``bounds`` they are beside the value, and what each vote goes by is beside its detail.
+    """
     return "".join(printable(line) + "\n" for line in _lines(explanation, bounds))
 
 
@@ -150,7 +155,7 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     if voted := [s for s in explanation.signals if s.present]:
         yield from ("", "What voted")
         for signal in sorted(voted, key=lambda s: -s.effective_weight):
-            yield from _voted(signal)
+            yield from _voted(signal, bounds)
     if silent := [s for s in explanation.signals if not s.present]:
         yield from ("", "What did not vote")
         for signal in silent:
@@ -175,13 +180,14 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         yield f"  {outcome_text(one.outcome, explanation.horizon_days)}"
 
 
-def _voted(signal: ExplainedSignal) -> Iterator[str]:
+def _voted(signal: ExplainedSignal, facts: bool) -> Iterator[str]:
     cost = f", which cost {signal.cost:.3f}" if signal.cost and signal.cost >= _WORTH_SAYING else ""
     yield (
         f"  {signal.label}: {signal.sub_score:.3f} of 1, with {signal.effective_weight * 100:.1f} % of the vote, "
         f"gave {signal.contribution:.3f}{cost}"
     )
-    yield f"    {signal.detail}{', as claimed' if signal.source == 'claimed' else ''}"
+    fact = f"{signal.fact} · " if signal.fact and facts else ""
+    yield f"    {fact}{signal.detail}{', as claimed' if signal.source == 'claimed' else ''}"
     yield from (f"    from {source}" for source in signal.sources)
 
 

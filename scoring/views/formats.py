@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Protocol
 
 from scoring.errors import InputError, WriteError
 from scoring.files import atomic_stream
-from scoring.text import as_utf8
+from scoring.text import as_utf8, json_escaped
 from scoring.views.columns import TABLES, DataColumn, DataRow
 
 _ROW_GROUP = 8192
@@ -75,7 +75,8 @@ class JsonlWriter:
 
     def add(self, row: DataRow) -> None:
         """Write a row."""
-        self._out.write(json.dumps(clean(row), ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        text = json.dumps(clean(row), ensure_ascii=False, allow_nan=False)
+        self._out.write(json_escaped(text).encode() + b"\n")
 
     def close(self) -> None:
         """Nothing is left."""

@@ -161,8 +161,9 @@ def validity_parts(found: Validity) -> dict[str, dict[str, Foretold]]:
     """Return the figures by part, under the names that people read."""
     names = {"lines_added": "fewer lines added", "constant": "a constant"}
     baselines = {names.get(name, name): value for name, value in found.baselines.items()}
+    enough = {"where there is enough evidence": found.sufficient} if found.sufficient.n < found.score.n else {}
     return {
-        "The score and what it must beat": {"score": found.score, **baselines},
+        "The score and what it must beat": {"score": found.score, **enough, **baselines},
         "Each signal": dict(found.signals),
         "What else was observed (below a half: more of it, worse work)": {
             name: value for name, value in found.observed.items() if value.n

@@ -7,6 +7,7 @@ from scoring.views.table import Cell, Column, number
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric import Bounds
+    from rubric.scorer import Coverage
 
 _BAND_STYLES = {
     "excellent": "bold green",
@@ -33,7 +34,7 @@ def score_cell(value: float, scored: bool) -> Cell:
 
 def band_cell(band: str) -> Cell:
     """Return a band as a cell, in its colour and by the name that people read."""
-    return Cell(band, band_text(band), _BAND_STYLES.get(band, ""))
+    return Cell(band, band_text(band), _BAND_STYLES.get(band, ""), brief=band)
 
 
 def band_text(band: str) -> str:
@@ -44,6 +45,11 @@ def band_text(band: str) -> str:
 def bounds_text(bounds: "Bounds | None", scored: bool = True) -> str:
     """Return what the absent signals could make of a value, as a terminal shows it beside the value."""
     return f"({bounds.low:.2f}–{bounds.high:.2f})" if bounds and scored else ""
+
+
+def coverage_cell(coverage: "Coverage") -> Cell:
+    """Return what a score rests on as a cell, in brief ``6/8 · 83 %``."""
+    return Cell(None, str(coverage), brief=f"{coverage.present}/{coverage.total} · {coverage.weight * 100:.0f} %")
 
 
 def value_text(value: float, scored: bool, bounds: "Bounds | None") -> str:

@@ -10,7 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubric.model import FULL_TEXT
+from rubric import newest_version
+from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
+from scoring.sidecars.loss import in_words
 from scoring.signals.values import deliberation_dict
 from scoring.views.chain import chain_payload
 from scoring.views.score_cells import (
@@ -23,10 +25,12 @@ from scoring.views.score_cells import (
     band_cell,
     band_text,
     bounds_text,
+    coverage_cell,
     score_cell,
     value_text,
 )
-from scoring.views.session_pages import SESSIONS, session_payload, session_row
+from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
+from scoring.views.spending import spending_of
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
@@ -36,17 +40,21 @@ if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from scoring.sidecars.scores import PersistedScore
     from scoring.sidecars.states import State
     from scoring.signals.values import Deliberation, IterationObjectives
+    from scoring.views.spending import Spending
 
 _BAR = 20
 
-_RUN = (ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE, Column("DATE", width=0))
+LOST = Column("", only="full", prose=True)
+_RUN = (ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE, Column("DATE", width=0), LOST)
+"""The columns of ``run``; the last is there when a score lost evidence that its sidecar had."""
 _BREAKDOWN = (
     Column("SIGNAL", width=22),
     Column("PRESENT", width=7),
     Column("SUBSCORE", width=8, right=True),
     Column("WEIGHT", width=8, right=True),
     Column("CONTRIB", width=8, right=True),
-    Column("DETAIL", width=60, cut=True),
+    Column("DETAIL", width=60, cut=True, only="pipe"),
+    Column("DETAIL", only="terminal", prose=True),
 )
 _HOOKS = (
     Column("RULE_ID", width=40, cut=True),
@@ -71,11 +79,12 @@ def run_page(
     yield Line(title, only="pipe")
     yield Line(f"Iterations: {iterations}   Sessions: {len(scored.sessions)}   Source: {source}", only="pipe")
     yield Line()
-    yield Table(_RUN, [_iteration_row(one) for one in scored.iterations], full=full)
+    rows = [_iteration_row(one) for one in scored.iterations]
+    yield Table(_RUN if any(one.lost for one in scored.iterations) else _RUN[:-1], rows, full=full)
     if scored.sessions:
         members = {one.score.iteration: one.score for one in scored.iterations}
         yield Line()
-        yield Table(SESSIONS, [session_row(session, members, intervals) for session in scored.sessions], full=full)
+        yield Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full)
     yield Line()
     yield from _presence(scored.presence())
     if written is None:
@@ -91,20 +100,41 @@ def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
 
     ``named`` is whether folders of transcripts were named.
     """
-    if scored.rubric.evidence != "reference" or not scored.iterations:
+    if scored.rubric.evidence != EVIDENCE_REFERENCE or not scored.iterations:
         return
     missing = [] if named else ["no transcript folder is named, so token use and failed calls are not known"]
     if scored.iterations[0].facts.trunk.commit is None:
         missing.insert(0, "there is no branch master, so nothing counts as landed")
     if missing:
-        advice = "'da-score run --rubric 3.1.0' finds the trunk and the transcripts that are here"
+        newest = newest_version(EVIDENCE_ATTRIBUTED)
+        advice = f"'da-score run --rubric {newest}' finds the trunk and the transcripts that are here"
         yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
+
+
+def next_steps(scored: "ScoredLog") -> Iterator[Block]:
+    """Yield the line that points on after the first score of a log; only on a terminal."""
+    with_value = [one.score for one in scored.iterations if one.score.scored]
+    if with_value:
+        lowest = min(with_value, key=lambda score: score.value).iteration
+        text = f"Next: 'da-score explain {lowest}' says why that one scored lowest, 'da-score report' draws the log"
+    else:
+        text = "Next: 'da-score doctor' says what there is to score from, and what is missing"
+    yield Line(text, "dim", only="terminal")
 
 
 def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
     score, record = one.score, one.record
     value, bounds = score_cell(score.value, score.scored), bounds_text(score.bounds, score.scored)
-    return score.iteration, record.task_id, value, bounds, band_cell(score.band), str(score.coverage), record.date
+    return (
+        score.iteration,
+        record.task_id,
+        value,
+        bounds,
+        band_cell(score.band),
+        coverage_cell(score.coverage),
+        record.date,
+        f"lost: {', '.join(in_words(one.lost))}" if one.lost else "",
+    )
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
@@ -126,11 +156,13 @@ def iteration_page(
     objectives: "IterationObjectives | None" = None,
     full: bool = False,
     state: "State | None" = None,
+    spending: "Spending | None" = None,
 ) -> Iterator[Block]:
     """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
     ``source`` is the sidecar. A terminal shows the ``objectives`` too, where they were checked now. ``full`` is whether
-    a pipe shows the coverage and the ``state`` of the sidecar too, and names and details whole.
+    a pipe shows the coverage and the ``state`` of the sidecar too, names and details whole, and what the iteration
+    used.
     """
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
@@ -159,14 +191,17 @@ def iteration_page(
             (name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"]))
             for name, value in objectives.as_dict().items()
         ]
-        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL")), rows, only="terminal")
+        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)), rows, only="terminal")
+    yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
 
 
 def _breakdown_row(row: "SignalContribution") -> TableRow:
     there, weight = row.present, row.effective_weight if row.present else row.nominal_weight
     numbers = number(row.sub_score, there), number(weight), number(row.contribution, there)
-    return TableRow((row.signal, "yes" if there else "no", *numbers, row.detail), style="" if there else "dim")
+    detail = f"{row.fact} · {row.detail}" if row.fact and row.detail else row.fact or row.detail
+    cells = row.signal, "yes" if there else "no", *numbers, row.detail, detail
+    return TableRow(cells, style="" if there else "dim")
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
@@ -202,20 +237,24 @@ def score_payload(
     deliberation: "Deliberation | None" = None,
     attribution: Mapping[str, Any] | None = None,
     state: "State | None" = None,
+    spending: "Spending | None" = None,
 ) -> dict[str, Any]:
     """Return one iteration with its bounds and coverage, and the ``state`` of its sidecar; what is scored is current.
 
-    With it go the meter where there is a DR transcript, and whose its lines are where that is known.
+    With it go the meter where there is a DR transcript, and, where that is known, whose its lines are and what it used.
     """
     whose = {"attribution": attribution} if attribution else {}
     worth = {"state": state.name if state else "current", "state_reason": state.reason or None if state else None}
-    return {**score.payload(), **worth, **deliberation_dict(deliberation), **whose}
+    used = {"spending": spending.as_dict()} if spending else {}
+    return {**score.payload(), **worth, **deliberation_dict(deliberation), **whose, **used}
 
 
 def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
     """Return one iteration that was scored now, with the objective checks and integrity."""
     return {
-        **score_payload(one.persisted, one.signals.deliberation, chain_payload(one.facts)),
+        **score_payload(
+            one.persisted, one.signals.deliberation, chain_payload(one.facts), spending=spending_of(one.facts)
+        ),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
     }
@@ -223,13 +262,22 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
+    return {key: list(value) if isinstance(value, Iterator) else value for key, value in run_parts(scored)}
+
+
+def run_parts(scored: "ScoredLog") -> Iterator[tuple[str, Any]]:
+    """Yield the same, a key at a time; what the lists hold is made when they are read."""
     members = {one.score.iteration: one.score for one in scored.iterations}
-    return {
-        "rubric_version": scored.rubric.version,
-        "iterations": [score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations],
-        "sessions": [session_payload(session, members) for session in scored.sessions],
-        "presence": scored.presence(),
-    }
+    yield "rubric_version", scored.rubric.version
+    found = ((one, score_payload(one.persisted, one.signals.deliberation)) for one in scored.iterations)
+    yield "iterations", ({**score, **_lost_payload(one)} for one, score in found)
+    yield "sessions", (session_payload(session, members) for session in scored.sessions)
+    yield "presence", scored.presence()
+
+
+def _lost_payload(one: "ScoredIteration") -> dict[str, Any]:
+    """Return what a score lost of the evidence that its sidecar had; nothing where it lost none."""
+    return {"lost": in_words(one.lost)} if one.lost else {}
 
 
 def signals_payload(one: "ScoredIteration") -> dict[str, Any]:

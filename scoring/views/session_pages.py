@@ -1,6 +1,7 @@
 """What is shown of a session: its mean, how sure that is, and its iterations, as lines, a row and JSON."""
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,18 @@ from scoring.views.score_cells import (
     band_cell,
     band_text,
     bounds_text,
+    coverage_cell,
     score_cell,
     value_text,
 )
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, number
+from scoring.views.spending import spending_lines
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, number
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric.scorer import Breakdown
     from scoring.sessions import SessionIterRef, SessionScore
+    from scoring.sidecars.states import State
+    from scoring.views.spending import Spending
 
 SESSIONS = (
     Column("SESSION", width=40, cut=True),
@@ -34,15 +39,41 @@ SESSIONS = (
     BAND,
     COVERAGE,
 )
-_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE)
+_BEGINNING = 8
+_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", prose=True))
 
 
-def session_row(session: "SessionScore", members: "Mapping[int, Breakdown]", intervals: bool) -> tuple[AnyCell, ...]:
-    """Return a session as a row of :data:`SESSIONS`; with ``intervals`` that of its mean, which takes a moment."""
-    value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
-    sure = interval_text(session) if intervals else ""
-    coverage = session_coverage_text(session, members, brief=True)
-    return session.session_id, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage
+def session_rows(
+    sessions: Sequence["SessionScore"], members: "Mapping[int, Breakdown]", intervals: bool
+) -> list[tuple[AnyCell, ...]]:
+    """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
+    rows: list[tuple[AnyCell, ...]] = []
+    beginnings = _beginnings([session.session_id for session in sessions])
+    for session in sessions:
+        name = Cell(session.session_id, brief=beginnings[session.session_id])
+        value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
+        sure = interval_text(session) if intervals else ""
+        coverage = Cell(None, session_coverage_text(session, members, brief=True), brief=_coverage(session, members))
+        rows.append((name, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage))
+    return rows
+
+
+def _beginnings(ids: Sequence[str]) -> dict[str, str]:
+    """Return for each id the beginning that no other one has, by which the session can be named as well."""
+    ordered = ["", *sorted(set(ids)), ""]
+    beginnings = {}
+    for before, this, after in zip(ordered, ordered[1:], ordered[2:], strict=False):
+        shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))  # noqa: RUF071 - of letters
+        beginnings[this] = this[: max(_BEGINNING, shared + 1)]
+    return beginnings
+
+
+def _coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> str:
+    """Return in brief what :func:`session_coverage_text` says."""
+    coverage = _session_coverage(session, members)
+    weight = "" if coverage["weight"] is None else f" · {coverage['weight'] * 100:.0f} %"
+    too_few = f" · {session.insufficient} not enough" if session.insufficient else ""
+    return f"{coverage['scored']}/{coverage['total']}{weight}{too_few}"
 
 
 def session_page(
@@ -51,11 +82,14 @@ def session_page(
     source: Path,
     intervals: bool = False,
     full: bool = False,
+    spending: "Spending | None" = None,
+    states: "Mapping[int, State] | None" = None,
 ) -> Iterator[Block]:
     """Yield a session and its iterations.
 
     A terminal shows how sure the scores are, as far as ``members`` has those of its iterations, and with ``intervals``
-    also that of the mean. ``full`` is whether a pipe shows the coverage too.
+    also that of the mean. ``full`` is whether a pipe shows the coverage too, what the session used, and the ``states``
+    of its scores.
     """
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
     value = number(session.value, session.scored)
@@ -67,13 +101,43 @@ def session_page(
     if intervals and (interval := interval_text(session)):
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield Line()
-    yield Table(_MEMBERS, [_member_row(ref, members.get(ref.iteration)) for ref in session.per_iteration], full=full)
+    rows = [_member_row(ref, members.get(ref.iteration), states or {}) for ref in session.per_iteration]
+    yield Table(_MEMBERS, rows, full=full)
+    yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
 
 
-def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
-    bounds, coverage = (bounds_text(member.bounds, ref.scored), str(member.coverage)) if member else ("", "-")
-    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage
+def spending_section(found: "Spending | None", full: bool = False) -> Iterator[Block]:
+    """Yield what an iteration or a session used; only on a terminal, and where the text is ``full``."""
+    lines = spending_lines(found)
+    if lines:
+        only: Place | None = None if full else "terminal"
+        yield Line(only=only)
+        yield Line("Used", "bold", only=only)
+        yield from (Line(text, only=only) for text in lines)
+
+
+def _member_row(
+    ref: "SessionIterRef", member: "Breakdown | None", states: "Mapping[int, State]"
+) -> tuple[AnyCell, ...]:
+    state = states.get(ref.iteration)
+    bounds, coverage = (
+        (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
+    )
+    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, _state_cell(state)
+
+
+def _state_cell(state: "State | None") -> Cell:
+    """Return what a score is worth as a cell, with the reason where it is not current."""
+    if state is None:
+        return Cell(None, "")
+    return Cell(state.name, str(state), "dim" if state.name == "current" else "bold yellow", brief=state.name)
+
+
+def session_state(states: "Mapping[int, State]") -> str | None:
+    """Return the worst state of a session's scores: stale, unverified or current; None where none is known."""
+    names = {state.name for state in states.values()}
+    return next((name for name in ("stale", "unverified", "current") if name in names), None)
 
 
 def session_interval(session: "SessionScore") -> Interval | None:
@@ -115,8 +179,15 @@ def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]
     }
 
 
-def session_payload(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
-    """Return one session as its sidecar holds it, with its bounds, and what it rests on.
+def session_payload(
+    session: "SessionScore",
+    members: "Mapping[int, Breakdown]",
+    spending: "Spending | None" = None,
+    states: "Mapping[int, State] | None" = None,
+) -> dict[str, Any]:
+    """Return one session as its sidecar holds it, with its bounds, what it rests on, and what it used, if known.
+
+    With ``states`` also what its scores are worth: the worst of it, and by iteration.
 
     ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
     members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
@@ -131,4 +202,11 @@ def session_payload(session: "SessionScore", members: "Mapping[int, Breakdown]")
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
         "interval": interval and list(interval),
         "coverage": _session_coverage(session, members),
+        **({"spending": spending.as_dict()} if spending else {}),
+        **({} if states is None else _states_payload(states)),
     }
+
+
+def _states_payload(states: "Mapping[int, State]") -> dict[str, Any]:
+    each = [{"iteration": n, "state": state.name, "state_reason": state.reason or None} for n, state in states.items()]
+    return {"state": session_state(states), "states": each}

@@ -4,14 +4,13 @@ The text is byte for byte the reference's where the reference has such a table (
 Every text is shown with its control characters escaped; rich is imported only to draw.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from scoring.text import cut, printable
+from scoring.text import cut, printable, show_hidden
 
 if TYPE_CHECKING:
     import rich.console
-    import rich.table
     import rich.text
 
 Place: TypeAlias = Literal["pipe", "terminal"]
@@ -20,16 +19,25 @@ _GAP = "  "
 
 
 class Cell(NamedTuple):
-    """Plain data, for JSON; the text that is shown, ``str(value)`` when None; a style of rich (``bold green``)."""
+    """Plain data, for JSON; the text that is shown, ``str(value)`` when None; a style of rich (``bold green``).
+
+    ``brief`` is a shorter text for a terminal that is too narrow for the other one.
+    """
 
     value: Any
     text: str | None = None
     style: str = ""
+    brief: str | None = None
 
     @property
     def shown(self) -> str:
         """The text, safe to print: control characters are escaped."""
         return printable(str(self.value) if self.text is None else self.text)
+
+    @property
+    def brief_shown(self) -> str:
+        """The brief text where there is one, safe to print."""
+        return self.shown if self.brief is None else printable(self.brief)
 
 
 AnyCell: TypeAlias = Cell | str | int
@@ -51,10 +59,11 @@ class Column(NamedTuple):
     Attributes:
         key: the key in JSON; empty leaves the column out of JSON.
         width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
-        cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal shows it whole.
+        cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal cuts nothing.
         right: whether the terminal aligns it to the right, as numbers are. A pipe aligns everything to the left.
         only: the one place that shows the column; None for both, ``json`` for neither. A column ``full`` is for a
             terminal, and for a table whose text is full.
+        prose: whether its texts explain themselves, so that they need no name below a row that has no room for them.
     """
 
     head: str
@@ -63,6 +72,7 @@ class Column(NamedTuple):
     cut: bool = False
     right: bool = False
     only: Place | Literal["json", "full"] | None = None
+    prose: bool = False
 
 
 class TableRow(NamedTuple):
@@ -80,10 +90,11 @@ class Table(NamedTuple):
         rows: the rows; a bare sequence of cells is a row without notes.
         heads: whether the headings are shown.
         indent: by how many spaces everything is moved to the right.
-        notes: the heading of the column in which a terminal shows the notes of rows.
+        notes: the heading of the column in which a terminal shows the notes of rows, where it is wide enough.
         notes_indent: by how many spaces the notes are moved to the right on a pipe, where they follow their row.
         only: the one place that shows the table; None for both.
         full: whether its text on a pipe is full: no cell is cut, and the columns for full text are there.
+        records: whether a terminal that is too narrow shows every row as a block, with a line for each column.
     """
 
     columns: Sequence[Column]
@@ -94,6 +105,7 @@ class Table(NamedTuple):
     notes_indent: int = 4
     only: Place | None = None
     full: bool = False
+    records: bool = False
 
     def pipe(self) -> str:
         """Return the table as text: two spaces between columns, the last one not padded.
@@ -108,7 +120,7 @@ class Table(NamedTuple):
         lines: list[tuple[list[str], Sequence[str]]] = []
         if self.heads:
             lines.append(([column.head for column in columns], ()))
-        for row in self._rows():
+        for row in self.table_rows():
             cells = [_cell(row.cells[n]).shown for n in shown]
             limits = [column.width if column.cut else None for column in columns]
             fitted = [text if most is None else cut(text, most) for text, most in zip(cells, limits, strict=True)]
@@ -126,36 +138,31 @@ class Table(NamedTuple):
             text += [" " * (self.indent + self.notes_indent) + printable(note) for note in notes]
         return "".join(f"{line}\n" for line in text)
 
-    def drawn(self) -> "rich.table.Table":
-        """Return the table as one of rich: nothing cut off, long texts folded."""
-        from rich.table import Table as RichTable
-        from rich.text import Text
+    def drawn(self, width: int) -> "Iterator[rich.text.Text]":
+        """Yield the table as lines of a terminal of some width; nothing is cut off."""
+        from scoring.views.layout import table_drawn
 
-        shown = [n for n, column in enumerate(self.columns) if column.only in (None, "terminal", "full")]
-        table = RichTable(box=None, header_style="bold", padding=(0, 2, 0, 0), show_header=self.heads)
-        for n in shown:
-            column = self.columns[n]
-            table.add_column(printable(column.head), justify="right" if column.right else "left", overflow="fold")
-        rows = self._rows()
-        with_notes = any(row.notes for row in rows)
-        if with_notes:
-            table.add_column(self.notes, overflow="fold")
-        for row in rows:
-            cells = [_drawn(row.cells[n]) for n in shown]
-            if with_notes:
-                cells.append(Text("\n".join(map(printable, row.notes))))
-            table.add_row(*cells, style=row.style)
-        return table
+        return table_drawn(self, width)
+
+    def columns_drawn(self) -> list[int]:
+        """Return the numbers of the columns that a terminal shows."""
+        return [n for n, column in enumerate(self.columns) if column.only in (None, "terminal", "full")]
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""
         return [
             {column.key: _cell(cell).value for column, cell in zip(self.columns, row.cells, strict=True) if column.key}
-            for row in self._rows()
+            for row in self.table_rows()
         ]
 
-    def _rows(self) -> list[TableRow]:
+    def table_rows(self) -> list[TableRow]:
+        """Return the rows, each with its notes."""
         return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
+
+    @staticmethod
+    def cells_of(row: TableRow) -> list[Cell]:
+        """Return the cells of a row."""
+        return list(map(_cell, row.cells))
 
 
 class Line(NamedTuple):
@@ -169,11 +176,13 @@ class Line(NamedTuple):
         """Return the line as text."""
         return "".join(_cell(part).shown for part in self._cells()) + "\n"
 
-    def drawn(self) -> "rich.text.Text":
-        """Return the line as a text of rich."""
+    def drawn(self, width: int) -> "Iterator[rich.text.Text]":
+        """Yield the line as lines of a terminal of some width."""
         from rich.text import Text
 
-        return Text(style=self.style).join(map(_drawn, self._cells()))
+        from scoring.views.layout import text_drawn
+
+        return text_drawn(Text(style=self.style).join(map(_drawn, self._cells())), width)
 
     def _cells(self) -> Sequence[AnyCell]:
         return [self.parts] if isinstance(self.parts, str) else self.parts
@@ -186,7 +195,7 @@ def _drawn(cell: AnyCell) -> "rich.text.Text":
     from rich.text import Text
 
     found = _cell(cell)
-    return Text(found.shown, found.style)
+    return Text(show_hidden(found.shown), found.style)
 
 
 def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
@@ -201,9 +210,7 @@ def pipe_text(blocks: Iterable[Block]) -> str:
 
 def draw(blocks: Iterable[Block], console: "rich.console.Console") -> None:
     """Draw lines and tables on a terminal."""
-    from rich.padding import Padding
-
     for block in blocks:
         if block.only in (None, "terminal"):
-            indent = block.indent if isinstance(block, Table) else 0
-            console.print(Padding(block.drawn(), (0, 0, 0, indent)) if indent else block.drawn())
+            for line in block.drawn(console.width):
+                console.print(line, no_wrap=True, overflow="ignore", crop=False)

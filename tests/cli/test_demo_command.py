@@ -38,6 +38,7 @@ class TestDemo:
         assert [iteration["iteration"] for iteration in found["iterations"]] == list(range(1, 10))
         assert da_score("--json", "demo", tmp_path / "other").json == found
 
+    @pytest.mark.slow
     def test_is_drawn_on_a_terminal(self, tmp_path: Path, on_a_terminal: OnTerminal) -> None:
         status, shown = on_a_terminal("demo", tmp_path / "demo")
         lines = lines_of(shown)

@@ -298,6 +298,7 @@ class TestErrors:
         monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(click.ClickException("no\nway")))
         assert da_score("records") == Outcome(1, "", "da-score: error: no way\n")
 
+    @pytest.mark.slow
     def test_are_silent_when_nobody_can_hear_them(self, tmp_path: Path) -> None:
         script = f'"$0" -m scoring records --iter-log-dir "{tmp_path}/missing" 2>&-'
         done = subprocess.run(["bash", "-c", script, sys.executable], stdout=subprocess.PIPE, check=False)
@@ -345,16 +346,19 @@ class TestReaderThatIsGone:
         done = self.gone(*arguments)
         assert (done.returncode, done.stderr) == (0, b"")
 
+    @pytest.mark.slow
     def test_does_not_keep_a_run_from_writing(self, project: Path) -> None:
         assert self.gone("run").returncode == 0
         assert len(list((project / LOG).glob("*.score.yaml"))) == 11
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_may_have_read_a_line(self) -> None:
         script = 'set -o pipefail; "$0" -m scoring run --no-write | head -1'
         done = subprocess.run(["bash", "-c", script, sys.executable], capture_output=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "Outcome scoring — rubric 2.1.0\n".encode(), b"")
 
+    @pytest.mark.slow
     def test_may_never_have_been_there(self, project: Path) -> None:
         script = '"$0" -m scoring run >&-'
         done = subprocess.run(["bash", "-c", script, sys.executable], stderr=subprocess.PIPE, check=False)

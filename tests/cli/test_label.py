@@ -21,6 +21,7 @@ import pytest
 import yaml
 from helpers.commands import COMMAND, DaScore, Outcome, one_line, process
 from helpers.labels import edit, label, write
+from helpers.privileges import no_privileges
 
 from scoring.demo import Demo
 from scoring.errors import WriteError
@@ -248,18 +249,6 @@ def read_only_copy(log: Path) -> Iterator[Path]:
         shutil.rmtree(root)
 
 
-@contextmanager
-def no_privileges() -> Iterator[None]:
-    """Be an ordinary user; root writes everywhere."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
-
-
 class TestOtherWriters:
     BY_HAND = """\
 # Labels of iteration 5.
@@ -333,6 +322,7 @@ for n in range(6):
     add_labels(Path(sys.argv[1]), [NewLabel(5, who, Judgement(n % 4)) for who in (sys.argv[2], "all")])
 """
 
+    @pytest.mark.slow
     def test_nobody_loses_anything(self, log: Path) -> None:
         names = ["ann", "bob", "cid", "dan"]
         command = [sys.executable, "-c", self.SCRIPT, str(log)]
@@ -587,16 +577,19 @@ class TestOnATerminal:
         assert "correction_pressure" in shown
         assert shown.index("diff --git") < shown.index("correction_pressure") < shown.index("Correctness, 0 to 3")
 
+    @pytest.mark.slow
     def test_asks_again_when_an_answer_is_none(self, project: Path) -> None:
         status, shown = self.talk("7", "3", "", "", "")
         assert (status, "One of 0, 1, 2, 3" in shown) == (0, True)
         assert labels_in(project / ".agents/active/iteration-log")[0]["history"][0]["structured"] == {"correctness": 3}
 
+    @pytest.mark.slow
     def test_writes_nothing_when_nothing_is_said(self, project: Path) -> None:
         status, shown = self.talk("", "", "", "")
         assert (status, "nothing is written" in shown) == (0, True)
         assert nothing_written(project / ".agents/active/iteration-log")
 
+    @pytest.mark.slow
     def test_writes_nothing_when_it_is_interrupted(self, project: Path) -> None:
         status, _ = self.talk("2", CONTROL_C)
         assert (status, nothing_written(project / ".agents/active/iteration-log")) == (130, True)

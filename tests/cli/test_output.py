@@ -15,7 +15,8 @@ from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, pr
 from helpers.projects import CODEX_SESSION, LOG, READING, tree
 
 from scoring.cli import main
-from scoring.text import spans
+from scoring.cli.output import write_json, write_json_in_parts
+from scoring.text import as_utf8, spans
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -71,7 +72,7 @@ class TestText:
         ]
 
 
-ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason")
+ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason", "states")
 
 
 def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
     kept = {key: value for key, value in found.items() if key not in (*ONLY_PRINTED, *others)}
     if "breakdown" in kept:
         kept["breakdown"] = [
-            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap")}
+            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap", "fact")}
             for row in kept["breakdown"]
         ]
     return kept
@@ -269,6 +270,7 @@ class TestTerminal:
         status, shown = on_a_terminal("session", CODEX_SESSION, "--json")
         assert (status, lines_of(shown)) == (0, da_score("session", CODEX_SESSION, "--json").out.splitlines())
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_that_is_narrow_loses_no_word(self) -> None:
         status, shown = process_on_a_terminal("iteration", "5", columns=30)
@@ -277,6 +279,7 @@ class TestTerminal:
         assert max(map(len, lines)) <= 30
         assert "Source:.agents/active/iteration-log/iter-5.score.yaml" in re.sub(r"\s+", "", "".join(lines))
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_that_knows_only_ascii_is_no_error(self) -> None:
         status, shown = process_on_a_terminal("run", "--no-write", PYTHONIOENCODING="ascii")
@@ -325,6 +328,7 @@ class TestEncoding:
         for variables in environments:
             assert process("run", "--no-write", **variables) == expected
 
+    @pytest.mark.slow
     def test_of_an_error_is_readable_too(self, tmp_path: Path) -> None:
         found = process(
             "records", "--iter-log-dir", tmp_path / "ü", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C"
@@ -367,3 +371,31 @@ class TestEmptyLog:
         (tmp_path / "log").mkdir()
         status, shown = on_a_terminal("run", "--iter-log-dir", tmp_path / "log", "--repo-dir", tmp_path)
         assert (status, lines_of(shown)) == (0, [f"score: no iterations found in {tmp_path / 'log'}"])
+
+
+class TestJsonInParts:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            pytest.param({"a": 1, "b": [1.5, {"c": []}, {}], "d": {"e": None}}, id="nested"),
+            pytest.param({"a": [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1]}, id="floats"),
+            pytest.param({"a": ["".join(map(chr, range(160))), 'é€😀\u2028"\\/', "\udcff"]}, id="text"),
+            pytest.param({"a": [], "b": [[]]}, id="empty"),
+        ],
+    )
+    @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+    def test_is_what_python_writes(
+        self, value: dict[str, Any], streamed: bool, capsysbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        expected = as_utf8(json.dumps(value, ensure_ascii=False, indent=1)).encode() + b"\n"
+        if streamed:
+            parts = ((key, iter(part) if isinstance(part, list) else part) for key, part in value.items())
+            write_json_in_parts(parts)
+        else:
+            write_json(value)
+        assert capsysbinary.readouterr().out == expected
+
+    def test_that_fails_writes_nothing(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write_json_in_parts([("a", 1), ("b", iter([1.0, float("nan")]))])
+        assert capsysbinary.readouterr().out == b""

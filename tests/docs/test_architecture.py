@@ -1,11 +1,10 @@
 """The page on the architecture names nothing that is not there, and each of its recipes is complete."""
 
-import importlib
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from helpers.names import look_up
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
@@ -40,20 +39,6 @@ NAMES = [text for text in QUOTED if re.fullmatch(r"(scoring|rubric)(\.\w+)+", te
 PICTURE = re.findall(r"\b(?:scoring|rubric)/[\w/]+", section("The picture"))
 
 
-def is_there(dotted: str) -> bool:
-    """Whether a dotted name leads somewhere: modules first, then attributes."""
-    parts = dotted.split(".")
-    found: Any = importlib.import_module(parts[0])
-    for n, part in enumerate(parts[1:], start=2):
-        if not hasattr(found, part):
-            try:
-                importlib.import_module(".".join(parts[:n]))
-            except ModuleNotFoundError:
-                return False
-        found = getattr(found, part)
-    return True
-
-
 @pytest.mark.parametrize("path", [*PATHS, *sorted(set(PICTURE))])
 def test_a_path_that_is_named_exists(path: str) -> None:
     assert list(ROOT.glob(path)), f"there is no {path}"
@@ -61,12 +46,12 @@ def test_a_path_that_is_named_exists(path: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_is_named_exists(name: str) -> None:
-    assert is_there(name)
+    assert look_up(name) is not None
 
 
 @pytest.mark.parametrize("name", ["scoring.nothing", "rubric.registry.nothing"])
 def test_a_name_that_does_not_exist_would_be_noticed(name: str) -> None:
-    assert not is_there(name)
+    assert look_up(name) is None
 
 
 def test_a_constant_that_a_recipe_names_is_in_the_file_that_it_names() -> None:

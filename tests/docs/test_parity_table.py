@@ -1,13 +1,12 @@
 """The parity page names everything that the reference exports, and what it names of ours and of our tests exists."""
 
 import ast
-import importlib
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from helpers.names import look_up
 from helpers.repos import Repo
 
 from scoring import (
@@ -99,20 +98,6 @@ def counterparts(block: str) -> list[tuple[str, str]]:
 
 OURS = dict(counterparts("names"))
 OUR_FIELDS = dict(counterparts("fields"))
-
-
-def look_up(dotted: str) -> Any:
-    """Return what a dotted path names, None when there is nothing: modules first, then attributes."""
-    parts = dotted.split(".")
-    found: Any = importlib.import_module(parts[0])
-    for n, part in enumerate(parts[1:], start=2):
-        if not hasattr(found, part):
-            try:
-                importlib.import_module(".".join(parts[:n]))
-            except ModuleNotFoundError:
-                return None
-        found = getattr(found, part)
-    return found
 
 
 def snake(name: str) -> str:
@@ -221,6 +206,7 @@ def written(log_dir: Path, repo: Repo, entry: str) -> tuple[list[str], list[str]
     return [path.name for path in sessions], warnings, log
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "session_id",
     [".", "..", "a/b", "../up", r"a\\b", r"a\u0000b", r"a\nb", r"a\x7fb", r"a\u0085b", "x" * 201, "\N{EURO SIGN}" * 67],
@@ -233,6 +219,7 @@ def test_a_session_id_that_is_no_plain_file_name_gets_no_sidecar(log_dir: Path, 
     assert warnings[0].endswith(" is no plain file name; this session gets no score file")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("session_id", ["a", "...", ".a", "a b", "-x", "\N{EURO SIGN}", "x" * 200])
 def test_a_session_id_that_is_a_plain_file_name_gets_one(log_dir: Path, repo: Repo, session_id: str) -> None:
     sessions, warnings, _ = written(log_dir, repo, f'agent: {{session_id: "{session_id}"}}\n')
@@ -243,6 +230,7 @@ def test_a_session_id_that_is_a_plain_file_name_gets_one(log_dir: Path, repo: Re
 NOT_A_NUMBER = absent_signal("native session_tokens: cache_hit_rate is not a number")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [

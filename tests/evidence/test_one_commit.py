@@ -1,6 +1,5 @@
 """A commit counts for one iteration where evidence is attributed; and where the artifacts of an entry lie."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,6 @@ from scoring.score import score_log
 pytestmark = pytest.mark.sampled(3)
 
 RUBRIC, BEFORE = released_rubric("3.1.0"), released_rubric("2.3.0")
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    place = Place(tmp_path)
-    monkeypatch.chdir(place.path)
-    return place
 
 
 def again(place: Place, n: int, commit: str, summary: str = "again") -> None:

@@ -1,6 +1,5 @@
 """The evidence rules: which rubric reads under which, what each makes of an entry, and which settings they know."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,15 +23,6 @@ from scoring.signals.values import SignalValue, absent_signal, present_signal
 pytestmark = pytest.mark.sampled(3)
 
 CORRECTED_RUBRIC, NEXT_TO_IT = released_rubric("2.3.0"), released_rubric("2.2.0")
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    place = Place(tmp_path)
-    monkeypatch.chdir(place.path)
-    return place
 
 
 class TestRubrics:

@@ -35,11 +35,10 @@ BACKFILLED = [3, 4, 5, 8, 9]
 
 @pytest.fixture(autouse=True)
 def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that is no repository, with a cache of one's own, and wait for no disk."""
+    """Stand in a folder that is no repository, with a cache of one's own."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 class TestFindLogs:
@@ -297,6 +296,7 @@ REASONS: dict[str, tuple[Change, dict[int, str]]] = {
 
 
 class TestReasons:
+    @pytest.mark.sampled(8)
     @pytest.mark.parametrize(("change", "scored"), REASONS.values(), ids=REASONS)
     def test_are(self, done: Project, change: Change, scored: dict[int, str]) -> None:
         change(done)
@@ -339,6 +339,7 @@ class TestReasons:
         assert (found.scored, found.up_to_date) == (dict.fromkeys(ALL, "forced"), 0)
         assert (done.sidecars(), snapshot(done.log)) == (expected, before)  # the same bytes are not written again
 
+    @pytest.mark.slow
     def test_are_not_made_by_a_run_or_a_closed_task_in_between(self, done: Project, da_score: DaScore) -> None:
         edit(done.entry(3), "retries: 0", "retries: 1")
         edit(done.entry(9), "retries: 0", "retries: 1")
@@ -390,24 +391,28 @@ class TestAnswersOfGit:
         found = backfill(done)
         assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
 
+    @pytest.mark.slow
     def test_that_changed_nothing_are_not_listed(self, done: Project) -> None:
         Repo.at(done.repo).commit({"more": "x"}, "more")
         for refresh in (False, True):
             found = backfill(done, refresh_git=refresh)
             assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
 
+    @pytest.mark.slow
     def test_are_not_asked_for_by_a_change_of_something_else(self, done: Project) -> None:
         self.land(done)
         edit(done.entry(4), "retries: 1", "retries: 2")
         found = backfill(done)
         assert (found.scored, found.git_changed) == ({4: "inputs changed"}, [9])
 
+    @pytest.mark.slow
     def test_come_with_a_change_of_the_iteration_itself(self, done: Project) -> None:
         self.land(done)
         edit(done.entry(9), "retries: 0", "retries: 1")
         found = backfill(done)
         assert (found.scored, found.git_changed) == ({9: "inputs changed"}, [])
 
+    @pytest.mark.slow
     def test_that_move_windows_are_git_s_too(self, done: Project) -> None:
         """A commit that is gone leaves its neighbour with a longer window, and other turns in it."""
         Repo.at(done.repo).git("update-ref", "refs/heads/master", "526945f0")
@@ -447,6 +452,7 @@ class TestStore:
         (path,) = (tmp_path / f"cache/backfill-{FORMAT}").glob("*.json")
         return path
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "spoil",
         [
@@ -658,11 +664,13 @@ class TestEvidenceLoss:
         assert set(found.scored) == ({1, 2, 6, 7} if "force" in how else set())
         assert (snapshot(without.log), without.sidecars()) == (before, expected)
 
+    @pytest.mark.slow
     def test_is_avoided_whatever_else_changed(self, without: Project, expected: dict[str, bytes]) -> None:
         edit(without.entry(3), "retries: 0", "retries: 5")
         assert backfill(without).kept[3] == ["token_efficiency"]
         assert without.sidecars() == expected
 
+    @pytest.mark.slow
     def test_is_avoided_under_another_rubric_too(self, without: Project, da_score: DaScore) -> None:
         (found,) = json.loads(da_score("backfill", without.repo, "--rubric", "2.0.2", "--json").out)["logs"]
         assert [one["iteration"] for one in found["scored"]] == [1, 2, 6, 7]
@@ -677,12 +685,14 @@ class TestEvidenceLoss:
         assert b"no transcript covers the iteration window" in without.sidecar(3).read_bytes()
         assert backfill(without).kept == {}
 
+    @pytest.mark.slow
     def test_is_none_when_the_tokens_were_captured_natively_since(self, without: Project) -> None:
         tokens = "session_tokens: {input_tokens: 1, output_tokens: 1, cache_hit_rate: 0.5}\n"
         without.entry(8).write_text(without.entry(8).read_text() + tokens)
         found = backfill(without)
         assert (found.scored, 8 in found.kept) == ({8: "inputs changed"}, False)
 
+    @pytest.mark.slow
     def test_of_native_tokens_is_none(self, done: Project) -> None:
         text = done.entry(6).read_text()
         assert "session_tokens:" in text
@@ -712,10 +722,12 @@ class TestEvidenceLoss:
         assert (found.status, found.err.splitlines()) == (0, WARNINGS)
         assert da_score("run", "--repo-dir", without.repo).err == ""  # there is nothing left to lose
 
+    @pytest.mark.slow
     def test_by_a_run_that_writes_nothing_is_not_warned_of(self, without: Project, da_score: DaScore) -> None:
         without.settings.unlink()
         assert da_score("run", "--no-write", "--repo-dir", without.repo).err == ""
 
+    @pytest.mark.slow
     def test_by_recomputing_an_iteration_is_warned_of(self, without: Project, da_score: DaScore) -> None:
         without.settings.unlink()
         found = da_score("iteration", "8", "--recompute", "--repo-dir", without.repo)
@@ -801,7 +813,7 @@ class TestSeveralLogs:
         assert [log["iter_log_dir"] for log in again["logs"]] == [str(project.log) for project in three]
         assert (again["totals"]["scored"], again["totals"]["up_to_date"]) == (0, 27)
 
-    @pytest.mark.sampled(5)
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(("spoil", "said"), BROKEN.values(), ids=BROKEN)
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_of_which_one_is_broken_are_done_but_for_that(
@@ -866,12 +878,14 @@ class TestSeveralLogs:
             "a process was ended from outside before this log was done; start backfill again"
         ] * len(three)
 
+    @pytest.mark.slow
     def test_may_be_named_in_any_way(self, three: list[Project], da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "list").write_text(f"# all of them\n\n{three[2].repo}\n{three[0].log}\n")
         found = da_score("backfill", three[1].log, three[1].repo, "--from-file", tmp_path / "list", "--json").json
         assert [log["iter_log_dir"] for log in found["logs"]] == [str(three[n].log) for n in (1, 2, 0)]
         assert found["totals"]["scored"] == 27
 
+    @pytest.mark.slow
     def test_are_those_of_this_folder_when_none_is_named(
         self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -894,6 +908,7 @@ class TestSeveralLogs:
         assert (found.status, found.out) == (1, "")
         assert found.err.startswith(f"da-score: error: {said}")
 
+    @pytest.mark.slow
     def test_are_scored_under_the_settings_of_their_repositories(
         self, three: list[Project], da_score: DaScore, tmp_path: Path
     ) -> None:
@@ -910,6 +925,7 @@ class TestSeveralLogs:
             assert da_score("run", "--repo-dir", project.repo).status == 0
         assert [project.sidecars() for project in three] == before  # as a run in the repository scores them
 
+    @pytest.mark.slow
     def test_are_scored_under_the_rubric_of_the_command_line_whatever_their_repositories_say(
         self, three: list[Project], da_score: DaScore, tmp_path: Path
     ) -> None:
@@ -1052,6 +1068,7 @@ class TestText:
         assert da_score("backfill", project.repo).err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_progress_with_the_time_left_is_shown_on_a_terminal(three: list[Project], tmp_path: Path, jobs: str) -> None:
     command = [*COMMAND, "backfill", str(tmp_path / "src"), "--jobs", jobs]

@@ -38,11 +38,10 @@ MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
 
 @pytest.fixture(autouse=True)
 def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that is no repository, with a cache of one's own, and wait for no disk."""
+    """Stand in a folder that is no repository, with a cache of one's own."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -784,6 +783,7 @@ class TestStandardInput:
                 read_hook_input(f.fileno())
             assert time.monotonic() - began < 10
 
+    @pytest.mark.slow
     def test_of_more_than_16_mib_is_an_error(self) -> None:
         with open("/dev/zero", "rb") as f, pytest.raises(InputError):
             read_hook_input(f.fileno(), 60)
@@ -826,6 +826,7 @@ ODD: list[Any] = [
 class TestFields:
     """Nothing that a harness says is trusted."""
 
+    @pytest.mark.sampled(8)
     @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
     @pytest.mark.parametrize("name", ["transcript_path", "agent_transcript_path"])
     def test_of_transcripts_that_are_odd_are_as_if_they_were_not_there(
@@ -1115,6 +1116,7 @@ class TestTimeout:
         assert (found.status, found.err) == (1, self.GAVE_UP.replace("warning", "error"))
         assert gone(hanging_git)
 
+    @pytest.mark.slow
     def test_of_a_process_ends_the_process(self, scored: Project, hanging_git: Path) -> None:
         found = process("--timeout", "1.5", cwd=scored.repo)
         assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", "1.5"))
@@ -1179,6 +1181,7 @@ class TestProcess:
             silent, nothing = zip(*((seconds(read), seconds(subprocess.DEVNULL)) for _ in range(2)), strict=True)
         assert min(silent) - min(nothing) < 1
 
+    @pytest.mark.slow
     def test_does_not_listen_to_a_terminal(self, scored: Project) -> None:
         parent, child = os.openpty()
         try:
@@ -1194,10 +1197,12 @@ class TestProcess:
         assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
         assert found.err.startswith("da-score: warning: the harness's input is not JSON: ")
 
+    @pytest.mark.slow
     def test_reads_json_of_more_than_a_pipe_holds(self, project: Project) -> None:
         said = claude_stop(project, last_assistant_message="}" * 200_000)
         assert process(given=json.dumps(said).encode()).out.startswith("iteration 9 ")
 
+    @pytest.mark.slow
     @pytest.mark.sampled(5)
     @pytest.mark.parametrize("closed", CLOSED)
     def test_bears_closed_streams(self, project: Project, closed: str) -> None:
@@ -1223,6 +1228,7 @@ class TestProcess:
         heard = closed in ("stdin", "stdout")
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, b"", int(heard))
 
+    @pytest.mark.slow
     @pytest.mark.sampled(5)
     @pytest.mark.parametrize("stream", ["stdout", "stderr"])
     @pytest.mark.parametrize(
@@ -1248,6 +1254,7 @@ class TestProcess:
             assert "iter-9" in project.written()
             assert not done.stderr
 
+    @pytest.mark.slow
     def test_bears_a_reader_that_goes_while_it_works(self, project: Project) -> None:
         child = subprocess.Popen(
             [*COMMAND, "--json", "--score-recompute", "all"],
@@ -1282,6 +1289,7 @@ class TestProcess:
         assert (done.returncode, done.stderr) == (status, b"da-score: %b: %b\n" % (kind, said))
         assert "iter-9" in project.written()
 
+    @pytest.mark.slow
     def test_bears_a_full_disk_behind_standard_error(self, project: Project) -> None:
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
@@ -1294,6 +1302,7 @@ class TestProcess:
             )
         assert (done.returncode, done.stdout) == (0, b"")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
     def test_leaves_nothing_half_done_when_it_is_interrupted(
         self, scored: Project, hanging_git: Path, number: signal.Signals

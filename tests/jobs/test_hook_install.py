@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from helpers.commands import DaScore, Outcome, in_process
 from helpers.doors import ends, make_fifo
+from helpers.privileges import no_privileges
 
 from scoring.errors import InputError, WriteError
 from scoring.jobs.hook_install import HookChange, hook_settings, install_hook, installed_in, uninstall_hook
@@ -44,12 +45,6 @@ PLACES = {
     ("codex", "user"): "home/.codex/hooks.json",
 }
 BACKUP = ".da-score-backup"
-
-
-@pytest.fixture(autouse=True)
-def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for no disk: what survives a power cut is for the tests of atomic writes."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture
@@ -453,18 +448,6 @@ def read_only(text: str) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-@contextmanager
-def no_privileges() -> Iterator[None]:
-    """Be an ordinary user; root writes everywhere."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
-
-
 @pytest.mark.parametrize("job", [install_hook, uninstall_hook])
 def test_a_read_only_folder_is_a_clear_error(job: Job) -> None:
     text = INSTALLED_BUT + "}" if job is uninstall_hook else "{}"
@@ -493,6 +476,7 @@ def installed_files(root: Path) -> dict[str, str]:
 
 
 class TestCommand:
+    @pytest.mark.sampled(4)
     @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
     def test_installs_and_uninstalls_in_each_place(
         self, da_score: DaScore, tmp_path: Path, harness: str, scope: str
@@ -535,6 +519,7 @@ class TestCommand:
             "codex   project  Stop, SubagentStop  .codex/hooks.json",
         ]
 
+    @pytest.mark.slow
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
         path = ".claude/settings.json"
         given(Path(path), "{}")

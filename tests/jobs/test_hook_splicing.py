@@ -263,7 +263,7 @@ SPACES = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(DOCUMENTS, VALUES, st.randoms(use_true_random=False), SPACES)
 def test_whatever_the_text_an_item_goes_in_and_comes_out_again(
     data: dict[str, Any], item: Any, random: Random, spaces: list[str]

@@ -179,6 +179,7 @@ class TestCommand:
             assert watching.stderr is not None
             assert watching.stderr.read().lstrip() == "da-score: error: interrupted\n"
 
+    @pytest.mark.slow
     def test_waits_for_a_log_that_is_not_there_yet(self, log: Path) -> None:
         log.rename(log.with_name("away"))
         with running("watch", "--interval", "0.05", "--json") as watching:

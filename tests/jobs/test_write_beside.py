@@ -37,13 +37,22 @@ def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore) -> None:
 
 def test_many_at_once_are_all_kept(here: Demo) -> None:
     where = ["--iter-log-dir", str(here.iter_log_dir)]
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(3) as pool:
         done = list(
-            pool.map(lambda n: process("hook", "record", "1", *RECORD, "--sentinel", f"s{n}", *where), range(6))
+            pool.map(lambda n: process("hook", "record", "1", *RECORD, "--sentinel", f"s{n}", *where), range(3))
         )
-    assert [found.err for found in done] == [""] * 6
-    assert len(hook_facts(here.iter_log_dir, 1).records or ()) == 6
+    assert [found.err for found in done] == [""] * 3
+    assert len(hook_facts(here.iter_log_dir, 1).records or ()) == 3
     assert not list(here.iter_log_dir.glob(".da-score-*"))
+
+
+@pytest.mark.parametrize("indent", ["", "  ", "    "], ids=["none", "two", "four"])
+def test_is_indented_as_the_others_are(here: Demo, da_score: DaScore, indent: str) -> None:
+    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
+    content = f"records:\n{indent}- rule_id: a\n{indent}  result: allow\n"
+    path.write_text(content)
+    assert da_score("hook", "record", "1", *RECORD).status == 0
+    assert path.read_text().startswith(f"{content}{indent}- ")
 
 
 @pytest.mark.parametrize(

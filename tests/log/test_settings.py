@@ -60,8 +60,8 @@ class Key:
 
 
 KEYS = [
-    Key("iter-log-dir", "iter_log_dir", (("/a/log", Path("/a/log")), ("/b/log", Path("/b/log")))),
-    Key("repo-dir", "repo_dir", (("/a", Path("/a")), ("/b", Path("/b")))),
+    Key("iter-log-dir", "iter_log_dir", (("a/log", Path("a/log")), ("b/log", Path("b/log")))),
+    Key("repo-dir", "repo_dir", (("a", Path("a")), ("b", Path("b")))),
     Key("transcript-dir", "transcript_dirs", (("/a:/b", (Path("/a"), Path("/b"))), ("/c", (Path("/c"),)))),
     Key("transcripts", "transcripts", (("auto", "auto"), ("none", "none"))),
     Key("trunk", "trunk", (("main", "main"), ("upstream/trunk", "upstream/trunk"))),
@@ -133,10 +133,10 @@ class TestPrecedence:
         assert resolve(key, {weaker: loses, stronger: wins}) == wins[1]
 
     def test_sources_are_asked_key_by_key(self) -> None:
-        Path("pyproject.toml").write_text('[tool.da-score]\nrubric = "1"\niter-log-dir = "/p"\njson = true\n')
-        Path(".agents/da-score.toml").write_text('rubric = "2"\niter-log-dir = "/t"\n')
+        Path("pyproject.toml").write_text('[tool.da-score]\nrubric = "1"\niter-log-dir = "p"\njson = true\n')
+        Path(".agents/da-score.toml").write_text('rubric = "2"\niter-log-dir = "t"\n')
         assert resolve_settings({"processes": 4}, {"DA_SCORE_RUBRIC": "3"}) == Settings(
-            iter_log_dir=Path("/t"), rubric="3", json=True, processes=4
+            iter_log_dir=Path("t"), rubric="3", json=True, processes=4
         )
 
     def test_nothing_set_gives_the_defaults(self) -> None:

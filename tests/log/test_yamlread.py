@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from scoring.errors import YamlError
-from scoring.yamlread import MAX_DEPTH, Node, Reader, Take, is_timestamp, items_of, parse, resolve
+from scoring.yamlnodes import MAX_DEPTH, Node, is_timestamp, resolve
+from scoring.yamlread import Reader, Take, items_of, parse
 
 Value = str | int | float | bool | None
 
@@ -590,6 +591,7 @@ class TestAliases:
         with pytest.raises(YamlError, match="aliases multiply beyond reason"):
             struct("\n".join([*lines, "a: *l39"]), a=take)
 
+    @pytest.mark.slow
     def test_that_make_a_large_document_of_a_small_one_are_refused(self) -> None:
         # Below 400000 steps nearly all of them may come from aliases; beyond, the allowed share falls.
         texts, copies = ", ".join(["''"] * 5_000), ", ".join(["*x"] * 200)

@@ -4,7 +4,7 @@ import random
 import re
 import subprocess
 import time
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -101,12 +101,14 @@ class TestLines:
 
 
 class TestFixes:
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize("subject", ["fix: it", "Fixes #3", "a Bugfix", "was broken", 'Revert "x"', "crash (#2)"])
     def test_one_line_of_many(self, started: Repo, subject: str) -> None:
         work = started.commit({"b.py": lines("b", 40)})
         started.commit({"b.py": "fixed\n" + lines("b", 39, 1)}, subject)
         assert numbers(outcome(started, work)) == (40, 1, 1, False)
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize("subject", ["prefix", "suffixes", "debug", "feature", "fixture", "x\n\nfix"])
     def test_a_word_in_a_word_or_in_the_body_is_none(self, started: Repo, subject: str) -> None:
         work = started.commit({"b.py": lines("b", 10)})
@@ -269,12 +271,16 @@ class TestCache:
         assert log_outcomes(records, started.path, cache_dir=tmp_path / "cache") == cold
 
 
-def blamed(repo: Repo, at: str, code: str = r"\.py$") -> Counter[str]:
-    """Return how many lines of code, without blank ones, plain git blame gives to each commit.
+Line = tuple[str, bytes, bytes]
+"""A line of code as its commit knows it: the commit, the file and the number there."""
 
-    A line that a split left in two files is one line: the commit knows it by its file and number there.
+
+def blamed(repo: Repo, at: str, code: str = r"\.py$") -> set[Line]:
+    """Return which lines of code, without blank ones, plain git blame gives to which commits.
+
+    A line that a split left in two files is one line.
     """
-    found: set[tuple[str, bytes, bytes]] = set()
+    found: set[Line] = set()
     for path in repo.git("ls-tree", "-r", "-z", "--name-only", at).split("\0"):
         if re.search(code, path):
             sha = number = name = b""
@@ -285,14 +291,18 @@ def blamed(repo: Repo, at: str, code: str = r"\.py$") -> Counter[str]:
                     name = line
                 elif line.startswith(b"\t") and line.strip():
                     found.add((sha.decode(), name, number))
-    return Counter(sha for sha, _, _ in found)
+    return found
 
 
-def grown(repo: Repo, chance: random.Random, count: int) -> list[str]:
+def count(lines: set[Line], sha: str) -> int:
+    return sum(line[0] == sha for line in lines)
+
+
+def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
     """Make a history of edits, moves, splits, indentation, branches and merges, and return its commits."""
     repo.commit({f"f{n}.py": lines(f"f{n}", 12) for n in range(4)})
     commits, branch = [], ""
-    for step in range(count):
+    for step in range(steps):
         files = sorted(path.name for path in repo.path.glob("*.py"))
         name = chance.choice(files)
         text = (repo.path / name).read_text().splitlines(keepends=True)
@@ -301,9 +311,17 @@ def grown(repo: Repo, chance: random.Random, count: int) -> list[str]:
             f"s{step} = {n}\n" * chance.choice((1, 1, 2)) + chance.choice(("", "\n"))
             for n in range(chance.randrange(1, 9))
         )
-        match chance.randrange(9):
+        match chance.randrange(11):
             case 0:
                 change: dict[str, str | None] = {name: None, f"m{step}.py": "".join(text)}
+            case 9 | 10 if commits:
+                try:
+                    commits.append(repo.revert(chance.choice(commits[-3:])))
+                except AssertionError:  # what it would take back has been changed since, or nothing is left of it
+                    repo.reset("HEAD")
+                continue
+            case 8:
+                change = {name: None, f"r{step}.py": "".join([*text[:at], fresh, *text[at + 1 :]])}
             case 1:
                 change = {name: "".join("  " + line if n > at else line for n, line in enumerate(text))}
             case 2:
@@ -344,16 +362,43 @@ def grown(repo: Repo, chance: random.Random, count: int) -> list[str]:
     return [sha for sha in commits if repo.git("merge-base", sha, "master") == sha]
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 16))])
+def taken_back(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
+    """Return which commits were taken back, and by which: by the newest revert of it that was not itself reverted."""
+    says = {
+        sha: re.search(r"This reverts commit ([0-9a-f]{40})", repo.git("log", "-1", "--format=%B", sha))
+        for sha in commits
+    }
+    live: dict[str, str] = {}
+    for sha in reversed(commits):  # whatever reverts a commit is newer
+        if (said := says[sha]) and sha not in live:
+            live.setdefault(said[1], sha)
+    return live
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 16))
 def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
+    """Of every commit, plain blame is asked which lines are there; who took a line had it in a parent, and has not."""
     commits = grown(repo, random.Random(seed), 25)
     records = [IterationRecord(1, n, commit=sha) for n, sha in enumerate(commits, 1)]
     found = log_outcomes(records, repo.path, OutcomeRules(20))
-    left = blamed(repo, "master")
+    history = repo.git("rev-list", "--reverse", "--topo-order", "--parents", "master").splitlines()
+    parents = {line.split()[0]: line.split()[1:] for line in history}
+    held = {sha: blamed(repo, sha) for sha in parents}
+    back = taken_back(repo, [sha for sha in parents if sha != repo.head("master")])
+    subjects = {sha: repo.git("log", "-1", "--format=%s", sha) for sha in parents}
+    takers: dict[Line, set[str]] = {}
+    for sha, of in parents.items():
+        for line in held[of[0]] - held[sha] if len(of) == 1 else ():
+            takers.setdefault(line, set()).add(sha)
+    fixes = {sha for sha, subject in subjects.items() if re.match("fix|Revert", subject) and sha not in back}
     for sha, one in zip(commits, found, strict=True):
+        gone = {line for line in held[sha] - held[repo.head("master")] if line[0] == sha}
+        fixed = sum(not fixes.isdisjoint(takers.get(line, ())) for line in gone)
         assert one.status == "known"
-        assert one.lines_added == blamed(repo, sha)[sha], sha
-        assert one.lines_added - (one.lines_changed or 0) == left[sha], sha
+        assert (one.lines_added, one.lines_changed) == (count(held[sha], sha), len(gone)), sha
+        assert (one.lines_fixed, one.reverted_by) == (fixed, back.get(sha)), sha
+        assert one.defective == (sha in back or bool(one.lines_added and fixed >= 0.05 * one.lines_added)), sha
 
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "entire-cli.bundle"
@@ -386,5 +431,5 @@ def test_a_real_repository_is_as_plain_blame_has_it_and_in_time(tmp_path: Path) 
         code = log_outcomes(
             [IterationRecord(1, 1, commit=one.commit or "")], repo.path, OutcomeRules(code_globs=("**.go",))
         )
-        assert code[0].lines_added == added[one.commit or ""]
-        assert added[one.commit or ""] - (code[0].lines_changed or 0) == left[one.commit or ""]
+        assert code[0].lines_added == count(added, one.commit or "")
+        assert count(added, one.commit or "") - (code[0].lines_changed or 0) == count(left, one.commit or "")

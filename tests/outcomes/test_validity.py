@@ -2,8 +2,10 @@
 
 import json
 import random
+import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,10 @@ from helpers.commands import DaScore
 from helpers.repos import START, Repo
 
 from rubric import released_rubric
-from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric
+from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric, fitted_weights
 from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
 from scoring.statistics import GroupedDraws, Interval, auc, spearman
+from scoring.views.outcome_pages import validity_parts
 
 DAY = 86_400
 
@@ -41,6 +44,7 @@ class TestAuc:
     def test_weights_are_repetitions(self) -> None:
         assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc([1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0])
 
+    @pytest.mark.slow
     def test_is_that_of_scikit_learn(self) -> None:
         metrics = pytest.importorskip("sklearn.metrics")
         chance = random.Random(3)
@@ -88,9 +92,26 @@ class TestIntervals:
         assert shared is not None
         assert shared.high - shared.low > 2 * (alone.high - alone.low)
 
+    def test_are_those_of_a_plain_bootstrap_by_session(self) -> None:
+        """Sessions are drawn one by one, and each draw is measured by scikit-learn."""
+        metrics = pytest.importorskip("sklearn.metrics")
+        chance = random.Random(8)
+        groups = [f"g{n // 3}" for n in range(90)]
+        truths = [float(chance.random() < 0.6) for _ in groups]
+        values = [chance.random() + truth * 0.4 for truth in truths]
+        drawn = []
+        for _ in range(600):
+            rows = [3 * first + k for first in chance.choices(range(30), k=30) for k in range(3)]
+            drawn.append(metrics.roc_auc_score([truths[n] for n in rows], [values[n] for n in rows]))
+        drawn.sort()
+        found = GroupedDraws(groups, truths).measured(values)[2]
+        assert found is not None
+        assert list(found) == pytest.approx([drawn[15], drawn[585]], abs=0.03)
+
     def test_of_one_session_are_unknown(self) -> None:
         assert GroupedDraws(["a", "a"], [0, 1]).measured([0, 1]) == (2, 1.0, None)
 
+    @pytest.mark.slow
     def test_hold_the_truth_about_as_often_as_they_say(self) -> None:
         chance = random.Random(6)
         held = 0
@@ -158,6 +179,17 @@ class TestValidity:
         found = validity([*made(60, 0.3, 1), case(99, None, 0)], "defective", "x", 14)
         assert found.score.n == 60
 
+    def test_says_it_again_of_those_with_enough_evidence(self) -> None:
+        cases = made(60, 0.3, 1)
+        assert validity(cases, "defective", "x", 14).sufficient == validity(cases, "defective", "x", 14).score
+        some = [replace(one, band="insufficient" if n % 3 == 0 else "good") for n, one in enumerate(cases)]
+        found = validity(some, "defective", "x", 14)
+        there = [one for one in some if one.band == "good"]
+        assert found.score == validity(cases, "defective", "x", 14).score
+        assert (found.sufficient.n, found.as_dict()["sufficient"]["n"]) == (40, 40)
+        assert found.sufficient.auc == auc([one.value or 0 for one in there], [one.truth for one in there])
+        assert "where there is enough evidence" in validity_parts(found)["The score and what it must beat"]
+
     def test_of_degrees_is_a_correlation(self) -> None:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]
         found = validity(cases, "survival", "x", 14)
@@ -169,9 +201,9 @@ class TestValidity:
         assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None), "too few", ())
 
 
-@pytest.fixture
-def worked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
-    """A repository with a log of 36 iterations; a fix goes over every third one's work."""
+@pytest.fixture(scope="module")
+def _worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repo = Repo(tmp_path_factory.mktemp("worked") / "repo")
     log = repo.path / ".agents/active/iteration-log"
     log.mkdir(parents=True)
     commits = []
@@ -186,8 +218,16 @@ def worked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
         tests = {"focused_tests_pass": n % 3 != 1 or n % 2 == 0, "retries": n % 4}
         entry |= {"agent": {"session_id": f"s{n // 4}"}, "impl": {"summary": f"work {n}", **tests}}
         (log / f"iter-{n}.yaml").write_text(json.dumps(entry))
-    monkeypatch.chdir(repo.path)
-    return repo
+    repo.git("repack", "-a", "-d", "-q")
+    return repo.path
+
+
+@pytest.fixture
+def worked(_worked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A repository with a log of 36 iterations; a fix goes over every third one's work."""
+    shutil.copytree(_worked, tmp_path / "repo")
+    monkeypatch.chdir(tmp_path / "repo")
+    return Repo.at(tmp_path / "repo")
 
 
 class TestCommands:
@@ -219,6 +259,7 @@ class TestCommands:
         assert sum(json.loads(row)["defective"] for row in rows) == 12
         assert worked
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("rubric", ["2.1.0", "2.3.0"])
     def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, worked: Repo, rubric: str) -> None:
         found = da_score("validate", "--rubric", rubric, "--json").json
@@ -255,6 +296,12 @@ class TestCommands:
         assert against["rubric"] == "2.3.0"
         assert against["gain"] == pytest.approx(found[1]["auc"] - found[0]["auc"])
         assert against["interval"][0] <= against["gain"] <= against["interval"][1]
+        assert worked
+
+    def test_validate_by_reverts(self, da_score: DaScore, worked: Repo) -> None:
+        found = da_score("validate", "--outcome", "reverted", "--json").json
+        assert (found["measure"], found["positives"], found["verdict"]) == ("auc", 0, "too few")
+        assert found["auc"] is None
         assert worked
 
     def test_validate_by_survival(self, da_score: DaScore, worked: Repo) -> None:
@@ -307,16 +354,36 @@ class TestFit:
         fitted.validate()
         assert sum(spec.weight for spec in fitted.signals) == pytest.approx(1, abs=1e-9)
 
+    @pytest.mark.slow
     def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
         cases = [case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5) for n in range(80)]
         weights = self.fit(cases).weights
         assert weights is not None
         assert "tests" not in weights
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_is_the_best_that_has_no_weight_below_0(self, seed: int) -> None:
+        """Against a general optimiser with bounds, on the same loss; weights are scaled to sum 1."""
+        np, optimize = pytest.importorskip("numpy"), pytest.importorskip("scipy.optimize")
+        names = ("tests", "landed", "scope")
+        cases = made(120, 0.3, seed, names)
+        rows = np.array([[case.signals[name] for name in names] for case in cases])
+        signs = np.array([1.0 if case.truth else -1.0 for case in cases])
+
+        def loss(found: Sequence[float]) -> float:
+            margins = signs * (rows @ np.array(found[:3]) + found[3])
+            return float(np.logaddexp(0, -margins).sum() + sum(w * w for w in found[:3]) / 2)
+
+        best = optimize.minimize(loss, [0.1] * 4, method="L-BFGS-B", bounds=[(0, None)] * 3 + [(None, None)]).x[:3]
+        weights = fitted_weights(cases, dict.fromkeys(names, 1.0), 1.0)
+        assert weights is not None
+        assert [weights.get(name, 0.0) for name in names] == pytest.approx(list(best / best.sum()), abs=1e-3)
+
     def test_of_one_kind_promises_nothing(self) -> None:
         found = self.fit([case(n, 0.5, 1.0, tests=n / 50) for n in range(50)])
         assert (found.weights, found.holds) == (None, False)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seeds", [range(5), pytest.param(range(100), marks=pytest.mark.slow)], ids=["5", "100"])
     def test_refuses_noise(self, seeds: range) -> None:
         held = sum(self.fit(made(150, 0, seed)).holds for seed in seeds)
@@ -324,6 +391,7 @@ class TestFit:
 
 
 class TestReport:
+    @pytest.mark.slow
     def test_says_whether_its_scores_mean_anything(self, da_score: DaScore, worked: Repo) -> None:
         text = da_score("report", "--terminal").out
         assert "foretelling defective work: too few" in text

@@ -92,6 +92,7 @@ def test_is_in_what_the_doctor_finds(da_score: DaScore, rubric: str) -> None:
     assert "write files_changed into the entry" in found.out
 
 
+@pytest.mark.slow
 def test_is_in_the_report_the_check_and_the_tables(da_score: DaScore, rubric: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert da_score("report", "--out", page, "--rubric", rubric).status == 0

@@ -294,7 +294,7 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map(
 @example("a\u2029\n")
 @example("a\n\u2028\n")
 @example("\ufeff\na")
-@settings(max_examples=120, deadline=None)
+@settings(deadline=None)
 @pytest.mark.slow
 def test_any_text_reads_back(value: str) -> None:
     document: Document = {"value": value, "rows": [{"detail": value, "last": 1}] * 2, "items": [value, value]}
@@ -308,7 +308,7 @@ def test_any_text_reads_back(value: str) -> None:
 @given(st.binary(min_size=1, max_size=120).map(lambda data: data.decode("utf-8", "surrogateescape")))
 @example("\udcff")
 @example("\udcff" * 53)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_bytes_that_are_not_text_read_back(value: str) -> None:
     document: Document = {"value": value, "rows": [{"detail": value, "last": 1}], "items": [value]}
     data = emit(document)
@@ -326,7 +326,7 @@ EXPONENT_ONLY = re.compile(r"-?[0-9]e[-+][0-9]+")
 @given(st.floats(allow_nan=False))
 @example(0.00001)
 @example(-0.0)
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 def test_any_number_reads_back(value: float) -> None:
     data = emit({"value": value, "rows": [{"detail": value}], "items": [value]})
     node = parse(data)
@@ -405,6 +405,7 @@ def test_their_neighbours_are_quoted(value: str) -> None:
     assert emit({"value": value}) == b'value: "' + value.encode() + b'"\n'
 
 
+@pytest.mark.slow
 def test_the_rule_of_the_exceptions_is_exact_for_short_texts() -> None:
     """Of all short texts of number-like characters, those misread by PyYAML or ruamel.yaml are those of the rule."""
     pyyaml_resolver: Any = yaml.SafeLoader("")

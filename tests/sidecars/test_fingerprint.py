@@ -359,6 +359,7 @@ class TestStore:
                 return False
             return True
 
+    @pytest.mark.slow
     def test_is_held_by_one_process_at_a_time(self, cache: Path, log: Path) -> None:
         with self.hold(cache, log) as holder:
             assert not self.is_free(cache)
@@ -367,6 +368,7 @@ class TestStore:
             assert holder.wait(10) == 0
         assert self.is_free(cache)
 
+    @pytest.mark.slow
     def test_is_not_held_by_one_that_was_killed(self, cache: Path, log: Path) -> None:
         with self.hold(cache, log) as holder:
             holder.send_signal(signal.SIGKILL)
@@ -375,6 +377,7 @@ class TestStore:
         ends(lambda: self.keep(cache, log, n1=ONE))
         assert self.kept(cache, log, 1) == ONE
 
+    @pytest.mark.slow
     def test_of_another_log_is_not_held_with_it(self, cache: Path, log: Path, tmp_path: Path) -> None:
         with self.hold(cache, log) as holder:
             ends(lambda: self.keep(cache, tmp_path / "other", n1=ONE))

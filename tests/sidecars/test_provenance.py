@@ -1,6 +1,5 @@
 """Where scores come from: what is kept beside a sidecar, in which order, and what a later recompute makes of it."""
 
-import os
 import re
 import stat
 from collections.abc import Callable, Sequence
@@ -56,7 +55,6 @@ KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """Two iterations, with transcripts of both in the user's home."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     place = Place(tmp_path)
     for n in (1, 2):
         place.iteration(n)
@@ -234,7 +232,7 @@ class TestOrder:
         assert not iteration_score_path(place.log, 2).is_file()
 
     def test_of_a_whole_log_is_the_same_and_waits_for_the_disk_together(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch, renames: list[str]
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         together: list[list[str]] = []
 
@@ -244,15 +242,14 @@ class TestOrder:
 
         monkeypatch.setattr(scoring.sidecars.provenance, "write_together", noted)
         write_scored_log(place.log, scored(place))
-        assert together == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"]]
-        assert renames[:2] == ["iter-1.score.yaml", "iter-2.score.yaml"]
+        scores = ["iter-1.score.yaml", "iter-2.score.yaml"]
+        assert together == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"], scores, []]
         richer = read_provenance(place.log, 1)
         assert richer is not None
         write_provenance(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)), "2.3.0")
-        renames.clear()
+        together.clear()
         write_scored_log(place.log, scored(place))
-        assert together[1:] == [[]]
-        assert renames[:3] == ["iter-1.score.yaml", "iter-1.evidence.yaml", "iter-2.score.yaml"]
+        assert together == [[], ["iter-1.score.yaml"], ["iter-1.evidence.yaml"]]
 
 
 class TestLost:

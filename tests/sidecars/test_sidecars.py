@@ -267,9 +267,9 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("row", "problem"),
         [
-            pytest.param({"nominal_weight": float("nan")}, "signal landed has a number that is not finite", id="nan"),
-            pytest.param({"nominal_weight": 1e308}, "the weight 1e+308, not one from 0 to 1", id="too large a weight"),
-            pytest.param({"nominal_weight": -0.1}, "the weight -0.1, not one from 0 to 1", id="a weight below 0"),
+            pytest.param({"nominal_weight": float("nan")}, 'signal "landed" has a number that is not finite', id="nan"),
+            pytest.param({"nominal_weight": 1e308}, "the number 1e+308, not one from 0 to 1", id="too large a weight"),
+            pytest.param({"nominal_weight": -0.1}, "the number -0.1, not one from 0 to 1", id="a weight below 0"),
             pytest.param({"contribution": float("inf")}, "a number that is not finite", id="infinite"),
         ],
     )
@@ -345,7 +345,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(persisted)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
     path = write_persisted_score(log, score)
     found = read_iteration_score(log, score.iteration)
@@ -357,7 +357,7 @@ def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
 
 
 @given(sessions)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_any_session_reads_back(log: Path, session: SessionScore) -> None:
     path = write_session_score(log, session)
     assert (path.parent, read_session_score(log, session.session_id)) == (log, session)

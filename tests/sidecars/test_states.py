@@ -60,23 +60,27 @@ COMMANDS = ("explain", "iteration", "export")
 
 @pytest.mark.usefixtures("rubric")
 class TestEveryRubric:
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_what_was_just_scored_is_current(self, da_score: DaScore, command: str) -> None:
         assert states(da_score) == {}
         assert state_in(da_score, command, 3) == "current"
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_an_edited_entry_makes_it_stale(self, da_score: DaScore, project: Path, command: str) -> None:
         edit(project / LOG / "iter-3.yaml", "retries: 0", "retries: 4")
         assert state_in(da_score, command, 3) == "stale"
         assert state_in(da_score, command, 4) == "current"
 
+    @pytest.mark.sampled(4)
     def test_an_edit_that_moves_no_number_makes_it_stale_too(self, da_score: DaScore, project: Path) -> None:
         edit(project / LOG / "iter-3.yaml", "wave: links", "wave: other")
         assert states(da_score) == {3: "stale"}
         da_score("iteration", "3", "--recompute")
         assert states(da_score) == {}
 
+    @pytest.mark.sampled(3)
     def test_a_forged_one_fails_with_the_reason_whatever_the_gates(self, da_score: DaScore, project: Path) -> None:
         forge(project, 5)
         found = da_score("check", "--min-score", "0")
@@ -87,12 +91,14 @@ class TestEveryRubric:
         assert states(da_score) == {5: "stale"}
         assert da_score("check", "--min-score", "0", "--recompute").status == 0
 
+    @pytest.mark.sampled(4)
     def test_one_that_says_less_is_only_noted(self, da_score: DaScore, project: Path) -> None:
         forge(project, 3, "0.1", "poor")
         assert da_score("check", "--min-score", "0").status == 0
         assert da_score("check", "--min-score", "0.2", "--last", "7").status == 0, "the gates look at the evidence"
         assert da_score("check", "--min-score", "0", "--no-stale").status == 3
 
+    @pytest.mark.sampled(4)
     def test_a_terminal_says_the_word(self, da_score: DaScore, project: Path) -> None:
         forge(project, 5)
         assert "This score is stale: it says 1.000" in da_score("explain", "5").out
@@ -101,6 +107,7 @@ class TestEveryRubric:
 
 
 class TestEvidenceThatIsGone:
+    @pytest.mark.sampled(3)
     @pytest.mark.usefixtures("rubric")
     def test_is_unverified_and_not_failed(self, da_score: DaScore, project: Path) -> None:
         lose_transcripts(project)
@@ -111,6 +118,7 @@ class TestEvidenceThatIsGone:
         assert da_score("check", "--require-verified").status == 3
         assert da_score("check", "--no-stale").status == 0
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("version", WITH_PROVENANCE)
     def test_excuses_no_other_row(
         self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str
@@ -122,6 +130,7 @@ class TestEvidenceThatIsGone:
         assert states(da_score)[5] == "stale"
         assert da_score("check", "--min-score", "0").status == 3
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("version", WITH_PROVENANCE)
     def test_is_no_excuse_where_no_provenance_names_it(
         self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str
@@ -132,6 +141,7 @@ class TestEvidenceThatIsGone:
         (project / LOG / "iter-3.evidence.yaml").unlink()
         assert states(da_score)[3] == "stale"
 
+    @pytest.mark.slow
     def test_never_raises_a_score_without_the_word(self, da_score: DaScore, project: Path) -> None:
         assert da_score("run", "--rubric", "3.1.0").status == 0
         lose_transcripts(project)

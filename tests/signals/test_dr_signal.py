@@ -1,7 +1,6 @@
 """diminishing_returns: what a DR transcript makes of a score, where it votes and where it is only shown."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -95,7 +94,6 @@ class Log:
 @pytest.fixture
 def log(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Log:
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.chdir(repo.path)
     return Log(repo)
 

@@ -1016,7 +1016,14 @@ class TestSignalTable:
         assert found.as_dict() == {
             "iteration": 1,
             "signals": {
-                "landed": {"present": True, "sub_score": 1, "detail": "said", "source": None, "applicable": True}
+                "landed": {
+                    "present": True,
+                    "sub_score": 1,
+                    "detail": "said",
+                    "source": None,
+                    "applicable": True,
+                    "fact": None,
+                }
             },
             "integrity": [pair.as_dict()],
             "objective": {"ran_cli_command": nothing, "committed_after_tests": nothing, "read_loop_state": nothing},

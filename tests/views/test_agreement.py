@@ -126,6 +126,7 @@ def test_the_mean_of_many_has_the_interval_that_theory_gives() -> None:
     assert DRAWS == 2000
 
 
+@pytest.mark.slow
 def test_a_hundred_iterations_take_a_moment() -> None:
     chance = random.Random(1)
     given = {

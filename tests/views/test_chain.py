@@ -15,7 +15,7 @@ from helpers.repos import Repo
 from scoring.cli import main
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Landing
-from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt
+from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt, WorkSeen
 from scoring.log.model import IterationRecord
 from scoring.sidecars.ownlines import OwnLines
 from scoring.signals.table import signal_of
@@ -99,6 +99,7 @@ class TestDoctor:
         assert Path(stray["path"]).is_relative_to(made.home)
         assert Path(stray["path"]).name == "stray.jsonl"
 
+    @pytest.mark.slow
     def test_says_so_in_tables_and_advice(self, run: Run) -> None:
         shown = run("doctor")
         assert "CHECKPOINTS   1 in git, with 1 transcripts\n" in shown
@@ -111,6 +112,7 @@ class TestDoctor:
         found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
         assert "run the tests before the commit" in found["signals"]["advice"]
 
+    @pytest.mark.slow
     def test_has_none_of_it_where_nothing_is_attributed(self, run: Run) -> None:
         assert run("doctor", "--json", rubric="2.3.0")["attribution"] is None
         assert "LINES FOUND BY" not in run("doctor", rubric="2.3.0")
@@ -151,6 +153,7 @@ class TestWorktrees:
         found = run("explain", "5", "--json", *(("--worktrees", glob) if glob else ()))["attribution"]
         assert (found["method"], found["problem"]) == (None, "no transcript covers the iteration window")
 
+    @pytest.mark.slow
     def test_reach_backfill(self, made: History) -> None:
         (made.repo / ".agents").mkdir()
         shutil.copytree(made.log, made.repo / ".agents/active/iteration-log")
@@ -168,6 +171,7 @@ class TestWorktrees:
         assert "rubric 2.3.0 gives iterations no lines of their own: the setting worktrees has no effect" in shown
         assert "the setting test-commands has no effect" in shown
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("options", "seen"),
         [
@@ -216,10 +220,12 @@ class TestExplanation:
         assert found["lines"] == run("explain", "2", "--json")["attribution"]["lines"]
         assert "  shared with iteration 2, for which every line of them counts\n" in run("explain", "3")
 
+    @pytest.mark.slow
     def test_says_which_checkpoint_is_not_here(self, run: Run) -> None:
         assert run("explain", "4", "--json")["attribution"]["checkpoints"] == [ABSENT]
         assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run("explain", "4")
 
+    @pytest.mark.slow
     def test_has_none_of_it_where_nothing_is_attributed(self, run: Run) -> None:
         assert run("explain", "1", "--json", rubric="2.3.0")["attribution"] is None
         assert "Whose work it is" not in run("explain", "1", rubric="2.3.0")
@@ -230,10 +236,12 @@ class TestIteration:
         now = run("iteration", "1", "--json", "--recompute")["attribution"]
         assert now == run("explain", "1", "--json")["attribution"]
 
+    @pytest.mark.slow
     def test_has_from_a_sidecar_what_that_keeps(self, run: Run) -> None:
         run("run")
         assert run("iteration", "1", "--json")["attribution"] == {"method": "commit", "sessions": ["mine"]}
 
+    @pytest.mark.slow
     def test_has_none_under_rubrics_without(self, run: Run) -> None:
         assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
         assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
@@ -266,6 +274,34 @@ class TestWords:
         assert "sessions s0, s1, s2, s3, s4 and 295 more" in lines
         payload = chain_payload(found)
         assert payload and (len(payload["lines"]), len(payload["sessions"])) == (300, 300)
+
+    @pytest.mark.parametrize(
+        ("observed", "said"),
+        [
+            pytest.param({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"], id="edits"),
+            pytest.param({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"], id="one edit"),
+            pytest.param(
+                {"work": WorkSeen(agents=2, compactions=1)},
+                ["2 sub-agents started; context compacted 1 time"],
+                id="sub-agents and compactions",
+            ),
+            pytest.param(
+                {"by_people": 0.25},
+                ["people wrote or changed 25 % of its lines, as its checkpoints say"],
+                id="lines by people",
+            ),
+            pytest.param({}, [], id="nothing"),
+        ],
+    )
+    def test_of_how_the_work_went(self, observed: dict[str, Any], said: list[str]) -> None:
+        found = facts(Observed("commit", ("s",), **observed))
+        assert list(chain_lines(found, None))[3:] == said
+        payload = chain_payload(found)
+        assert payload
+        assert (payload["work"]["edits"], payload["by_people"]) == (
+            found.observed.work.edits if found.observed else None,
+            observed.get("by_people"),
+        )
 
     def test_of_a_commit_that_counts_for_another_one(self) -> None:
         lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))

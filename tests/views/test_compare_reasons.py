@@ -165,6 +165,7 @@ class TestCommand:
             "loading": {"a": "strict", "b": "lenient"},
             "text": {"a": "reference", "b": "full"},
             "sidecar": {"a": "reference", "b": "bounds"},
+            "test_flags": {"a": "reference", "b": "all"},
         }
 
     def test_says_it_in_words_too(self, da_score: DaScore, project: object) -> None:
@@ -185,6 +186,7 @@ class TestCommand:
         assert totals["mean_change"] == pytest.approx(sum(changes) / len(changes))
         assert totals["insufficient"] == len(compared["iterations"]) - len(sufficing)
 
+    @pytest.mark.slow
     def test_between_rubrics_with_the_same_data_says_nothing_of_it(self, da_score: DaScore, project: object) -> None:
         assert project
         found = da_score("rubric", "diff", "2.1.0", "2.2.0", "--json").json

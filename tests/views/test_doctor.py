@@ -23,15 +23,6 @@ CORRECTED = ("--rubric", "2.3.0", "--no-cache")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    place = Place(tmp_path)
-    monkeypatch.chdir(place.path)
-    return place
-
-
-@pytest.fixture
 def whole(place: Place) -> Place:
     """Two iterations, the first with a transcript; a session elsewhere, a copy, and lines that nobody can read."""
     for n in (1, 2):

@@ -180,7 +180,7 @@ class TestEffects:
         with pytest.raises(ValueError, match="iterations 1 and 2 do not compare"):
             diff_scores(default_rubric().score(one), default_rubric().score(other))
 
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None)
     @given(st.data())
     def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(self, data: st.DataObject) -> None:
         versions = st.sampled_from([released_rubric(version) for version in rubric_versions()])
@@ -333,7 +333,7 @@ class TestCommand:
     @pytest.mark.usefixtures("log")
     def test_shows_the_same_on_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
-        monkeypatch.setenv("COLUMNS", "160")
+        monkeypatch.setenv("COLUMNS", "400")
         lines = [line.rstrip() for line in run("rubric", "diff", "2.0.2", "2.2.0").splitlines()]
         assert lines[0] == "Rubric 2.0.2 → 2.2.0"
         assert "landed                0.22   0.184   -0.036" in lines

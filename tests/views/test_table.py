@@ -85,9 +85,6 @@ class TestTerminal:
             "  12  b\\nc                      -  0 of 4",
         ]
 
-    def test_folds_what_is_too_long(self) -> None:
-        assert drawn(Table((Column("A"), Column("B")), [("x" * 12, "y")]), width=10)[1:] == ["xxxxx  y", "xxxxx", "xx"]
-
     def test_shows_notes_in_a_column_where_there_are_some(self) -> None:
         columns = (Column("A"), Column("B"))
         assert drawn(Table(columns, [TableRow((1, 2), ("so", "and so")), (3, 4)], notes="WHY")) == [

@@ -195,6 +195,7 @@ class TestExport:
         rows = list(csv.DictReader(io.StringIO(found.out)))
         assert [row["iterations"] for row in rows] == ["3", "4"]
 
+    @pytest.mark.slow
     def test_one_table_to_a_file(self, da_score: DaScore, tmp_path: Path) -> None:
         assert (
             da_score("export", "--tables", "sessions", "--out", tmp_path / "s.csv").out == f"Wrote {tmp_path}/s.csv\n"
@@ -305,6 +306,7 @@ class TestQuery:
         assert said in found.err
         assert found.err.count("\n") == 1
 
+    @pytest.mark.slow
     def test_ends_when_it_is_interrupted(self) -> None:
         endless = "select count(*) from range(100000000000) a, range(1000) b where hash(a.range * b.range) % 7 = 3"
         command = [sys.executable, "-m", "scoring", "query", endless]

@@ -49,12 +49,6 @@ Import = Callable[[bytes, Path], None]
 """Makes a work tree of a history in a directory that is not there yet."""
 
 
-@pytest.fixture(autouse=True)
-def _unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for no disk: that files are flushed is tested elsewhere, and here thousands are written."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @pytest.fixture(scope="module")
 def import_history(tmp_path_factory: pytest.TempPathFactory) -> Import:
     """Import a history into a copy of an empty repository, which costs less than making one."""
@@ -219,6 +213,7 @@ def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
     return text_difference(case.expected.text(expected), outcome.out.encode())
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     assert [(check, found) for check, found in differences(staged, da_score) if found] == []
@@ -243,7 +238,7 @@ def give_dr_transcripts(case: Staged) -> None:
         (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", [name for name in CASES if "records.json" in EXPECTED[name]])
 def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     give_dr_transcripts(staged)

@@ -8,10 +8,12 @@ started in the repository.
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.repository import GitRepository, as_text
 from scoring.evidence.transcripts.neighbourhood import same_remote
+from scoring.files import refuse_special
 
 _REMOTE = 'remote "'
 
@@ -36,6 +38,7 @@ def browse(repository: GitRepository) -> Browsed:
         import git  # its import takes long and starts git once: only who waits anyway pays for it
 
         try:
+            _refuse_special_refs(repository.common_dir / "refs")
             with git.Repo(repository.top_level) as repo:
                 names = [head.name for head in repo.heads]
                 branch = "" if repo.head.is_detached else repo.head.ref.name
@@ -49,6 +52,24 @@ def browse(repository: GitRepository) -> Browsed:
         except Exception:
             return NOTHING_BROWSED
     return Browsed(branch, len(names), tuple(sorted((name, same_remote(url)) for name, url in remotes.items())))
+
+
+def remote_urls(repository: GitRepository) -> dict[str, str]:
+    """Return the URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
+    answer = repository.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.url$")
+    found: dict[str, str] = {}
+    for line in as_text(answer.stdout).split("\0") if answer.returncode == 0 else []:
+        key, named, url = line.partition("\n")
+        if named:
+            found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
+    return found
+
+
+def _refuse_special_refs(folder: Path) -> None:
+    """Raise for a FIFO among the branches, which would be read in this process, without an end."""
+    for where, _, names in os.walk(folder):
+        for name in names:
+            refuse_special(os.path.join(where, name))
 
 
 @contextlib.contextmanager

@@ -46,7 +46,6 @@ _ENTRY = re.compile(
 )
 _DATE = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}-(?=.)")
 _LINE = re.compile(r"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{12})[ \t]*\r?$", re.MULTILINE)
-_MENTIONED = "Entire-Checkpoint:"
 
 
 class TokenTotals(NamedTuple):
@@ -77,7 +76,6 @@ class CheckpointSession(NamedTuple):
         agent: the name of the agent; it is shown and never believed. "" where none is stated.
         created_at: when this was written, as it is stated.
         tokens: the tokens that are stated; None without any.
-        tokens_of_part: whether these are of what came since ``start``; older ones are of all that was stored.
         lines: whose lines were committed; None where it is not stated.
         start: how many lines (or messages) of the transcript are from before this checkpoint; None: not stated.
         path: where its transcript is on the branch (``ab/cdef012345/0/full.jsonl``), "" without one.
@@ -96,7 +94,6 @@ class CheckpointSession(NamedTuple):
     blobs: tuple[str, ...] = ()
     size: int = 0
     missing: bool = False
-    tokens_of_part: bool = False
 
 
 class Checkpoint(NamedTuple):
@@ -140,27 +137,6 @@ def checkpoints_named(repository: GitRepository, shas: Iterable[str], cache: Git
         known.update({sha: checkpoint_ids(as_text(commit.partition(b"\n\n")[2])) for sha, commit in found.items()})
         cache.changed = True
     return {sha: known[sha] for sha in wanted if sha in known}
-
-
-def checkpoints_of_trunk(repository: GitRepository, tip: str, cache: GitCache) -> dict[str, tuple[str, ...]]:
-    """Return which checkpoints a commit and its ancestors name, by SHA, newest first, without those that name none.
-
-    Raises:
-        GitError: git cannot read the history.
-    """
-    kept = cache.section("checkpoints-of-trunk", dict[str, dict[str, tuple[str, ...]]])
-    if tip not in kept:
-        grown = [old for old in kept if repository.ask("merge-base", "--is-ancestor", old, tip).returncode == 0][:1]
-        question = ("log", "-z", "--fixed-strings", f"--grep={_MENTIONED}", "--format=%H%x00%B%x00", tip)
-        fields = as_text(repository.run(*question, *(f"^{old}" for old in grown), "--")).split("\0")
-        named = {sha: checkpoint_ids(message) for sha, message in zip(fields[0:-1:3], fields[1::3], strict=True)}
-        found = {sha: ids for sha, ids in named.items() if ids}
-        for old in grown:
-            found |= kept[old]
-        kept.clear()
-        kept[tip] = found
-        cache.changed = True
-    return dict(kept[tip])
 
 
 def read_checkpoints(repository: GitRepository, cache: GitCache, warn: Warn = silent) -> Mapping[str, Checkpoint]:
@@ -289,7 +265,6 @@ def _session(place: str, said: Mapping[str, Any], folder: _Folder, sizes: Mappin
         blobs=blobs,
         size=sum(sizes.get(oid, 0) for oid in blobs),
         missing=any(oid not in sizes for oid in blobs),
-        tokens_of_part="checkpoint_transcript_start" in said or "cli_version" in said,
     )
 
 

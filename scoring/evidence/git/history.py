@@ -53,6 +53,7 @@ class CorrectedHistory(GitFacts):
             GitError: there is no branch ``trunk``, or git is missing or failed.
         """
         self._records = records
+        self._known_landings: dict[tuple[str, str], Landing] = {}
         self._repository = GitRepository(repo_dir)
         self._cache = GitCache(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
@@ -64,6 +65,12 @@ class CorrectedHistory(GitFacts):
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit, for its change, for its side's, and for what else says that the work is there."""
+        question = record.commit, record.impl.summary  # the facts of an iteration ask more than once
+        if question not in self._known_landings:
+            self._known_landings[question] = self._landing(record)
+        return self._known_landings[question]
+
+    def _landing(self, record: IterationRecord) -> Landing:
         field, sha = self._commit(record)
         found = partial(Landing, self.rules, self.trunk, field, sha)
         if not field or self.trunk.commit is None:

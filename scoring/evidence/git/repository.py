@@ -11,6 +11,7 @@ the settings of the caller is read together.
 import contextlib
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from scoring.errors import GitError, NotARepositoryError
+from scoring.files import reason, refuse_special
 
 TRUNK = "master"
 """The trunk under the reference's rules, and of the repositories that are made here."""
@@ -70,6 +72,16 @@ _OBJECT_ID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 PIECE = 120_000
 """In pieces of how many bytes large objects are read."""
 
+TIMEOUT_VARIABLE = "DA_SCORE_GIT_TIMEOUT"
+TIMEOUT = 300
+"""For how many seconds git is waited for while it says nothing, where the variable names no other number."""
+
+OPENING_TIMEOUT = 30
+"""The same for the first question to a repository, which is answered at once."""
+
+_PLAIN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates")
+"""What git reads of a repository without asking what it is: a FIFO in its place would keep it for ever."""
+
 MOST_FAILURES = 16
 """After how many questions that fail alone the rest of a batch is left unanswered."""
 
@@ -89,11 +101,12 @@ class GitRepository:
         """
         self.directory = Path(directory)
         self._trusted: tuple[str, ...] = ()
+        refuse_pipes(self.directory)
         question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
-        answer = self.ask(*question)
+        answer = self._opened(question)
         if answer.returncode and b"dubious ownership" in answer.stderr:
             self._trusted = self._trusted_directories()
-            answer = self.ask(*question)
+            answer = self._opened(question)
         inside, _, common_dir = answer.stdout.rstrip(b"\n").partition(b"\n")
         if answer.returncode or inside != b"true":
             why = answer.stderr.decode(errors="replace").strip().splitlines()
@@ -103,6 +116,10 @@ class GitRepository:
             )
         self.common_dir = Path(os.fsdecode(common_dir))
         """The repository itself, which all its work trees share."""
+        _refuse_pipes_in(self.common_dir)
+
+    def _opened(self, question: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
+        return _start(self.command(*question), _environment(), limit=min(OPENING_TIMEOUT, time_limit()))
 
     @property
     def top_level(self) -> Path:
@@ -192,8 +209,7 @@ class GitRepository:
         nowhere = subprocess.DEVNULL
         streams = {"stdin": nowhere, "stdout": subprocess.PIPE, "stderr": nowhere}
         with _running(command, _environment(), **streams) as process:
-            assert process.stdout is not None
-            found: bytes = process.stdout.read(limit)
+            found = b"".join(_Output(process, command).pieces(limit))
             process.kill()
         return found
 
@@ -242,6 +258,7 @@ class ObjectReader:
         self._repository = repository
         self._stack = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
+        self._output: _Output | None = None
         self._owner = 0
         self._reading = False  # while an object is read, and ever after when nobody reads it to its end
 
@@ -254,21 +271,19 @@ class ObjectReader:
         if not _OBJECT_ID.fullmatch(oid):
             raise GitError(f"{self._repository.directory}: no object id: {oid!r}")
         try:
-            process = self._started()
+            process, output = self._started()
             assert process.stdin is not None
-            assert process.stdout is not None
             self._reading = True
             os.write(process.stdin.fileno(), as_lines([oid]))  # past the buffer, which would keep what git did not take
-            row = process.stdout.readline().split()
+            row = output.line().split()
             left = int(row[2]) if len(row) == _OBJECT else 0
-            while left:
-                piece = process.stdout.read(min(PIECE, left))
-                if not piece:
-                    raise GitError(f"object {oid}: git ended early")
+            for piece in output.pieces(left):
                 left -= len(piece)
                 yield piece
+            if left:
+                raise GitError(f"object {oid}: git ended early")
             if len(row) == _OBJECT:
-                process.stdout.read(1)
+                output.line()
         except OSError as e:
             raise GitError(f"object {oid}: git cannot be asked: {e.strerror}") from e
         self._reading = not row  # git has ended, too
@@ -280,18 +295,117 @@ class ObjectReader:
         if self._process is not None and self._owner == os.getpid():
             self._process.kill()  # it only reads, and a fork may hold the other ends of its pipes
             self._stack.close()
-        self._stack, self._process, self._reading = contextlib.ExitStack(), None, False
+        self._stack, self._process, self._output, self._reading = contextlib.ExitStack(), None, None, False
 
-    def _started(self) -> "subprocess.Popen[bytes]":
+    def _started(self) -> "tuple[subprocess.Popen[bytes], _Output]":
         if self._reading:
             self.close()
-        if self._process is None or self._owner != os.getpid():
+        if self._process is None or self._output is None or self._owner != os.getpid():
             command = self._repository.command("cat-file", "--batch")
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
             starting = _running(command, _environment(), stdin=pipe, stdout=pipe, stderr=nowhere)
             self._stack, self._owner = contextlib.ExitStack(), os.getpid()
             self._process = self._stack.enter_context(starting)
-        return self._process
+            self._output = _Output(self._process, command)
+        return self._process, self._output
+
+
+class _Output:
+    """What a process of git prints, waited for with a limit of time."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", command: Sequence[str]) -> None:
+        assert process.stdout is not None
+        self._command, self._held, self._limit = command, b"", time_limit()
+        self._fd = process.stdout.fileno()  # past its buffer, which would wait without a limit
+        self._ready = select.poll()
+        self._ready.register(self._fd, select.POLLIN)
+
+    def _more(self) -> bytes:
+        """Wait for what comes next; nothing at the end.
+
+        Raises:
+            GitError: nothing came in time.
+        """
+        if not self._ready.poll(self._limit * 1000):
+            raise too_late(self._command, self._limit)
+        return os.read(self._fd, PIECE)
+
+    def pieces(self, count: int) -> Iterator[bytes]:
+        """Yield so many bytes, or what there is, in pieces."""
+        while count and (piece := self._held or self._more()):
+            piece, self._held = piece[:count], piece[count:]
+            count -= len(piece)
+            yield piece
+
+    def line(self) -> bytes:
+        """Return the next line with its end; the last one may have none."""
+        parts = []
+        while piece := self._held or self._more():
+            line, found, self._held = piece.partition(b"\n")
+            parts += [line, found]
+            if found:
+                break
+        return b"".join(parts)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield all lines with their ends."""
+        parts: list[bytes] = []
+        while piece := self._more():
+            first, *others = piece.splitlines(keepends=True) if b"\r" not in piece else _split(piece)
+            parts.append(first)
+            for line in others:
+                yield b"".join(parts)
+                parts = [line]
+            if parts[-1].endswith(b"\n"):
+                yield b"".join(parts)
+                parts = []
+        if parts:
+            yield b"".join(parts)
+
+
+def _split(piece: bytes) -> list[bytes]:
+    """Split bytes behind their line feeds alone."""
+    lines = [line + b"\n" for line in piece.split(b"\n")]
+    last = lines.pop().removesuffix(b"\n")
+    return [*lines, *([last] if last else [])]
+
+
+def time_limit() -> float:
+    """Return for how many seconds git is waited for while it says nothing."""
+    text = os.environ.get(TIMEOUT_VARIABLE, "")
+    return float(text) if text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9 else TIMEOUT
+
+
+def too_late(command: Sequence[str], limit: float) -> GitError:
+    """Return the error for a git that did not answer in time."""
+    where = command[command.index("-C") + 1]
+    why = f"a file in it may be no plain file, or slow; {TIMEOUT_VARIABLE} gives it more than {limit:g} seconds"
+    return GitError(f"{where}: git did not answer in time: {why}")
+
+
+def refuse_pipes(directory: Path) -> None:
+    """Raise for a work tree whose repository has a FIFO, or a device, where git reads a file.
+
+    Raises:
+        GitError: it names the file.
+    """
+    here = os.path.abspath(directory)
+    while not os.path.lexists(place := os.path.join(here, ".git")):
+        above = os.path.dirname(here)
+        if above == here:
+            return
+        here = above
+    _refuse_pipes_in(Path(place))
+
+
+def _refuse_pipes_in(repository: Path) -> None:
+    for path in (repository, *(repository / name for name in _PLAIN_FILES)):
+        try:
+            refuse_special(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as e:
+            raise GitError(f"{path}: {reason(e)}; git would wait for it for ever") from e
 
 
 def _environment() -> dict[str, str]:
@@ -305,13 +419,17 @@ def _callers_environment() -> dict[str, str]:
 
 
 def _start(
-    command: list[str], environment: Mapping[str, str], given: bytes = b""
+    command: list[str], environment: Mapping[str, str], given: bytes = b"", limit: float = 0
 ) -> "subprocess.CompletedProcess[bytes]":
+    """Run git and return its answer; it has ``limit`` seconds, by default :func:`time_limit`."""
+    limit = limit or time_limit()
     pipe = subprocess.PIPE
     try:
         with _running(command, environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-            answer = process.communicate(given)
+            answer = process.communicate(given, timeout=limit)
         return subprocess.CompletedProcess(command, process.returncode, *answer)
+    except subprocess.TimeoutExpired as e:
+        raise too_late(command, limit) from e
     except FileNotFoundError as e:
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:
@@ -481,8 +599,7 @@ def lines_in(directory: Path, *arguments: str, given: Path) -> Iterator[bytes]:
 def _lines(directory: Path, command: list[str], source: IO[bytes], name: str) -> Iterator[bytes]:
     streams = {"stdin": source, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with _running(command, _environment(), **streams) as process:
-        assert process.stdout is not None
-        yield from process.stdout
+        yield from _Output(process, command).lines()
     if process.returncode:
         raise GitError(f"{directory}: git {name} failed: exit {process.returncode}")
 

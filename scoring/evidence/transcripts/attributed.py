@@ -36,7 +36,12 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
-from scoring.evidence.transcripts.in_git import as_turn_counts, checkpoint_transcripts, stated_totals
+from scoring.evidence.transcripts.in_git import (
+    as_turn_counts,
+    checkpoint_transcripts,
+    lines_by_people,
+    stated_totals,
+)
 from scoring.evidence.transcripts.kept_answers import AnswersFile, KeptAnswers, digest_of, sources_digest
 from scoring.evidence.transcripts.makers import NOBODY, Asked, LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
@@ -202,9 +207,18 @@ class AttributedScan(Scan):
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), attribution.owners)
         answers = [
-            from_totals(question, share, totals)
-            or self._answer(
-                question, share, counted[share.group], seen[share.group], places, written, linked, lines_of[share.group]
+            self._with_people(
+                from_totals(question, share, totals)
+                or self._answer(
+                    question,
+                    share,
+                    counted[share.group],
+                    seen[share.group],
+                    places,
+                    written,
+                    linked,
+                    lines_of[share.group],
+                )
             )
             for question, share in zip(questions, shares, strict=True)
         ]
@@ -329,8 +343,17 @@ class AttributedScan(Scan):
                 places_seen(share.made, made.get(share.made.line) if share.made else None, last, breaks),
                 checkpoints=checkpoints,
                 lines=lines,
+                work=seen.work(),
             ),
         )
+
+    def _with_people(self, answer: AttributedFacts) -> AttributedFacts:
+        """Return an answer with the share of the lines that people wrote, where its checkpoints say that."""
+        named = [self._checkpoints[name] for name in answer.observed.checkpoints if name in self._checkpoints]
+        share = lines_by_people(named)
+        if share is None:
+            return answer
+        return answer._replace(observed=replace(answer.observed, by_people=share))
 
 
 def from_totals(

@@ -41,6 +41,8 @@ class ClaudeCounter(TranscriptCounter):
         for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
             if kind in rows.tables:
                 spans, *columns = rows.tables[kind]
+                if kind == RESPONSE:
+                    columns.append(self._models([span.model for span in rows.spans], spans))
                 add(columns if all(counted) else chosen(columns, [counted[span] for span in spans]))
         return ""
 

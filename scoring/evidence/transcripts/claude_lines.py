@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
 from scoring.evidence.transcripts.harness import (
     COUNT_LIMIT,
+    MODEL_LIMIT,
     NO_TIME,
     JsonReader,
     command_flags,
@@ -27,7 +28,7 @@ RESPONSE, CALL, VERDICT = range(3)
 """The tables. Behind span and time they have these columns:
 
 - response: key of the id (0: none), key of the request (0: none), in a side chain, copies, output, input, cache reads,
-  cache creations;
+  cache creations, those of them for an hour;
 - call: key of the id, the bits that it shows;
 - verdict: key of the id, whether it failed.
 """
@@ -40,6 +41,25 @@ class _Usage(msgspec.Struct, gc=False):
     output_tokens: _Count = None
     cache_read_input_tokens: _Count = None
     cache_creation_input_tokens: _Count = None
+    cache_creation: msgspec.Raw | UnsetType = UNSET
+
+
+class _Creation(msgspec.Struct, gc=False):
+    ephemeral_1h_input_tokens: _Count = None
+
+
+_creation = msgspec.json.Decoder(_Creation)
+
+
+def _for_an_hour(usage: _Usage) -> int:
+    """Return how many of the tokens written to the cache are to be kept for an hour; 0 where that is not said."""
+    if usage.cache_creation is UNSET or b"1h" not in memoryview(usage.cache_creation).tobytes():
+        return 0
+    try:
+        found = _creation.decode(usage.cache_creation).ephemeral_1h_input_tokens or 0
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return 0
+    return min(found, usage.cache_creation_input_tokens or 0)
 
 
 class ClaudeItem(msgspec.Struct, gc=False):
@@ -95,7 +115,7 @@ class ClaudeReader(JsonReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._spans: dict[tuple[str | None, str | None], int] = {}
+        self._spans: dict[tuple[str | None, str | None, str | None], int] = {}
         self._covers: list[list[int]] = []
         self._responses: dict[_Key, list[Any]] = {}
         self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
@@ -113,12 +133,12 @@ class ClaudeReader(JsonReader):
             if time is None:
                 self.skipped[NO_TIME] += 1
                 continue
-            where = line.cwd, line.sessionId
+            message = line.message
+            where = line.cwd, line.sessionId, None if message is None else message.model
             span = spans.get(where)
             if span is None:
                 span = spans[where] = len(covers)
                 covers.append([])
-            message = line.message
             if line.isApiErrorMessage or (message is not None and message.model == "<synthetic>"):
                 self.skipped[SYNTHETIC] += 1
                 continue
@@ -147,6 +167,7 @@ class ClaudeReader(JsonReader):
             usage.input_tokens or 0,
             usage.cache_read_input_tokens or 0,
             usage.cache_creation_input_tokens or 0,
+            _for_an_hour(usage),
         )
         if not message.id:
             self._tables[RESPONSE].append((span, time, 0, 0, 0, 1, *tokens))
@@ -183,7 +204,9 @@ class ClaudeReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        spans = [LineSpan(cwd or "", session or "") for cwd, session in self._spans]
+        spans = [
+            LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT]) for cwd, session, model in self._spans
+        ]
         responses = self._tables[RESPONSE]
         keys: dict[str, int] = {"": 0}
         for (name, request, side, span), (time, copies, tokens) in self._responses.items():

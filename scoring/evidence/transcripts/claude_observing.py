@@ -33,6 +33,8 @@ REFUSED = "The user doesn't want to"
 
 EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
+AGENTS = frozenset(("Task", "Agent"))
+_COMPACTED = b'"compact_boundary"'
 _GOES_ON = b'"Command running in background with ID'
 """How the result of a command begins that has not ended yet."""
 
@@ -48,6 +50,7 @@ class _SeenMessage(ClaudeMessage, gc=False):
 
 class _SeenLine(ClaudeLine, gc=False):
     uuid: msgspec.Raw | UnsetType = UNSET
+    subtype: msgspec.Raw | UnsetType = UNSET
     parentUuid: msgspec.Raw | UnsetType = UNSET  # noqa: N815 - as it is written
     message: _SeenMessage | None = None
 
@@ -86,6 +89,8 @@ class ClaudeObserver(ClaudeReader):
         else:
             seen.line(span, number, time, key_of(bytes(line.uuid)))
         self._by_user = kind == "user"
+        if kind == "system" and line.subtype is not UNSET and bytes(line.subtype) == _COMPACTED:
+            seen.compacted()
         if message is not None:
             if kind == "assistant":
                 seen.responds(message.id)
@@ -120,7 +125,7 @@ class ClaudeObserver(ClaudeReader):
             given = self._given(item)
             return seen.edit(item.id, (given.file_path or given.notebook_path or "",), self._cwd), 0
         flags = self._flags(name, self._given(item)) if name == "Read" else 0
-        return seen.call(item.id, name in QUESTIONS), flags
+        return seen.call(item.id, name in QUESTIONS, name in AGENTS), flags
 
     def rows(self) -> Rows:
         """Return what was taken; calls that the user refused are none."""

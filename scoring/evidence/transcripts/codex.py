@@ -76,6 +76,8 @@ def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
 class CodexCounter(TranscriptCounter):
     """Counts rollouts, those of forked sessions when their parents are known."""
 
+    input_holds_cached = True
+
     def __init__(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
         super().__init__(tally, in_repository, again)
         self._parents: dict[str, str] = {}
@@ -118,10 +120,15 @@ class CodexCounter(TranscriptCounter):
             if counts and times:
                 tally.cover(file, session, times)
         family, everything = self._family(session), all(here) and boundary == _Boundary()
+        models: list[str] = []
+        for span in rows.spans:
+            models.append(span.model or (models[-1] if models else ""))
         for kind, columns in rows.tables.items():
             if kind not in (TURN, REPEAT, CALL, VERDICT):
                 continue
             spans, table = columns[0], [columns[1], *columns[3:]]
+            if kind == TURN:
+                table += [array("q", bytes(8 * len(spans))), self._models(models, spans)]
             if not everything:
                 live = _live_rows(columns, boundary)
                 if kind in (TURN, REPEAT):  # a replay repeats what the parent has counted

@@ -16,6 +16,7 @@ from msgspec.structs import astuple
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
     COUNT_LIMIT,
+    MODEL_LIMIT,
     NO_TIME,
     OTHER_TYPE,
     JsonReader,
@@ -85,6 +86,7 @@ class Payload(msgspec.Struct, gc=False):
     turn_id: msgspec.Raw | UnsetType = UNSET
     reason: msgspec.Raw | UnsetType = UNSET
     git: msgspec.Raw | UnsetType = UNSET
+    model: msgspec.Raw | UnsetType = UNSET
 
 
 class RolloutLine(msgspec.Struct, gc=False):
@@ -179,11 +181,12 @@ class CodexReader(JsonReader):
     def _open(self, at: int, time: int, line: str, payload: Payload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
         cwd, own, turn = text_of(payload.cwd), text_of(payload.id), text_of(payload.turn_id)
-        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time)
+        model = text_of(payload.model)[:MODEL_LIMIT]
+        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model)
         if line == "session_meta":
             parent = text_of(payload.forked_from_id) or as_text(member(value_of(payload.source), *_SPAWNED_BY))
             remote = as_text(member(value_of(payload.git), "repository_url")) if self.observes else ""
-            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote)
+            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote, model)
         self._covers[-1].pop()  # this line belongs to what it opens
         self._covers.append([at])
         self._cover = self._covers[-1].append

@@ -60,6 +60,8 @@ class CodexObserver(CodexReader):
     def _observe(self, position: int, time: int, line: RolloutLine) -> int:
         number = self.number + position
         self._seen.line(len(self._spans) - 1, number, time, self._seen.line_key(self.written[position]))
+        if line.type == "compacted":
+            self._seen.compacted()
         if number == 0:
             self._opens = line.type == "session_meta"
         return number
@@ -93,7 +95,7 @@ class CodexObserver(CodexReader):
         if payload.name == "apply_patch":
             seen.edit(call, _patched(as_text(member(given, "input"))), self._folder)
         elif command is None:
-            seen.call(call)
+            seen.call(call, agent=payload.name == "spawn_agent")
             if (
                 payload.name == "write_stdin"
                 and call

@@ -5,6 +5,7 @@ So what counts once, and which copy of it counts, is decided as it is for window
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.harness import Harness
@@ -32,7 +33,20 @@ def count_lines(
         counters[file.harness.name].add(number, rows, True)
     for counter in counters.values():
         counter.finish()
-    return tallies.facts(), tallies
+    found = zip(tallies.facts(), times_of(files, owners, count), strict=True)
+    return [replace(facts, began=began, ended=ended) for facts, (began, ended) in found], tallies
+
+
+def times_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[tuple[int, int] | tuple[None, None]]:
+    """Return when the first and the last line of each of some iterations was written; ``owners`` as above."""
+    found: dict[int, tuple[int, int]] = {}
+    for file in files:
+        for line, time, fresh in zip(file.ids, file.times, file.fresh, strict=True):
+            if fresh and (owner := owners[line]) >= 0:
+                began, ended = found.get(owner, (time, time))
+                if time <= began or time >= ended:
+                    found[owner] = min(began, time), max(ended, time)
+    return [found.get(place, (None, None)) for place in range(count)]
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:

@@ -81,12 +81,36 @@ class HarnessFacts:
     flags: int = 0
 
 
+PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
+"""The sizes of prompts, in tokens, above which a token of some model has another price."""
+
+
+class Spent(NamedTuple):
+    """The tokens of the responses of one model whose prompts are between two of :data:`PROMPT_STEPS`.
+
+    ``model`` is its name as the transcript writes it, "" where it writes none; ``step`` how many of the steps the
+    prompts are above. No token is in two counts: ``input_tokens`` are those of prompts that were neither read from the
+    cache nor written to it. Only ``cache_write_1h_tokens``, those to be kept for an hour, are in ``cache_write_tokens``
+    too.
+    """
+
+    model: str
+    step: int
+    responses: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cache_write_1h_tokens: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class TranscriptFacts:
     """What is in one window: whole numbers of 64 bits, and the bits that its lines show.
 
     ``harnesses`` are the shares of those that took part, sorted by name; none where the rules report no harness by
-    name.
+    name. ``spent`` are the tokens by model, each response once; none where the rules count lines. ``began`` and
+    ``ended`` are the times of the first and the last line, None where the rules look at no line's time.
     """
 
     turns: int = 0
@@ -98,6 +122,9 @@ class TranscriptFacts:
     tool_errors: int = 0
     flags: int = 0
     harnesses: tuple[HarnessFacts, ...] = ()
+    spent: tuple[Spent, ...] = ()
+    began: int | None = None
+    ended: int | None = None
 
     @property
     def cache_hit_rate(self) -> float:
@@ -152,6 +179,21 @@ class CorrectionsSeen:
     resets: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class WorkSeen:
+    """How the work went, in an iteration's own lines.
+
+    ``edits`` counts the edits of files by tools of the agent, of ``files`` files, ``most`` of one of them; ``agents``
+    the sub-agents that it started, ``compactions`` how often the harness cut what came before to a summary.
+    """
+
+    edits: int = 0
+    files: int = 0
+    most: int = 0
+    agents: int = 0
+    compactions: int = 0
+
+
 class SeenAt(NamedTuple):
     """Where something was seen: ``what`` in a few words, the transcript, the number of its line, from 1, its kind."""
 
@@ -192,6 +234,9 @@ class Observed:
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
         lines: where its lines are, by transcript; those of the one that it shares with, where it shares.
+        work: how the work went.
+        by_people: the share of the committed lines that people wrote or changed, 0 to 1, as its checkpoints say; None
+            where they do not.
     """
 
     method: Method | None = None
@@ -207,6 +252,8 @@ class Observed:
     checkpoint_tokens: bool = False
     checkpoints: tuple[str, ...] = ()
     lines: tuple[LinesFound, ...] = ()
+    work: WorkSeen = WorkSeen()
+    by_people: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from scoring.evidence.transcripts.harness import (
     COUNT_LIMIT,
     ELSEWHERE,
     HASHED_FOLDER,
+    MODEL_LIMIT,
     NO_FOLDER,
     NO_TIME,
     OTHER_TYPE,
@@ -73,6 +74,7 @@ class _ChatMessage(msgspec.Struct, gc=False):
     id: str | None = None
     type: str | None = None
     timestamp: str | None = None
+    model: msgspec.Raw | UnsetType = UNSET
     content: msgspec.Raw | UnsetType = UNSET
     tokens: _Tokens | None = None
     toolCalls: list[_ToolCall | None] | None = None  # noqa: N815 - as it is written
@@ -106,14 +108,15 @@ class GeminiReader(JsonReader):
         self._seen = seen
         self._spans: list[LineSpan] = []
         self._covers: list[array[int]] = []
+        self._models: dict[str, int] = {}
         self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
 
     def take(self, lines: Sequence[_Chat]) -> list[int]:
         """Take some chats; there is one in a file."""
         for chat in lines:
             folder = HASHED_FOLDER + chat.projectHash if chat.projectHash else ""
-            self._spans.append(LineSpan(folder, chat.sessionId or ""))
-            self._covers.append(array("q"))
+            self._models = {}
+            self._span("", LineSpan(folder, chat.sessionId or ""))
             for number, written in enumerate(chat.messages or ()):
                 try:
                     self._take(number, written, decoded(_message, written))
@@ -121,16 +124,26 @@ class GeminiReader(JsonReader):
                     self.skip(OTHER_TYPE)
         return []
 
+    def _span(self, model: str, like: LineSpan) -> int:
+        """Return the span of what a model answered in the chat that is read; it is like the span of the chat."""
+        if model not in self._models:
+            self._models[model] = len(self._spans)
+            self._spans.append(like._replace(model=model))
+            self._covers.append(array("q"))
+        return self._models[model]
+
     def _take(self, number: int, written: msgspec.Raw, message: _ChatMessage) -> None:
         time = None if message.timestamp is None else timestamp_ns(message.timestamp)
         if time is None:
             self.skip(NO_TIME)
             return
-        key, span, seen = key_of(message.id) if message.id else 0, len(self._spans) - 1, self._seen
+        key, seen = key_of(message.id) if message.id else 0, self._seen
+        named = _value_of(message.model)
+        span = self._span(named[:MODEL_LIMIT] if isinstance(named, str) else "", self._spans[self._models[""]])
         if seen:
             seen.line(span, number, time, key or seen.line_key(bytes(written)))
             time = number
-        self._covers[-1].append(time)
+        self._covers[span].append(time)
         if message.type == "gemini":
             if seen:
                 seen.responds(message.id)
@@ -236,6 +249,8 @@ def _printed(text: str) -> tuple[str, bool]:
 class GeminiCounter(TranscriptCounter):
     """Counts chats, each response and each call once."""
 
+    input_holds_cached = True
+
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         """See :class:`~scoring.evidence.transcripts.harness.TranscriptCounter`."""
         if not whole and not any(self._in_repository(span.cwd) for span in rows.spans if span.cwd):
@@ -245,7 +260,10 @@ class GeminiCounter(TranscriptCounter):
             tally.cover(file, span.session, sorted(times))
         for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
             if kind in rows.tables:
-                add(rows.tables[kind][1:])
+                spans, *columns = rows.tables[kind]
+                if kind == RESPONSE:
+                    columns += [array("q", bytes(8 * len(spans))), self._models([s.model for s in rows.spans], spans)]
+                add(columns)
         return ""
 
 

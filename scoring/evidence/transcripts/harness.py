@@ -7,6 +7,7 @@ what all of them share.
 import json
 import re
 from abc import ABC, abstractmethod
+from array import array
 from collections import Counter as Counts
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -72,6 +73,9 @@ NO_TIME = "no time stamp"
 ELSEWHERE = "work in another folder"
 NO_FOLDER = "names no folder it worked in"
 """Why nothing of a transcript counts."""
+
+MODEL_LIMIT = 200
+"""How many characters of the name of a model are kept."""
 
 COUNT_LIMIT = 1 << 40
 """The largest number of tokens that one line may state."""
@@ -175,8 +179,17 @@ class JsonReader:
 class TranscriptCounter(ABC):
     """Counts what the transcripts of a harness say, each event once. It sees the whole of every file."""
 
+    input_holds_cached = False
+    """Whether the input that the harness states has in it what was read from the cache."""
+
     def __init__(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
         self._tally, self._in_repository, self._again = tally, in_repository, again
+        tally.spent.input_holds_cached = self.input_holds_cached
+
+    def _models(self, names: Sequence[str], spans: "array[int]") -> "array[int]":
+        """Return the number of a model for each row of a table, of the model of each span and the rows' spans."""
+        numbers = list(map(self._tally.spent.model, names))
+        return array("q", map(numbers.__getitem__, spans))
 
     @abstractmethod
     def add(self, file: int, rows: Rows, whole: bool) -> str:

@@ -49,6 +49,14 @@ def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> d
     return {name: tokens for name, tokens in found.items() if tokens}
 
 
+def lines_by_people(checkpoints: Iterable[Checkpoint]) -> float | None:
+    """Return the share of the committed lines that people wrote or changed; None where no checkpoint says that."""
+    lines = [session.lines for checkpoint in checkpoints for session in checkpoint.sessions if session.lines]
+    whole = sum(part.total_committed or 0 for part in lines)
+    human = sum((part.human_added or 0) + (part.human_modified or 0) for part in lines)
+    return min(1.0, human / whole) if whole else None
+
+
 def as_turn_counts(tokens: TokenTotals) -> TokenTotals:
     """Return totals with the input that was not read from the cache as what was written to it, where nothing says that.
 

@@ -31,6 +31,16 @@ DOCUMENT_LIMIT = 256 << 20
 LIMIT = 4 << 30
 """How many bytes one transcript may have when it is decompressed."""
 
+MOST_LINES = 1 << 20
+"""How many lines one transcript may have: real ones have some KiB each, so that many are gigabytes."""
+
+EXPANSION = 500
+"""How many times as long a transcript may get when it is decompressed. Rollouts of Codex get 5 to 50 times as long, the
+most where the same file is read again and again; what was made to be large gets up to 30,000 times as long."""
+
+FREE = 16 << 20
+"""How many bytes a transcript may have when it is decompressed, whatever its size: a line may be that long."""
+
 WINDOW_LOG_LIMIT = 27
 """How much memory decompressing may need, as a power of two of bytes: 128 MiB."""
 
@@ -119,15 +129,18 @@ def decompressed(fd: int) -> Iterator[bytes]:
     else:
         from backports import zstd
 
-    length, given = 0, b""
+    length, taken, given = 0, 0, b""
     limits = {int(zstd.DecompressionParameter.window_log_max): WINDOW_LOG_LIMIT}
     frame = zstd.ZstdDecompressor(options=limits)
     os.lseek(fd, 0, os.SEEK_SET)
     while True:
         if frame.eof:
             given, frame = frame.unused_data, zstd.ZstdDecompressor(options=limits)
-        if frame.needs_input and not given and not (given := os.read(fd, _BLOCK)):
-            return
+        if frame.needs_input and not given:
+            given = os.read(fd, _BLOCK)
+            if not given:
+                return
+            taken += len(given)
         try:
             piece = frame.decompress(given, _BLOCK)
         except zstd.ZstdError as e:
@@ -136,6 +149,8 @@ def decompressed(fd: int) -> Iterator[bytes]:
         length += len(piece)
         if length > LIMIT:
             raise OSError(errno.EFBIG, f"more than {LIMIT >> 30} GiB when it is decompressed")
+        if length > max(FREE, taken * EXPANSION):
+            raise OSError(errno.EFBIG, f"more than {EXPANSION} times as long when it is decompressed")
         if piece:
             yield piece
 
@@ -175,6 +190,8 @@ class Lines:
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
         reader, first = self._first or self._choose(block), self._number
+        if first + block.count(b"\n") > MOST_LINES:
+            raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
         reader.number = first
         odd = reader.block(block)
         behind = reader.behind

@@ -54,12 +54,13 @@ class _Commit:
     copied: bool = False
 
 
-_Names: TypeAlias = dict[str, list[tuple[str, int]]]
+Names: TypeAlias = dict[str, list[tuple[str, int]]]
 """Names of commits with the places of their iterations, by the digits that all have."""
 
 
-def _by_prefix(names: Iterable[Sequence[str]]) -> _Names:
-    found: _Names = {}
+def by_prefix(names: Iterable[Sequence[str]]) -> Names:
+    """Return the names of each iteration's commits, with its place, by the digits that all have."""
+    found: Names = {}
     for place, those in enumerate(names):
         for name in those:
             if len(name) >= _MIN_SHA:
@@ -67,7 +68,7 @@ def _by_prefix(names: Iterable[Sequence[str]]) -> _Names:
     return found
 
 
-def _place_of(names: _Names, sha: str) -> int:
+def place_of(names: Names, sha: str) -> int:
     """Return the place of the first iteration that has a commit of this name, of which only a part may be known."""
     alike = names.get(sha[:_MIN_SHA], ())
     return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
@@ -103,15 +104,15 @@ class Makers:
 
     def _known_commits(self, sessions: Mapping[SessionKey, Session]) -> dict[SessionKey, list[_Commit]]:
         """Say of each commit of each session whose it is."""
-        names = _by_prefix(asked.commits for asked in self._asked)
-        landed = _by_prefix(asked.landed for asked in self._asked)
-        self._named = partial(_place_of, names)
+        names = by_prefix(asked.commits for asked in self._asked)
+        landed = by_prefix(asked.landed for asked in self._asked)
+        self._named = partial(place_of, names)
         found: dict[SessionKey, list[_Commit]] = {}
         for key, session in sessions.items():
             for made in session.made:
                 whose = self._named(made.sha)
                 named = whose != NOBODY
-                whose = whose if named else _place_of(landed, made.sha)
+                whose = whose if named else place_of(landed, made.sha)
                 found.setdefault(key, []).append(_Commit(made, whose, named, made.line in session.copies))
         for place, commit in sorted(self._same_subject(found).items(), reverse=True):
             commit.whose = place

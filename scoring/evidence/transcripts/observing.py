@@ -14,15 +14,18 @@ from itertools import islice
 
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
+    AGENT,
     AMEND,
     BREAK,
     BY_REDIRECTION,
     BY_TOOL,
     CALL_ONLY,
+    COMPACTION,
     EDIT,
     HARD,
     INTERRUPT,
     MADE,
+    NOTE,
     PATHS,
     REJECTION,
     RESET,
@@ -63,6 +66,7 @@ class _Call:
     key: int
     response: str | None = None
     question: bool = False
+    agent: bool = False
     alone: bool = False
     run: TestCommand | None = None
     commits: bool = False
@@ -82,7 +86,7 @@ class Observations:
         self._response: str | None = None
         self._lines: list[_Row] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD)}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE)}
         self._calls: dict[str, _Call] = {}
         self._without_id: list[_Call] = []
         self._answered = False
@@ -105,10 +109,13 @@ class Observations:
         self._response = response
         self._answered = False
 
-    def call(self, call: str | None, question: bool = False) -> int:
-        """Note a call of any tool, and return its key; ``question`` is whether it only asks the user for an answer."""
+    def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
+        """Note a call of any tool, and return its key.
+
+        ``question`` is whether it only asks the user for an answer, ``agent`` whether it starts a sub-agent.
+        """
         begun = self._begin(call)
-        begun.question = question
+        begun.question, begun.agent, begun.alone = question, agent, True
         return begun.key
 
     def edit(self, call: str | None, paths: Iterable[str], folder: str = "") -> int:
@@ -172,6 +179,10 @@ class Observations:
             self._row(BREAK, INTERRUPT, 0)
         self._answered = False
 
+    def compacted(self) -> None:
+        """Note that the harness cut what came before to a summary, to make room."""
+        self._row(NOTE, COMPACTION)
+
     def fill(self, rows: Rows, opens: bool) -> Rows:
         """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
         for begun in (*self._calls.values(), *self._without_id):
@@ -206,7 +217,7 @@ class Observations:
             self._run(begun.key, WHOLE, self._text(begun.run.label), passed, counts)
         if begun.commits:
             self._made(begun.key, WHOLE, text)
-        if begun.words or begun.edits:
+        if begun.words or begun.edits or begun.agent:
             self._keep(begun, (self._span, self._number), failed is True and begun.alone)
 
     def _leave(self, begun: _Call) -> None:
@@ -225,6 +236,7 @@ class Observations:
         if not undone:
             self._tables[EDIT] += [(*written, path, how) for path, how in begun.edits]
             self._tables[RESET] += begun.resets
+            self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
         begun.edits = begun.resets = begun.words = ()
 
     def _result_alone(self, key: int, text: str) -> None:

@@ -46,7 +46,8 @@ def codex_turn(given: int, cached: int, output: int) -> Turn:
 _DEEPEST = 10_000
 """How deep the reference lets JSON nest."""
 _LEVELS = 100
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""What may be nested, and texts, one that never ends up to the end: what is in it is not looked at again."""
 
 
 class WrongTypeError(Exception):

@@ -27,7 +27,7 @@ import msgspec
 from scoring.errors import InputError, WriteError
 from scoring.files import read_file, remove_stale, write_atomically
 
-FORMAT = 5
+FORMAT = 7
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
 
 
@@ -37,6 +37,7 @@ class LineSpan(NamedTuple):
     Where a harness names them once and for all lines that follow, ``opens`` says by what kind of line, ``parent`` from
     which session this one was forked, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: there is none),
     ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository that it was done in.
+    ``model`` is the model that answered; it is cut, and "" where that is not said.
     """
 
     cwd: str = ""
@@ -46,6 +47,7 @@ class LineSpan(NamedTuple):
     born: int = -1
     time: int = 0
     remote: str = ""
+    model: str = ""
 
 
 Columns: TypeAlias = "list[array[int]]"
@@ -100,7 +102,7 @@ class Rows:
         self.skipped += other.skipped
 
 
-RUN, MADE, EDIT, BREAK, RESET, WORD = range(100, 106)
+RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE = range(100, 107)
 """The tables of what was observed, the same for every harness. Behind span and line they have these columns:
 
 - run of tests: key of the call, its state (:data:`WHOLE` …), the number of its first words in ``texts`` (-1: not
@@ -113,7 +115,8 @@ RUN, MADE, EDIT, BREAK, RESET, WORD = range(100, 106)
 - break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response whose tool use was refused (0:
   not known);
 - reset of its own work: how (:data:`HARD` …), the number of a path in ``texts`` (-1: none);
-- word of a shell command: its key, and that of its last part where it is a path.
+- word of a shell command: its key, and that of its last part where it is a path;
+- note: what (:data:`AGENT`: a sub-agent was started, :data:`COMPACTION`: what came before was cut to a summary).
 """
 
 WHOLE, CALL_ONLY, RESULT_ONLY = range(3)
@@ -121,6 +124,7 @@ WHOLE, CALL_ONLY, RESULT_ONLY = range(3)
 
 BY_TOOL, BY_REDIRECTION = range(2)
 INTERRUPT, REJECTION = range(2)
+AGENT, COMPACTION = range(2)
 HARD, PATHS, REVERT, AMEND = range(4)
 
 

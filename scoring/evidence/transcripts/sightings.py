@@ -17,13 +17,16 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.filekinds import is_code
 from scoring.evidence.transcripts.attribution import Share
-from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen
+from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen, WorkSeen
 from scoring.evidence.transcripts.rows import (
+    AGENT,
     AMEND,
     BREAK,
+    BY_TOOL,
     CALL_ONLY,
     EDIT,
     INTERRUPT,
+    NOTE,
     PATHS,
     RESET,
     RESULT_ONLY,
@@ -34,7 +37,7 @@ from scoring.evidence.transcripts.rows import (
 )
 from scoring.evidence.transcripts.streams import File, Made, SessionKey
 
-Kind: TypeAlias = Literal["run", "edit", "interrupt", "rejection", "reset", "call"]
+Kind: TypeAlias = Literal["run", "edit", "interrupt", "rejection", "reset", "call", "agent", "compaction"]
 
 
 class Sighting(NamedTuple):
@@ -42,7 +45,7 @@ class Sighting(NamedTuple):
 
     ``key`` is that of the call, or of the response whose tool use was refused; ``text`` a path or the first words of a
     command; ``passed``, ``good`` and ``bad`` are of a test run: its verdict and the numbers of tests; ``how`` is how
-    work was taken back.
+    work was taken back, or a file written.
     """
 
     time: int
@@ -117,6 +120,12 @@ class Sightings:
         rejections = sum(one.kind == "rejection" for one in breaks)
         seen = CorrectionsSeen(len(breaks) - rejections, rejections, counted, len(resets))
         return seen, [*breaks, *resets]
+
+    def work(self) -> WorkSeen:
+        """Return how much was edited, and what the agent had help from."""
+        edits = Counter(edit.text for edit in self._of("edit") if edit.how == BY_TOOL)
+        most = max(edits.values(), default=0)
+        return WorkSeen(edits.total(), len(edits), most, len(self._of("agent")), len(self._of("compaction")))
 
     def _resets(self) -> list[Sighting]:
         """Return the times when the agent took its own work back, one of each command."""
@@ -231,9 +240,10 @@ def _look(
             else:
                 found[owner].found.append(run)
     if EDIT in tables:
-        _, numbers, paths, _ = tables[EDIT]
+        _, numbers, paths, hows = tables[EDIT]
         for row, owner, time in owned(numbers):
-            found[owner].found.append(Sighting(time, session, file, numbers[row], "edit", text=texts[paths[row]]))
+            edit = Sighting(time, session, file, numbers[row], "edit", text=texts[paths[row]], how=hows[row])
+            found[owner].found.append(edit)
     if BREAK in tables:
         _, numbers, kinds, keys = tables[BREAK]
         for row, owner, time in owned(numbers):
@@ -244,6 +254,11 @@ def _look(
         for row, owner, time in owned(numbers):
             text = texts[paths[row]] if paths[row] >= 0 else ""
             found[owner].found.append(Sighting(time, session, file, numbers[row], "reset", text=text, how=hows[row]))
+    if NOTE in tables:
+        _, numbers, notes = tables[NOTE]
+        for row, owner, time in owned(numbers):
+            note: Kind = "agent" if notes[row] == AGENT else "compaction"
+            found[owner].found.append(Sighting(time, session, file, numbers[row], note))
     if WORD in tables:
         _, numbers, keys, names = tables[WORD]
         for row, owner, _ in owned(numbers):

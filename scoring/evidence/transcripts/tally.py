@@ -13,8 +13,14 @@ from itertools import compress, repeat
 from operator import attrgetter, or_
 from typing import NamedTuple
 
-from scoring.evidence.transcripts.facts import COVERED, HarnessFacts, IterationWindow, TranscriptFacts
+from scoring.evidence.transcripts.facts import (
+    COVERED,
+    HarnessFacts,
+    IterationWindow,
+    TranscriptFacts,
+)
 from scoring.evidence.transcripts.rows import Columns
+from scoring.evidence.transcripts.spent import SpentSums
 from scoring.numbers import wrap64
 
 _TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS = range(9)
@@ -24,14 +30,14 @@ class Response(NamedTuple):
     """One copy of an API response, or what is known of it from several.
 
     ``request`` is the key of the request (0: not said), ``main`` is whether a copy is outside of side chains, ``rank``
-    orders copies: output, not of a side chain, then the other counts.
+    orders copies: output, not of a side chain, then the other counts and the model.
     """
 
     request: int
     main: bool
     time: int
     copies: int
-    rank: tuple[int, bool, int, int, int]
+    rank: tuple[int, ...]
 
     def with_copy(self, other: "Response") -> "Response":
         """Return what is known from both."""
@@ -40,7 +46,7 @@ class Response(NamedTuple):
 
 
 class Tally:
-    """The sums of one harness, slice by slice."""
+    """The sums of one harness, slice by slice; ``spent`` are the tokens by model."""
 
     def __init__(self, bounds: Sequence[int]) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
@@ -48,21 +54,27 @@ class Tally:
         self._sums = [[0] * 9 for _ in range(len(bounds) + 1)]
         self._sessions: list[set[str]] = [set() for _ in self._sums]
         self._files: list[set[int]] = [set() for _ in self._sums]
+        self.spent = SpentSums(len(self._sums))
+        self._times: list[tuple[int, int] | None] = [None for _ in self._sums]
         self._responses: list[Columns] = []
         self._calls: list[Columns] = []
         self._verdicts: list[Columns] = []
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
         """Note that a file has lines of a session at these times, which ascend."""
-        for n, _, _ in self._slices(times):
+        for n, first, last in self._slices(times):
             self._sums[n][_FLAGS] |= COVERED
+            self._times[n] = _hull([self._times[n], (times[first], times[last - 1])])
             self._files[n].add(file)
             if session:
                 self._sessions[n].add(session)
 
     def turns(self, *columns: "array[int]") -> None:
-        """Count turns: their times, output, input, cache reads and cache creations."""
-        times, output, given, reads, creations = _by_first(columns)
+        """Count turns: their times, output, input, cache reads and cache creations.
+
+        Behind these may be how many of the creations are for an hour, and the number of the model.
+        """
+        times, output, given, reads, creations, hour, models = _by_first(_padded(columns, 7))
         for n, first, last in self._slices(times):
             sums = self._sums[n]
             sums[_TURNS] += last - first
@@ -70,6 +82,8 @@ class Tally:
             sums[_OUTPUT] += sum(output[first:last])
             sums[_READS] += sum(reads[first:last])
             sums[_CREATIONS] += sum(creations[first:last])
+            tokens = [column[first:last] for column in (output, given, reads, creations, hour)]
+            self.spent.add(n, models[first:last], *tokens)
 
     def dropped(self, times: Iterable[int], counts: Iterable[int] = repeat(1)) -> None:
         """Count what only repeats something else, by the time of what it repeats."""
@@ -93,9 +107,10 @@ class Tally:
         """Note copies of responses.
 
         Their columns: times, keys of the ids, keys of the requests, whether in a side chain, how many copies this one
-        is for, output, input, cache reads, cache creations. A response with the key 0 has no copies.
+        is for, output, input, cache reads, cache creations, and perhaps two more as for :meth:`turns`. A response with
+        the key 0 has no copies.
         """
-        self._responses.append(columns)
+        self._responses.append(_padded(columns, 11))
 
     def calls(self, columns: Columns) -> None:
         """Note calls of tools: their times, keys (0: none), and the bits that they show."""
@@ -114,8 +129,8 @@ class Tally:
                 self.dropped(times, (count - 1 for count in copies))
         for copied in several:
             for response in _distinct(copied):
-                output, _, given, reads, creations = response.rank
-                self.turns(*_one_row(response.time, output, given, reads, creations))
+                output, _, *others = response.rank
+                self.turns(*_one_row(response.time, output, *others))
                 self.dropped((response.time,), (response.copies - 1,))
         single, several = _parted(self._calls)
         single += [_one_row(min(time for time, *_ in c), 0, _united(flags for *_, flags in c)) for c in several]
@@ -150,6 +165,21 @@ class Tally:
         given, output, reads, creations = tokens
         several = len(sessions), len(files)
         return HarnessFacts(name, *several, turns, given, output, reads, creations, calls, errors, dropped, flags)
+
+    def times(self, first: int, last: int) -> tuple[int, int] | None:
+        """Return the times of the first and the last line in these slices; None where there is none."""
+        return _hull(self._times[first:last])
+
+
+def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
+    """Return the time from the earliest beginning to the latest end."""
+    there = [span for span in spans if span]
+    return (min(begin for begin, _ in there), max(end for _, end in there)) if there else None
+
+
+def _padded(columns: Sequence["array[int]"], width: int) -> Columns:
+    """Return columns with as many of zeros behind them as are missing."""
+    return [*columns, *(array("q", bytes(8 * len(columns[0]))) for _ in range(width - len(columns)))]
 
 
 def chosen(columns: Sequence["array[int]"], mask: Sequence[bool]) -> Columns:
@@ -212,8 +242,7 @@ def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
     """
     by_request: dict[int, Response] = {}
     for time, _, request, side, count, output, *others in copies:
-        given, reads, creations = others
-        copy = Response(request, not side, time, count, (output, not side, given, reads, creations))
+        copy = Response(request, not side, time, count, (output, not side, *others))
         held = by_request.get(request)
         by_request[request] = copy if held is None else held.with_copy(copy)
     found = sorted(by_request.values())
@@ -255,7 +284,10 @@ class Tallies:
         harnesses = tuple(facts for facts in shares if facts.name)
         turns, given, output, reads, creations, calls, errors = counts
         flags = _united(facts.flags for facts in shares)
-        return TranscriptFacts(turns, given, output, reads, creations, calls, errors, flags, harnesses)
+        spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent.between(first, last)))
+        began, ended = _hull(tally.times(first, last) for tally in self.of.values()) or (None, None)
+        counted = turns, given, output, reads, creations, calls, errors, flags, harnesses
+        return TranscriptFacts(*counted, spent, began, ended)
 
 
 _COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-2])

@@ -31,6 +31,9 @@ _OWN = "test-commands"
 _COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$")
+_DIGITS = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")
+"""How the data writes a number."""
+
 _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
 _LATEST = "latest"
 """The one usual word that has "test" in it and means something else."""
@@ -299,14 +302,19 @@ def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
         passing=_forms_of(given.get("passing", ())),
         empty=_forms_of(given.get("empty", ())),
         counting=_forms_of(given.get("counting", ())),
-        numbers={name: re.compile(given[name], re.MULTILINE) for name in names},
+        numbers={name: _pattern(given[name].replace(r"(\d+)", r"(?<!\d)(\d+)")) for name in names},
         sums=given.get("sums", False),
         runs_any=given.get("runs_any", False),
     )
 
 
 def _forms_of(given: Sequence[Sequence[str]]) -> tuple[_Form, ...]:
-    return tuple(_Form(has, re.compile(line, re.MULTILINE)) for has, line in given)
+    return tuple(_Form(has, _pattern(line)) for has, line in given)
+
+
+def _pattern(given: str) -> re.Pattern[str]:
+    """Return a pattern of the data in which a number is all of its digits, so that a long one is not tried by parts."""
+    return re.compile(_DIGITS.sub(r"\1\2+", given), re.MULTILINE)
 
 
 def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:

@@ -19,9 +19,10 @@ ACTIONS_WEIGHT, QUESTIONS_WEIGHT, BLOCKERS_WEIGHT = 0.5, 0.3, 0.2
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
 _HANDLE = re.compile(r"(?<!\w)@\w")
 _NAMED = re.compile(r"\s*([^\W\d_][\w'\u2019-]*):(?!//)")
-_URL = re.compile(r"(?<!\w)(?:[a-z][a-z0-9+.-]*://|www\.)\w", re.IGNORECASE)
+_WEB = re.compile(r"(?<!\w)www\.\w", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z0-9+.-]++)://\w", re.IGNORECASE)
+_SCHEME = re.compile(r"(?<!\w)[a-z]", re.IGNORECASE)
 _FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
-_BACKTICKS = re.compile(r"`[^`]*[^`\s][^`]*`")
 _NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
 _WILL = re.compile(r"\s*([^\W\d_][\w'\u2019-]*)\s+will(?!\w)")
 _NOBODY = frozenset(
@@ -172,7 +173,9 @@ class ReadinessMeter:
     def names_artifact(self, action: str) -> bool:
         """Return whether an action names a URL, path, file, something in backticks, ``#123``, or a word for such."""
         return (
-            any(pattern.search(action) for pattern in (_URL, _FILE, _BACKTICKS, _NUMBERED))
+            any(pattern.search(action) for pattern in (_WEB, _FILE, _NUMBERED))
+            or _names_address(action)
+            or any(part.strip() for part in action.split("`")[1:-1])
             or any(map(self._is_path, action.split()))
             or has_word(self._profile.artifacts, plain(action))
             or (self._profile.sentences and _BARE_FILES.search(action) is not None)
@@ -194,6 +197,12 @@ class ReadinessMeter:
             matched = [word for word in words if any(matches((word,), text) for text in texts)]
             found += [AddedWord(name, word, number) for word in matched]
         return found
+
+
+def _names_address(text: str) -> bool:
+    """Return whether a text has the address of something: what may be its scheme is looked at once, from its start."""
+    runs = _ADDRESS.finditer(text)
+    return any(_SCHEME.search(text, run.start(1), run.end(1)) for run in runs)
 
 
 def _names_file(action: str) -> bool:

@@ -19,7 +19,7 @@ from scoring.meters.meeting.no_decision import no_decision
 from scoring.meters.meeting.records import parse_meeting_records
 from scoring.meters.meeting.round_scores import leading
 from scoring.meters.plaindata import decode, read_json
-from scoring.text import printable, shown
+from scoring.text import json_escaped, printable, shown
 
 Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
 
@@ -108,7 +108,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
     if now != state.read:
         raise InputError(f"{path}: was changed by somebody else meanwhile; run the command again")
     plain = {key: value for key, value in asdict(state).items() if key != "read"}
-    data = (json.dumps(plain, ensure_ascii=False, indent=1) + "\n").encode()
+    data = (json_escaped(json.dumps(plain, ensure_ascii=False, indent=1)) + "\n").encode()
     write_atomically(path, data)
     return replace(state, read=data)
 

@@ -22,7 +22,7 @@ from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.signals.table import labels_vote, meter_profile, optional_signals, signal_of, signal_set
+from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_of, signal_set
 from scoring.text import trim
 
 
@@ -169,6 +169,7 @@ def _repository(
 
 def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:
     wanted = optional_signals(rubric)
+    found = [as_read(facts, rubric) for facts in found]
     sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in found]
     counted = []
     for spec in rubric.signals:

@@ -4,13 +4,14 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file of this folder
 ``da-score check`` takes its options from there, and its JSON, JUnit XML and Markdown.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from rubric import BAND_INSUFFICIENT
-from scoring.text import as_utf8, cut, printable
+from scoring.text import as_utf8, cut, visible
 from scoring.views.gates.drops import MaxDrop
 from scoring.views.gates.gate import Gate, MinBand, MinMean, MinScore, NoOverClaims, NoUnscored, mean_score
 from scoring.views.gates.grounds import MinCoverage, MinLow, NoStale, NoUnresolvedCommits, RequireVerified
@@ -31,6 +32,9 @@ SIDECAR = "sidecar"
 
 _AGAIN = "; 'da-score iteration {} --recompute' writes what the evidence gives"
 _MOST_ROWS = 500  # of a table on a page: GitHub shows no summary of more than 1 MiB
+_LINK = re.compile(r"://|@|www\.", re.IGNORECASE)
+"""What a page makes a link of by itself: a comment in between shows nothing, and there is no link."""
+
 _LONGEST = 300  # characters of a text, on a page and in a name
 
 
@@ -181,8 +185,8 @@ def _case(suite: ElementTree.Element, log: str, name: str, failures: Sequence[Fa
 
 
 def _xml(text: str) -> str:
-    """Return text that XML can hold: control characters are shown escaped."""
-    return "\n".join(printable(as_utf8(line)) for line in text.split("\n"))
+    """Return text that XML can hold: what it cannot, and what nobody would see, is shown escaped."""
+    return "\n".join(visible(as_utf8(line)) for line in text.split("\n"))
 
 
 def markdown(verdict: Verdict, log: str) -> str:
@@ -190,7 +194,7 @@ def markdown(verdict: Verdict, log: str) -> str:
     head = "passed" if verdict.passed else f"failed: {len(verdict.failures)} of the gates' demands are not met"
     mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
     count = len(verdict.iterations)
-    lines = [f"## Iteration scores: {head}", "", f"Log `{_md(log)}`, {count} iterations, mean {mean}.", ""]
+    lines = [f"## Iteration scores: {head}", "", f"Log <code>{_md(log)}</code>, {count} iterations, mean {mean}.", ""]
     if verdict.failures:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
         lines += [
@@ -215,8 +219,8 @@ def _line(one: Checked) -> str:
 
 
 def _md(text: str) -> str:
-    """Return text that is nothing but text in a Markdown table."""
-    safe = cut(printable(as_utf8(text)), _LONGEST).replace("\\", "\\\\")
+    """Return text that is nothing but text in a Markdown table: no mark, no entity, and no link of its own."""
+    safe = cut(visible(as_utf8(text)), _LONGEST).replace("\\", "\\\\").replace("&", "&amp;")
     for mark in "|`*_[]<>":
         safe = safe.replace(mark, f"&#{ord(mark)};" if mark in "<>" else "\\" + mark)
-    return safe
+    return _LINK.sub(lambda m: f"{m[0][:-1]}<!-- -->{m[0][-1]}" if m[0] != "@" else "<!-- -->@", safe)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubric import BAND_INSUFFICIENT
+from rubric.scorer import TOLERANCE
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.views.gates.gate import TOLERANCE, Gate, GateOption, weakest
+from scoring.views.gates.gate import Gate, GateOption, weakest
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
     from scoring.sidecars.scores import PersistedScore
@@ -156,7 +157,7 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
 
 def _from_revision(name: str, log: "LogView") -> Baseline:
     from scoring.evidence.git.repository import GitRepository  # a baseline that is a file needs no git
-    from scoring.sidecars.scores import check_numbers, is_iteration_score_name, parse_iteration_score
+    from scoring.sidecars.scores import is_iteration_score_name, parse_iteration_score
 
     repository, iter_log_dir = GitRepository(log.repo_dir), log.iter_log_dir
     sha = repository.resolve([name])[name]
@@ -168,7 +169,6 @@ def _from_revision(name: str, log: "LogView") -> Baseline:
     scores: dict[int, BaselineScore] = {}
     for file, data in repository.files_at(sha, folder.relative_to(top).as_posix(), is_iteration_score_name).items():
         score = parse_iteration_score(data, f"{name}:{file}")
-        check_numbers(score, f"{name}:{file}")
         value, suffices = score.value if score.scored else None, score.band != BAND_INSUFFICIENT
         scores[score.iteration] = BaselineScore(score.rubric_version, value, suffices)
     if not scores:

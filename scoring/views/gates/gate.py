@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rubric import BAND_INSUFFICIENT
+from rubric.scorer import TOLERANCE
 from scoring.errors import SettingsError
 
 if TYPE_CHECKING:  # the options of gates are for --help too, which checks nothing
     from scoring.sidecars.scores import PersistedScore
     from scoring.views.examined import Examined, LogView
-
-TOLERANCE = 1e-9
-"""Values no further apart are equal: a score on the limit holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rubric.scorer import TOLERANCE
 from scoring.evidence.git.facts import Unknown
 from scoring.text import cut, printable
-from scoring.views.gates.gate import TOLERANCE, Gate, GateOption
+from scoring.views.gates.gate import Gate, GateOption
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
     from scoring.views.examined import Examined

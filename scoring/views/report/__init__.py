@@ -1,56 +1,33 @@
-"""The report of a log: a page of HTML in one file, which asks no network for anything, or the essentials in lines."""
+"""The report of a log: a page of HTML in one file, which asks no network for anything."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
 from scoring.files import read_file
-from scoring.text import cell, spans
+from scoring.signals.signal import counted
+from scoring.text import json_escaped
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
-from scoring.views.report import charts
-from scoring.views.report.digest import Digest, ReportedIteration
+from scoring.views.report import answers, charts
+from scoring.views.report.digest import Digest
+from scoring.views.report.essentials import certainty
+from scoring.views.report.links import commit_page
+from scoring.views.report.reported import ReportedIteration
+from scoring.views.report.since import ReportChanges
 from scoring.views.score_cells import band_text
-from scoring.views.table import Cell, Line
+from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, tokens_text
 
 _SIZE_LIMIT = 64 << 20
 _MOST_ROWS = 100
+_MOST_CHANGES = 8
+_MOST_CLAIMS = 10
+_SHA = 10
 _DATA = b'<script type="application/json" id="da-score-data">'
 """What the data of a page begins with, which the page's script shows and the next report compares with."""
-
-_BLOCKS = "▁▂▃▄▅▆▇█"
-_ABSENT = "·"
-_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
-_NARROWEST = 40
-
-
-@dataclass(frozen=True, slots=True)
-class ReportChanges:
-    """What is different since the last report: iteration, and its score before and now (None: there was none)."""
-
-    new: list[ReportedIteration]
-    moved: list[tuple[ReportedIteration, float | None]]
-    gone: list[int]
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.moved or self.gone)
-
-
-def changes(now: Sequence[ReportedIteration], before: dict[str, list[Any]]) -> ReportChanges:
-    """Compare a report's iterations with the snapshot of an earlier one."""
-    new = [line for line in now if str(line.iteration) not in before]
-    moved = [
-        (line, before[str(line.iteration)][1])
-        for line in now
-        if str(line.iteration) in before and before[str(line.iteration)][:2] != [line.rubric_version, line.value]
-    ]
-    known = {str(line.iteration) for line in now}
-    return ReportChanges(new, moved, sorted(int(n) for n in before if n not in known))
 
 
 def page(digest: Digest, since: ReportChanges | None) -> str:
@@ -60,24 +37,73 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
     folder = files(__name__) / "page"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
+    bought = answers.purchase(digest.lines)
+    landing, fates = [line.landed for line in digest.lines], [line.sound for line in digest.lines]
     return template.render(
         d=digest,
+        project=digest.project or "This log",
+        dates=_dates(digest),
         since=since,
         most=_MOST_ROWS,
-        certainty=list(_certainty(digest)),
+        changes_shown=_MOST_CHANGES,
+        claims_shown=_MOST_CLAIMS,
+        certainty=list(certainty(digest)),
+        mean_band="" if digest.mean is None else digest.rubric.band(digest.mean),
         foretold=_foretold(digest),
         over=sum(row.over_claims for row in digest.integrity),
+        landed=landing.count(True),
+        landing_known=len(landing) - landing.count(None),
+        unsound=fates.count(False),
+        fate_known=len(fates) - fates.count(None),
+        fate_open=sum(line.landed is True and line.sound is None for line in digest.lines),
+        timed=sum(line.spending is not None and line.spending.seconds is not None for line in digest.lines),
+        trend=charts.trend_width(len(digest.lines)),
+        linked=len(digest.lines) <= charts.MOST_LINKS,
+        losses=answers.losses(digest),
+        lowest=[line for line in digest.lowest() if line.band != digest.rubric.bands[0].name],
+        steps=answers.steps(digest),
+        compared=answers.comparisons(digest),
+        bought=bought,
+        price_notes=list(_price_notes(bought)),
+        nothing=answers.nothing_known(digest),
         charts=_charts(digest) if digest.lines else {},
         style=environment.filters["safe"]((folder / "report.css").read_text("utf-8")),
         script=(folder / "report.js").read_text("utf-8"),
         data=_json(_data(digest)),
         number=_number,
         percent=lambda share: f"{share * 100:.0f} %",
+        cost=cost_text,
+        duration=duration_text,
+        tokens=tokens_text,
+        plural=counted,
         label=band_text,
-        spans=spans,
+        about=answers.about,
         iteration=_link,
+        commit=lambda line: _commit(line, digest.pages),
         version=version("da-score"),
     )
+
+
+def _dates(digest: Digest) -> str:
+    """Return the days that a report is of."""
+    if digest.dates is None:
+        return ""
+    first, last = digest.dates
+    return first if first == last else f"{first} to {last}"
+
+
+def _price_notes(bought: answers.Purchase) -> Iterator[str]:
+    """Yield what is to be known of the costs."""
+    used = bought.spending
+    if used is None:
+        return
+    if note := price_note(used):
+        yield f"{note[0].upper()}{note[1:]}."
+    if 0 < bought.priced < bought.iterations:
+        yield f"A cost is known for {bought.priced} of {counted(bought.iterations, 'iteration')}."
+    if used.cost is not None:
+        models = ", ".join(used.models[:5]) or "no named model"
+        yield f"At list prices of genai-prices, for {models}. Work that came to nothing is in what a landed one costs."
 
 
 def _foretold(digest: Digest) -> dict[str, Any] | None:
@@ -88,22 +114,34 @@ def _foretold(digest: Digest) -> dict[str, Any] | None:
     parts = {
         title: [validity_row(found, *row) for row in part.items()] for title, part in validity_parts(found).items()
     }
-    return {"sentences": list(validity_sentences(found)), "parts": parts, "bands": found.bands}
+    verdict = "nobody can say yet: too few outcomes are known" if found.verdict == "too few" else found.verdict
+    any_figure = found.score.auc is not None
+    return {
+        "verdict": verdict,
+        "any": any_figure,
+        "sentences": list(validity_sentences(found)),
+        "parts": parts,
+        "bands": found.bands,
+    }
 
 
 def _charts(digest: Digest) -> dict[str, Any]:
-    return {
-        "scores": charts.scores(digest),
-        "signals": {
-            name: charts.signal(digest, name, label, n) for n, (name, label) in enumerate(digest.signals.items())
-        },
-        "presence": charts.presence(digest),
-        "integrity": charts.integrity(digest),
-        "hooks": charts.hooks(digest) if digest.hooks else "",
-        "deliberations": charts.deliberations(digest) if digest.deliberated else "",
-        "tokens": charts.tokens(digest),
-        "corrections": charts.corrections(digest),
+    """Return the pictures; those that are as wide as the page are there for a phone too."""
+    shown = {
+        "scores": charts.scores,
+        "corrections": charts.corrections,
+        "presence": charts.presence if any(digest.presence(name) for name in digest.signals) else None,
+        "deliberations": charts.deliberations if digest.deliberated else None,
+        "tokens": charts.tokens if any(line.cache_hit_rate is not None for line in digest.lines) else None,
+        "cost": charts.cost if any(line.cost for line in digest.lines) else None,
     }
+    drawn: dict[str, Any] = {name: draw(digest) if draw else "" for name, draw in shown.items()}
+    drawn |= {f"{name}_narrow": draw(digest, narrow=True) if draw else "" for name, draw in shown.items()}
+    present = {name: label for name, label in digest.signals.items() if digest.presence(name)}
+    drawn["signals"] = {name: charts.signal(digest, name, label, n) for n, (name, label) in enumerate(present.items())}
+    drawn["integrity"] = charts.integrity(digest) if digest.integrity else ""
+    drawn["hooks"] = charts.hooks(digest) if digest.hooks else ""
+    return drawn
 
 
 def _number(value: float | None) -> str:
@@ -115,6 +153,16 @@ def _link(line: ReportedIteration) -> Any:
 
     task = f" ({line.task_id})" if line.task_id else ""
     return Markup('<a href="#iter-{}">Iteration {}</a>{}').format(line.iteration, line.iteration, task)
+
+
+def _commit(line: ReportedIteration, pages: str) -> Any:
+    """Return the commit of an iteration, linked where its page is known."""
+    from markupsafe import Markup
+
+    short = line.commit[:_SHA]
+    if url := commit_page(pages, line.commit):
+        return Markup('<a href="{}" rel="noopener noreferrer">{}</a>').format(url, short)
+    return short
 
 
 def _data(digest: Digest) -> dict[str, Any]:
@@ -146,6 +194,10 @@ def _data(digest: Digest) -> dict[str, Any]:
                 [text(role), text(signal), _short(claimed), _short(seen), text(said), text(observed)]
                 for role, signal, claimed, seen, said, observed in line.claims
             ],
+            text(" · ".join(spending_lines(line.spending))),
+            line.commit[:_SHA],
+            commit_page(digest.pages, line.commit),
+            [[text(path), first, last] for path, first, last in line.places],
         ]
         for line in digest.lines
     ]
@@ -159,7 +211,7 @@ def _short(value: float | None) -> float | None:
 def _json(value: Any) -> str:
     """Return JSON that can be inside a script element: nothing in it ends the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return json_escaped(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
@@ -178,78 +230,5 @@ def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
             str(int(n)): [str(version), None if value is None else float(value), str(band)]
             for n, (version, value, band) in snapshot.items()
         }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as e:
         raise InputError(f"{path}: is no report of da-score; give another file with --out") from e
-
-
-def sparkline(values: Sequence[float | None], width: int) -> str:
-    """Return values in [0, 1] as block characters, a dot where there is none; means where they do not all fit."""
-    if len(values) > width:
-        bounds = [round(n * len(values) / width) for n in range(width + 1)]
-        values = [_mean(values[a:b]) for a, b in pairwise(bounds)]
-    return "".join(_ABSENT if v is None else _BLOCKS[min(int(max(v, 0) * 8), 7)] for v in values)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    there = [v for v in values if v is not None]
-    return sum(there) / len(there) if there else None
-
-
-def report_lines(digest: Digest, width: int) -> Iterator[Line]:
-    """Yield a report as lines of at most ``width`` columns, or 40 where that is less."""
-    width = max(width, _NARROWEST)
-    count = len(digest.lines)
-    mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
-    yield Line(cell(f"{count} iterations, {mean}", width), "bold")
-    yield from (Line(cell(text, width)) for text in _certainty(digest))
-    yield Line(cell(f"rubric {digest.rubric.version}", width))
-    yield Line(cell(digest.log, width))
-    if not digest.lines:
-        return
-    label = min(max(len("SCORE"), *(len(name) for name in digest.signals)), 20)
-    room = width - label - 8
-    trend = Cell(sparkline([line.value for line in digest.lines], room), style="cyan")
-    yield Line()
-    yield Line((f"{'SCORE':<{label}}  ", trend))
-    for name in digest.signals:
-        blocks = sparkline([line.sub_scores.get(name) for line in digest.lines], room)
-        share = f"{digest.presence(name) * 100:3.0f} %"
-        yield Line(f"{cell(name, label):<{label}}  {blocks:<{min(room, count)}} {share}")
-    first, newest = digest.lines[0].iteration, digest.lines[-1].iteration
-    yield Line(cell(f"{'':<{label}}  iterations {first} to {newest}; % present", width), "dim")
-    yield Line()
-    most = max(digest.bands.values())
-    for name, number in digest.bands.items():
-        bar = Cell("█" * round(number / most * min(room, 40)), style=_STYLES.get(name, "dim"))
-        yield Line((f"{cell(band_text(name), label):<{label}}  ", bar, f" {number}"))
-    lowest = [cell(_low(line), width) for line in digest.lowest()]
-    over = [
-        cell(f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}", width)
-        for row in digest.integrity
-        if row.over_claims
-    ]
-    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over)):
-        if texts:
-            yield from (Line(), Line(head, "bold"), *map(Line, texts))
-
-
-def _certainty(digest: Digest) -> Iterator[str]:
-    """Yield how sure the mean is, where it goes, and how many scores are not in it."""
-    if digest.interval:
-        yield f"the mean is {digest.interval}, with 95 % confidence"
-    if trend := digest.trend:
-        change = f"{trend.newer - trend.older:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
-        yield f"older half {trend.older:.3f}, newer half {trend.newer:.3f}: {change}, {trend.verdict}"
-    for state, iterations in digest.states.items():
-        scores = "1 score is" if len(iterations) == 1 else f"{len(iterations)} scores are"
-        yield f"{scores} {state}: iteration {spans(iterations)}"
-    if digest.validity:
-        yield f"foretelling defective work: {digest.validity.verdict}"
-    if digest.insufficient:
-        yield f"{digest.insufficient} without enough evidence, in no mean"
-
-
-def _low(line: ReportedIteration) -> str:
-    task = f" ({line.task_id})" if line.task_id else ""
-    state = "" if line.state == "current" else f" [{line.state}]"
-    return f"  {line.value or 0:.3f} {band_text(line.band):<9} {line.iteration}{task}{state}: {line.weakest}"

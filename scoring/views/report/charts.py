@@ -2,7 +2,7 @@
 
 A colour here is a placeholder for one of the page: what is drawn in ``INK`` becomes ``var(--ink)``, so that one
 picture serves light and dark. Many points are drawn as one path of dots, which keeps a picture of thousands small.
-The module is long because a picture is a function, and there are eight.
+The module is long because a picture is a function, and there are nine, most of them for a page and for a phone.
 """
 
 import html
@@ -12,21 +12,28 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any
 
 from scoring.text import cell, printable
-from scoring.views.report.digest import RESULTS, Digest, ReportedIteration
+from scoring.views.report.digest import RESULTS, Digest
+from scoring.views.report.reported import ReportedIteration
 
 _COLOURS = tuple(f"#0{n}0{n}0{n}" for n in range(1, 8))
 INK, FAINT, ACCENT, GOOD, FAIR, POOR, SECOND = _COLOURS
 _VARIABLES = ("ink", "faint", "accent", "good", "fair", "poor", "second")
 _BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
-_MOST_LINKS = 1500
+_WIDE, _NARROW = 11, 4.7
+"""How wide a picture is, in inches, on a page and on a phone: letters are as large on both."""
+MOST_LINKS = 1500
+"""Up to how many iterations each dot of the scores leads to its breakdown."""
 _MOST_CHANGES = 20
 _FEW = 200
+_MOST_DOTS = 600
+"""Above how many iterations a picture shows the means of neighbours, which keeps the page small."""
 _MOST_RULES = 15
+_HALF = 0.5
 _RC: Any = {
     "text.parse_math": False,
     "svg.fonttype": "none",
@@ -73,6 +80,10 @@ def _svg(figure: Any, name: str, title: str, description: str) -> str:
     return f"{head}>{said}{drawing}"
 
 
+def _name(name: str, narrow: bool) -> str:
+    return f"{name}-narrow" if narrow else name
+
+
 def _dots(axes: Any, xs: Sequence[float], ys: Sequence[float | None], colour: str, size: float) -> None:
     """Draw dots as one path: lines of no length with round ends."""
     there = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
@@ -114,29 +125,49 @@ def smooth(values: Sequence[float | None], width: int) -> list[float]:
     return found
 
 
-def scores(digest: Digest) -> str:
+def trend_width(count: int) -> int:
+    """Return over how many scores a trend is the mean: eight, and more of them in a long log."""
+    return max(8, count // 50)
+
+
+def _thinned(values: Sequence[float | None], most: int = _MOST_DOTS) -> tuple[list[float], list[float | None]]:
+    """Return places and values: the means of neighbours where there are more than so many."""
+    if len(values) <= most:
+        return [float(n) for n in range(len(values))], list(values)
+    bounds = [round(n * len(values) / most) for n in range(most + 1)]
+    means: list[float | None] = []
+    for first, last in pairwise(bounds):
+        there = [value for value in values[first:last] if value is not None]
+        means.append(fmean(there) if there else None)
+    return [(first + last - 1) / 2 for first, last in pairwise(bounds)], means
+
+
+def scores(digest: Digest, narrow: bool = False) -> str:
     """Draw the score of every iteration over the bands, with a trend, and where the rubric changes."""
     lines = digest.lines
     values = [line.value for line in lines]
-    with _figure(11, 3.6) as (figure, axes):
+    with _figure(_NARROW if narrow else _WIDE, 3.6) as (figure, axes):
         _bands(axes, digest)
-        axes.plot(range(len(lines)), smooth(values, 8), color=ACCENT, linewidth=1.8)
-        if len(lines) <= _MOST_LINKS:
+        counted = [line.value if line.counted else None for line in lines]
+        axes.plot(range(len(lines)), smooth(counted, trend_width(len(lines))), color=ACCENT, linewidth=1.8)
+        if len(lines) <= MOST_LINKS and not narrow:
             _linked_dots(axes, lines)
         else:
-            _dots(axes, range(len(lines)), values, INK, 1.6)
+            places, shown = _thinned(values) if narrow else (range(len(lines)), values)
+            _dots(axes, places, shown, INK, _size(values))
         for place, version in digest.rubric_changes[:_MOST_CHANGES]:
             axes.axvline(place - 0.5, color=INK, linestyle=":", linewidth=1)
             axes.text(place - 0.4, 1.04, f"rubric {cell(version, 20)}", size=8, transform=axes.get_xaxis_transform())
         axes.set_ylim(0, 1)
         axes.set_ylabel("score")
         axes.set_xlabel("iteration")
-        _ticks(axes, lines, 16)
+        _ticks(axes, lines, 7 if narrow else 16)
         mean = "no scores" if digest.mean is None else f"mean {digest.mean:.3f}"
+        width = trend_width(len(lines))
         changes = ", ".join(f"{version} from {lines[n].iteration}" for n, version in digest.rubric_changes)
-        said = f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last eight scores."
+        said = f"{len(lines)} iterations, {mean}; rubric {changes}. The line is the mean of the last {width} scores."
         said += " The table of iterations has the same numbers."
-        return _svg(figure, "scores", "Score of every iteration", said)
+        return _svg(figure, _name("scores", narrow), "Score of every iteration", said)
 
 
 def _bands(axes: Any, digest: Digest) -> None:
@@ -151,7 +182,7 @@ def _linked_dots(axes: Any, lines: Sequence[ReportedIteration]) -> None:
     """Draw a dot for every score, in the colour of its band, that leads to its breakdown."""
     known = [(n, line) for n, line in enumerate(lines) if line.value is not None]
     places, values = [n for n, _ in known], [line.value for _, line in known]
-    colours = [_BAND_COLOURS.get(line.band, INK) for _, line in known]
+    colours = [_BAND_COLOURS.get(line.band, INK) if line.counted else FAINT for _, line in known]
     size = 50 if len(lines) < _FEW else 12
     points = axes.scatter(places, values, s=size, color=colours, edgecolors="none", zorder=3, clip_on=False)
     points.set_urls([f"#iter-{line.iteration}" for _, line in known])
@@ -161,8 +192,8 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
     """Draw the sub-score of one signal over the iterations, with gaps where it is absent."""
     values = [line.sub_scores.get(name) for line in digest.lines]
     with _figure(3.6, 1.7) as (figure, axes):
-        axes.plot(range(len(values)), smooth(values, 8), color=ACCENT, linewidth=1.2, alpha=0.8)
-        _dots(axes, range(len(values)), values, INK, _size(values))
+        axes.plot(range(len(values)), smooth(values, trend_width(len(values))), color=ACCENT, linewidth=1.2, alpha=0.8)
+        _dots(axes, *_thinned(values), INK, _size(values))
         axes.set_ylim(-0.05, 1.05)
         axes.set_yticks([0, 0.5, 1])
         _ticks(axes, digest.lines, 6)
@@ -172,41 +203,78 @@ def signal(digest: Digest, name: str, label: str, number: int) -> str:
         return _svg(figure, f"signal{number}", f"{label}: sub-score over the iterations", said)
 
 
-def tokens(digest: Digest) -> str:
+def tokens(digest: Digest, narrow: bool = False) -> str:
     """Draw the cache hit rate of every iteration, and its trend."""
     rates = [line.cache_hit_rate for line in digest.lines]
-    with _figure(11, 2.2) as (figure, axes):
-        axes.plot(range(len(rates)), smooth(rates, 8), color=ACCENT, linewidth=1.6)
-        _dots(axes, range(len(rates)), rates, INK, _size(rates))
+    with _figure(_NARROW if narrow else _WIDE, 2.2) as (figure, axes):
+        axes.plot(range(len(rates)), smooth(rates, trend_width(len(rates))), color=ACCENT, linewidth=1.6)
+        _dots(axes, *_thinned(rates), INK, _size(rates))
         axes.set_ylim(-0.03, 1.03)
         axes.set_ylabel("cache hit rate")
-        _ticks(axes, digest.lines, 16)
+        _ticks(axes, digest.lines, 7 if narrow else 16)
         there = [rate for rate in rates if rate is not None]
         said = f"Known in {len(there)} of {len(rates)} iterations, "
         said += f"mean {fmean(there):.2f}." if there else "never known."
         title = "Token efficiency: share of the cached prompt that was read rather than written"
-        return _svg(figure, "tokens", title, said)
+        return _svg(figure, _name("tokens", narrow), title, said)
 
 
-def presence(digest: Digest) -> str:
+def cost(digest: Digest, narrow: bool = False) -> str:
+    """Draw what every iteration cost, what did not last in another colour, and the mean of the last eight."""
+    lines = digest.lines
+    costs = [line.cost for line in lines]
+    with _figure(_NARROW if narrow else _WIDE, 2.2) as (figure, axes):
+        lasting = [
+            (n, c) for n, (c, line) in enumerate(zip(costs, lines, strict=True)) if c and line.sound is not False
+        ]
+        lost = [(n, c) for n, (c, line) in enumerate(zip(costs, lines, strict=True)) if c and line.sound is False]
+        for found, colour, label in ((lasting, SECOND, "per iteration"), (lost, POOR, "reverted or fixed later")):
+            if found:
+                places = [place for n, _ in found for place in (n, n, math.nan)]
+                tops = [height for _, c in found for height in (0, c, math.nan)]
+                width = min(14, max(0.6, (300 if narrow else 700) / len(lines) * 0.6))
+                axes.plot(places, tops, color=colour, linewidth=width, solid_capstyle="butt", alpha=0.8, label=label)
+        axes.plot(
+            range(len(costs)),
+            smooth(costs, trend_width(len(costs))),
+            color=INK,
+            linewidth=1.2,
+            label=f"mean of the last {trend_width(len(costs))}",
+        )
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("US dollars")
+        _ticks(axes, lines, 7 if narrow else 16)
+        axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, fontsize=8)
+        there = [c for c in costs if c is not None]
+        said = f"Known of {len(there)} of {len(costs)} iterations, {sum(there):.2f} US dollars in all."
+        return _svg(figure, _name("cost", narrow), "What each iteration cost", said)
+
+
+def presence(digest: Digest, narrow: bool = False) -> str:
     """Draw for every signal where it is present."""
-    signals = list(digest.signals)
-    with _figure(11, 0.5 + 0.32 * len(signals)) as (figure, axes):
+    signals = [name for name in digest.signals if digest.presence(name)]
+    with _figure(_NARROW if narrow else _WIDE, 0.5 + 0.32 * len(signals)) as (figure, axes):
         for row, name in enumerate(signals):
-            there = [line.sub_scores.get(name) is not None for line in digest.lines]
-            axes.broken_barh(list(_runs(there)), (row - 0.35, 0.7), color=ACCENT, linewidth=0)
-        _rows(axes, [cell(name, 30) for name in signals])
-        _ticks(axes, digest.lines, 16)
-        shares = ", ".join(f"{name} {digest.presence(name):.0%}" for name in signals)
-        return _svg(figure, "presence", "Where each signal is present", f"Gaps are where the log is blind. {shares}.")
+            places, shares = _thinned([float(line.sub_scores.get(name) is not None) for line in digest.lines])
+            runs = _runs([(share or 0) >= _HALF for share in shares], len(digest.lines) / len(places))
+            axes.broken_barh(list(runs), (row - 0.35, 0.7), color=ACCENT, linewidth=0)
+        _rows(axes, [cell(digest.signals[name], 20 if narrow else 30) for name in signals])
+        _ticks(axes, digest.lines, 7 if narrow else 16)
+        listed = ", ".join(f"{name} {digest.presence(name):.0%}" for name in signals)
+        return _svg(
+            figure,
+            _name("presence", narrow),
+            "Where each signal is present",
+            f"Gaps are where the log is blind. {listed}.",
+        )
 
 
-def _runs(flags: Sequence[bool]) -> Iterator[tuple[float, float]]:
-    """Yield where runs of true begin, and how long they are."""
+def _runs(flags: Sequence[bool], each: float) -> Iterator[tuple[float, float]]:
+    """Yield where runs of true begin, and how long they are; a flag is for so many iterations."""
     for flag, run in groupby(enumerate(flags), key=lambda pair: pair[1]):
         if flag:
             places = [n for n, _ in run]
-            yield places[0] - 0.5, len(places)
+            yield places[0] * each - 0.5, len(places) * each
 
 
 def integrity(digest: Digest) -> str:
@@ -250,10 +318,10 @@ def hooks(digest: Digest) -> str:
         return _svg(figure, "hooks", "Hook outcomes by rule", "The table below has the same numbers.")
 
 
-def deliberations(digest: Digest) -> str:
+def deliberations(digest: Digest, narrow: bool = False) -> str:
     """Draw the meter's score, the novelty of the last round and the readiness of every deliberation."""
     found = digest.deliberated
-    with _figure(11, 2.4) as (figure, axes):
+    with _figure(_NARROW if narrow else _WIDE, 2.4) as (figure, axes):
         for label, colour, marker, values in (
             ("score", ACCENT, "o", [d.score for _, d in found]),
             ("novelty of the last round", SECOND, "D", [d.novelty for _, d in found]),
@@ -264,41 +332,42 @@ def deliberations(digest: Digest) -> str:
             axes.plot(places, there, color=colour, linewidth=0.8, alpha=0.5)
             axes.scatter(places, there, color=colour, marker=marker, s=26, label=label, zorder=3)
         axes.set_ylim(-0.05, 1.05)
-        _ticks(axes, [line for line, _ in found], 16)
+        _ticks(axes, [line for line, _ in found], 7 if narrow else 16)
         axes.set_xlabel("iteration that has a deliberation")
         _legend(axes)
         said = f"{len(found)} of {len(digest.lines)} iterations have a deliberation, listed in the table below."
-        return _svg(figure, "deliberations", "Deliberations: score, novelty and readiness", said)
+        return _svg(figure, _name("deliberations", narrow), "Deliberations: score, novelty and readiness", said)
 
 
-def corrections(digest: Digest) -> str:
+def corrections(digest: Digest, narrow: bool = False) -> str:
     """Draw retries, corrections by the user, and the share of tool calls that failed."""
     lines = digest.lines
     retries = [line.retries or 0 for line in lines]
     users = [line.corrections or 0 for line in lines]
-    both = [a + b for a, b in zip(retries, users, strict=True)]
+    places, lower = _thinned([float(count) for count in retries])
+    upper = [(a or 0) + (b or 0) for a, b in zip(lower, _thinned([float(count) for count in users])[1], strict=True)]
     rates = [line.tool_errors for line in lines]
-    with _figure(11, 2.4) as (figure, axes):
-        places = range(len(lines))
+    with _figure(_NARROW if narrow else _WIDE, 2.4) as (figure, axes):
         how = {"step": "mid", "alpha": 0.75, "linewidth": 0}
-        axes.fill_between(places, 0, retries, color=SECOND, label="retries", **how)
-        axes.fill_between(places, retries, both, color=POOR, label="user corrections", hatch="///", **how)
+        axes.fill_between(places, 0, lower, color=SECOND, label="retries", **how)
+        axes.fill_between(places, lower, upper, color=POOR, label="user corrections", hatch="///", **how)
         axes.set_ylabel("times")
         axes.yaxis.get_major_locator().set_params(integer=True)
-        _ticks(axes, lines, 16)
+        _ticks(axes, lines, 7 if narrow else 16)
         known = [rate for rate in rates if rate is not None]
         if known:
             _failed_calls(axes, rates, max(known))
         _legend(axes)
         failed = f"; {fmean(known):.0%} of tool calls failed on average" if known else ""
         said = f"{sum(retries)} retries and {sum(users)} corrections by the user in {len(lines)} iterations{failed}."
-        return _svg(figure, "corrections", "Correction pressure", said)
+        return _svg(figure, _name("corrections", narrow), "Correction pressure", said)
 
 
 def _failed_calls(axes: Any, rates: Sequence[float | None], most: float) -> None:
     other = axes.twinx()
     other.spines["right"].set_visible(True)
     other.patch.set_alpha(0)
-    _dots(other, range(len(rates)), [None if rate is None else rate * 100 for rate in rates], INK, _size(rates))
+    places, means = _thinned(rates)
+    _dots(other, places, [None if rate is None else rate * 100 for rate in means], INK, _size(rates))
     other.set_ylim(0, max(100 * most, 10))
     other.set_ylabel("failed tool calls, % (dots)")

@@ -72,6 +72,7 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Histo
 
 @pytest.mark.parametrize("seed", range(6))
 class TestSecondOpinion:
+    @pytest.mark.sampled(99)
     def test_on_what_contains_what(self, histories: Callable[[int], History], seed: int) -> None:
         repo, inside = histories(seed)
         graph = graph_of(repo)
@@ -118,6 +119,7 @@ class TestSecondOpinion:
             assert all(graph.position[sha] < graph.position[parent] for parent in parents)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int) -> None:
     """Every pair of many small changes, among them moved, indented and repeated ones."""

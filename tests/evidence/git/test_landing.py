@@ -34,6 +34,7 @@ def files_of(path: Path) -> dict[str, bytes]:
 
 
 class TestScenarios:
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize("name", SCENARIOS)
     def test_each_way_of_landing(self, name: str, tmp_path: Path) -> None:
         scenario = SCENARIOS[name]
@@ -62,6 +63,7 @@ class TestAncestor:
             f"commit {one[:12]} is an ancestor of master, merged in {merged[:12]}, not reverted"
         )
 
+    @pytest.mark.slow
     def test_of_an_octopus(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
         repo.branch("other", "master~1")
@@ -74,6 +76,7 @@ class TestAncestor:
         repo.git("revert", "--no-edit", "-m", "1", octopus)
         assert landing(repo, one).method == landing(repo, other).method == "reverted"
 
+    @pytest.mark.slow
     def test_a_revert_of_an_inner_merge_counts(self, tmp_path: Path) -> None:
         """The branch went into another branch, which was merged; then the first of the two merges was reverted."""
         repo, one, _ = forked(tmp_path)
@@ -117,6 +120,7 @@ class TestPatchId:
         assert landed[:12] in landed_value(found).detail
         assert_git_agrees(repo, sha, landed, same=True)
 
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         ("ours", "theirs"),
         [
@@ -138,6 +142,7 @@ class TestPatchId:
         assert landing(repo, sha).method in ("not-landed", "merge-tree")
         assert (landing(repo, sha).method == "merge-tree") == ("g" in theirs and theirs.get("f") == ours.get("f"))
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "files",
         [
@@ -173,6 +178,7 @@ class TestPatchId:
         pick(repo, sha)
         assert landing(repo, sha).method == "patch-id"
 
+    @pytest.mark.slow
     def test_a_mode_is_part_of_it(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.branch("work")
@@ -204,6 +210,7 @@ class TestPatchId:
         pick(repo, sha)
         assert landing(repo, sha).method == "patch-id"
 
+    @pytest.mark.slow
     def test_a_submodule_pointer(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         one, two, three = (f"{n}" * 40 for n in (1, 2, 3))
@@ -234,6 +241,7 @@ class TestPatchId:
         pick(repo, sha)
         assert landing(repo, sha).method == "patch-id"
 
+    @pytest.mark.slow
     def test_landed_before_the_merge_base_does_not_count(self, tmp_path: Path) -> None:
         """What the branch contains already is not where its own commit landed."""
         repo = started(tmp_path)
@@ -274,6 +282,7 @@ def assert_git_agrees(repo: Repo, one: str, two: str, *, same: bool) -> None:
 
 
 class TestSquash:
+    @pytest.mark.slow
     def test_over_several_merge_bases_is_found_by_merging(self, tmp_path: Path) -> None:
         """A criss-cross: each side took the other in, so both old tips are merge bases and neither is the squash's."""
         repo = started(tmp_path)
@@ -301,6 +310,7 @@ class TestSquash:
         repo.commit({"one.txt": "1 edited\n"}, "squashed and edited")
         assert landing(repo, two).method == "not-landed"
 
+    @pytest.mark.slow
     def test_of_half_the_branch_says_nothing_of_the_rest(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
         repo.git("branch", "half", one)
@@ -315,6 +325,7 @@ class TestMergeTree:
         repo.commit({"one.txt": "something else\n"}, "in the way")
         assert landing(repo, one).method == "not-landed"
 
+    @pytest.mark.slow
     def test_a_side_that_changes_nothing_has_not_landed_for_that(self, tmp_path: Path) -> None:
         """Work that was taken back on its own branch merges without a trace."""
         repo, one, _ = forked(tmp_path)
@@ -388,6 +399,7 @@ class TestMergeTree:
             for folder in folders:
                 folder.chmod(0o755)
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize("name", ["with space", 'quo"te', "new\nline", "back\\slash", "#hash", "co:lon", "\udcff"])
     def test_in_a_folder_of_any_name(self, tmp_path: Path, name: str) -> None:
         case = SCENARIOS["same-content"].build(tmp_path / name)
@@ -415,6 +427,7 @@ class TestSafety:
             assert environment["GIT_NO_LAZY_FETCH"] == environment["GIT_CONFIG_NOSYSTEM"] == "1"
             assert environment["GIT_CONFIG_GLOBAL"] == os.devnull
 
+    @pytest.mark.slow
     def test_a_remote_that_is_a_command_is_not_run(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
         squash(repo, "work")
@@ -469,6 +482,7 @@ class TestLaterAncestor:
         repo, one, two = forked(tmp_path)
         assert landing(repo, one, two).method == "not-landed"
 
+    @pytest.mark.slow
     def test_nor_does_the_pick_of_a_single_commit(self, tmp_path: Path) -> None:
         """The trunk never changed what the earlier commit changed, so its work is not there."""
         repo, one, two = forked(tmp_path)
@@ -492,6 +506,7 @@ class TestLaterAncestor:
         assert found.method == "reverted"
         assert landed_value(found).detail.endswith(f"but reverted by {who[:12]}")
 
+    @pytest.mark.slow
     def test_goes_on_over_many_iterations(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.branch("work")
@@ -590,6 +605,7 @@ class TestUnresolved:
 
 
 class TestDamage:
+    @pytest.mark.slow
     def test_a_commit_whose_parent_is_missing_is_absent_and_spoils_nothing(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
         squash(repo, "work")
@@ -620,6 +636,7 @@ class TestDamage:
         assert landing(repo, broken, two, asked=2).method == "squash"
         assert landed_value(landing(repo, one, broken)).sub_score == 1
 
+    @pytest.mark.slow
     def test_a_branch_whose_commit_is_missing_spoils_nothing(self, tmp_path: Path) -> None:
         repo, _, two = forked(tmp_path)
         repo.branch("broken")
@@ -631,6 +648,7 @@ class TestDamage:
 
 
 class TestCost:
+    @pytest.mark.slow
     def test_processes_do_not_grow_with_the_log(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         beside = []
@@ -682,6 +700,7 @@ class TestCost:
 
 
 class TestCache:
+    @pytest.mark.slow
     def test_answers_the_same_with_fewer_questions(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
         squash(repo, "work")
@@ -691,6 +710,7 @@ class TestCache:
             assert landing(repo, one, two, asked=2, cache=cache) == first
         assert not [command for command in doors.commands if "--date-order" in command and "log" in command]
 
+    @pytest.mark.slow
     def test_follows_the_trunk(self, tmp_path: Path) -> None:
         repo, _, two = forked(tmp_path)
         cache = tmp_path / "cache"
@@ -704,6 +724,7 @@ class TestCache:
         repo.merge("work")
         assert landing(repo, two, cache=cache).method == "ancestor"
 
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize("content", [b"", b"garbage", b"00000000\n{}", b"\xff" * 50])
     def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, content: bytes) -> None:
         repo, _, two = forked(tmp_path)
@@ -729,6 +750,7 @@ class TestPartialClone:
         repo.config("uploadpack.allowAnySHA1InWant", "true")
         return repo
 
+    @pytest.mark.slow
     def test_cannot_tell_where_what_it_must_compare_is_missing(self, source: Repo, tmp_path: Path) -> None:
         two = source.head("work")
         squash(source, "work")

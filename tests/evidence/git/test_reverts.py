@@ -74,6 +74,7 @@ class TestMessages:
     def test_name_several(self) -> None:
         assert reverted_shas(f"Reverts {SHORT}, fedcba9 and\nreverts abcdef0") == [SHORT, "fedcba9", "abcdef0"]
 
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         "message",
         [

@@ -114,6 +114,7 @@ NOTHING: tuple[str | None, set[str], int] = (None, set(), 0)
 
 
 class TestWhichSessionsBelong:
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("place", "known", "counts"),
         [
@@ -146,6 +147,7 @@ class TestWhichSessionsBelong:
         made.globs = (f"{made.root}/{glob}",)
         assert brief(read(made)[1]) == (("time", {"s1"}, 1) if counts else NOTHING)
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         ("url", "counts"),
         [
@@ -174,6 +176,7 @@ class TestWhichSessionsBelong:
 
 
 class TestCommitsOfASession:
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         ("command", "counts"),
         [
@@ -212,6 +215,7 @@ class TestCommitsOfASession:
 
 
 class TestByCommit:
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("count", [2, 3, 5])
     @pytest.mark.parametrize("removed", [False, True], ids=["worktrees are there", "worktrees were removed"])
     def test_parallel_sessions_never_mix(self, made: History, read: Read, count: int, removed: bool) -> None:
@@ -253,6 +257,7 @@ class TestByCommit:
         got = read(made)
         assert (got[1].output, got[2].output) == (3, 4)
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("amended", [True, False], ids=["the entry names the amended one", "the entry is older"])
     def test_amended(self, made: History, read: Read, amended: bool) -> None:
         session = made.session("s1")
@@ -265,6 +270,7 @@ class TestByCommit:
         made.entry(new if amended else old, "work")
         assert brief(read(made)[1]) == ("commit", {"s1"}, 15 if amended else 3)
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("late", "twice", "method"),
         [
@@ -336,6 +342,7 @@ class TestByCommit:
         commits(made, session, 3 * DAY + 20, 8, "work")
         assert brief(read(made)[1]) == ("commit", {"s1"}, 15)
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])
     @pytest.mark.parametrize("kept", [True, False], ids=["the old file is there", "the old file is gone"])
     def test_resumed(self, made: History, read: Read, rename: bool, kept: bool) -> None:
@@ -398,6 +405,7 @@ class TestByCommit:
         assert brief(got[1]) == ("commit", {"s1"}, 3)
         assert brief(got[2]) == (("time" if cut else "commit"), {"s1"}, 4 if cut else 12)
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("shift", [-3600, 0, 3600])
     def test_clocks_an_hour_apart(self, made: History, read: Read, shift: int) -> None:
         session = made.session("s1", shift=shift)
@@ -414,6 +422,7 @@ class TestByCommit:
 
 
 class TestByCheckpoint:
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("tail", "start"),
         [
@@ -522,6 +531,7 @@ class TestBySession:
 
 
 class TestByTime:
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("count", [1, 2, 3])
     def test_one_session_in_the_window(self, made: History, read: Read, count: int) -> None:
         for n in range(count):
@@ -549,7 +559,7 @@ class TestByTime:
         assert brief(read(made)[1]) == ("time", {"s1"}, 1)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize("seed", range(320))
 def test_generated_histories(seed: int, tmp_path: Path, read: Read) -> None:
     history, situations = random_history(seed, tmp_path)

@@ -1,8 +1,7 @@
 """Commands of git: which make commits, which take work back, and the commits that git reports."""
 
-import time
-
 import pytest
+from helpers.timing import is_linear
 
 from scoring.evidence.transcripts.gitcommands import CommitLine, Reset, commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.shell import commands_of
@@ -133,12 +132,4 @@ def test_no_work_is_taken_back(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["[", "\n[", "[a ", "\n[main 1a2b3c4", "\n[" + "a " * 40, "[main 1a2b3c4] x\n"])
 def test_the_time_is_linear(piece: str) -> None:
-    def took(length: int) -> float:
-        text, best = (piece * length)[:length], 9.0
-        for _ in range(3):
-            started = time.process_time()
-            commit_lines(text)
-            best = min(best, time.process_time() - started)
-        return best
-
-    assert took(80_000) < 3.2 * took(40_000) + 0.01
+    assert is_linear(commit_lines, piece, 40_000, 0.01)

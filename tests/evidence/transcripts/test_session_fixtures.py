@@ -218,7 +218,7 @@ def digest(root: Path) -> str:
 
 
 class TestGenerators:
-    @pytest.mark.sampled(8)
+    @pytest.mark.sampled(24)
     @every
     def test_the_slow_reading_finds_the_truth(
         self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
@@ -229,6 +229,7 @@ class TestGenerators:
         if not any(name in request.node.callspec.id for name in ("damaged", "mixed")):
             assert only_json(truth.home) == []
 
+    @pytest.mark.slow
     @pytest.mark.sampled(4)
     @seeds
     def test_the_slow_reading_finds_the_truth_of_a_whole_home(self, seed: int, tmp_path: Path) -> None:
@@ -236,10 +237,12 @@ class TestGenerators:
         assert by_the_oracle(truth, here=False) == []
         assert by_the_oracle(truth, here=True) == []
 
+    @pytest.mark.slow
     def test_the_slow_reading_finds_the_truth_of_every_stage_of_a_home(self, tmp_path: Path) -> None:
         for truth in stages(tmp_path / "world", 5, size=15):
             assert by_the_oracle(truth, here=True) == []
 
+    @pytest.mark.slow
     def test_the_same_seed_writes_the_same_bytes(self, tmp_path: Path) -> None:
         one = mixed(tmp_path / "world", 7)
         before = digest(one.home)
@@ -247,6 +250,7 @@ class TestGenerators:
         assert mixed(tmp_path / "world", 7) == one
         assert digest(one.home) == before
 
+    @pytest.mark.slow
     def test_another_seed_writes_others(self, tmp_path: Path) -> None:
         one, two = mixed(tmp_path / "one", 7), mixed(tmp_path / "two", 8)
         assert digest(one.home) != digest(two.home)
@@ -295,7 +299,7 @@ class TestGenerators:
 
 
 class TestCorrected:
-    @pytest.mark.sampled(8)
+    @pytest.mark.sampled(24)
     @every
     def test_named_folders_count_whole_and_the_harnesses_places_for_the_repository(
         self, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -305,6 +309,7 @@ class TestCorrected:
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
+    @pytest.mark.sampled(4)
     @seeds
     def test_a_whole_home(self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         truth = mixed(tmp_path / "world", seed)
@@ -312,6 +317,7 @@ class TestCorrected:
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("name", ["repo/src/deep", "linked", "linked/src", "through", "repo/.worktrees/feature"])
     def test_whichever_folder_of_the_repository_is_named(
         self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -328,6 +334,7 @@ class TestCorrected:
         monkeypatch.setenv("CODEX_HOME", str(truth.home / ".codex"))
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
+    @pytest.mark.slow
     @pytest.mark.sampled(4)
     @pytest.mark.parametrize("seed", range(20, 24))
     def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
@@ -344,6 +351,7 @@ class TestCorrected:
                 == []
             )
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         "name", ["claude-plain", "claude-subagents", "claude-folders", "codex-plain", "codex-folders"]
     )
@@ -359,6 +367,7 @@ class TestCorrected:
             true = {name: (truth.sessions(window, name), truth.files(window, name)) for name in HARNESSES}
             assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
 
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "directories",
         [
@@ -376,6 +385,7 @@ class TestCorrected:
         true = one.totals(one.everything).plus(two.totals(two.everything))
         assert (found.turns, found.tool_calls, found.input_tokens) == (true.turns, true.tool_calls, true.input_tokens)
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(("how", "reason"), [("half", "half-written last line"), ("oversize", "over 16 MiB")])
     def test_what_was_skipped_is_told(self, how: str, reason: str, tmp_path: Path) -> None:
         truth = place_cases.damaged(tmp_path / "world", 1, how=how)
@@ -387,6 +397,7 @@ class TestCorrected:
         truth = codex_cases.orphaned_fork(tmp_path / "world", 1, v7=False)
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
+    @pytest.mark.sampled(4)
     @seeds
     def test_any_windows_whatever_their_order(self, seed: int, tmp_path: Path) -> None:
         truth, rng = mixed(tmp_path / "world", seed), Random(seed)
@@ -395,7 +406,7 @@ class TestCorrected:
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
         assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
-    @pytest.mark.sampled(4)
+    @pytest.mark.sampled(8)
     @pytest.mark.parametrize("size", [700, 9_000])
     @seeds
     def test_files_that_are_read_in_parts(
@@ -407,7 +418,7 @@ class TestCorrected:
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
 
-    @pytest.mark.sampled(4)
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "scenario",
         [
@@ -450,6 +461,7 @@ class TestCorrected:
         assert 0 < sums[0] < truth.totals(truth.windows[0]).turns
         assert (facts[0].turns, facts[0].input_tokens, facts[0].tool_calls) == (sums[0], sums[1], sums[5])
 
+    @pytest.mark.slow
     def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", 5, size=80)
         places = TranscriptPlaces(truth.repository, truth.folders)

@@ -1,8 +1,7 @@
 """Command lines: where a command starts, what it writes, and whose exit status shows."""
 
-import time
-
 import pytest
+from helpers.timing import is_linear
 
 from scoring.evidence.transcripts.shell import COMMAND_LIMIT, ShellCommand, commands_of
 
@@ -296,16 +295,4 @@ HOSTILE = {
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_the_time_is_linear(piece: str) -> None:
-    """Doubling the text may double the time; a third of the limit and two thirds are compared, best of several."""
-
-    def took(length: int) -> float:
-        text, best = (piece * length)[:length], 9.0
-        for _ in range(4):
-            started = time.process_time()
-            commands_of(text)
-            best = min(best, time.process_time() - started)
-        return best
-
-    small, large = took(COMMAND_LIMIT // 4), took(COMMAND_LIMIT // 2)
-    assert large < 3.2 * small + 0.01
-    assert large < 1
+    assert is_linear(commands_of, piece, COMMAND_LIMIT // 8, 0.01)

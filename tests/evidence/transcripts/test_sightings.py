@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from helpers.harness_lines import stamp
 from helpers.histories import History, Session
 
 from rubric import released_rubric
-from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed
+from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed, WorkSeen
 from scoring.score import score_log
 
 REFUSAL = "The user doesn't want to proceed with this tool use."
@@ -86,6 +87,7 @@ def declined(session: Session) -> None:
     session.interrupt(11.1)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("steps", "seen"),
     [
@@ -116,6 +118,7 @@ def test_what_another_session_does_meanwhile_changes_no_correction(made: History
     assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("edited", "command", "resets"),
     [
@@ -165,3 +168,80 @@ def test_calls_without_a_turn_are_evidence(made: History, observed: Read) -> Non
         line["message"].pop("usage", None)
     seen = observed(made)[1]
     assert (seen.problem, seen.tool_calls, seen.tests.last_passed) == ("", 2, True)
+
+
+def agent(session: Session, second: float, output: int, failed: bool = False, answer: str = "Done.") -> None:
+    """A sub-agent does something."""
+    if session.harness == "codex":
+        call = {"type": "function_call", "name": "spawn_agent", "arguments": "{}", "call_id": f"a{output}"}
+        said = {"type": "function_call_output", "call_id": f"a{output}", "output": answer}
+        for payload in (call, said):
+            line = {"timestamp": stamp(second), "type": "response_item", "payload": payload}
+            session.lines.append(line)
+        return
+    ask(session, second, output, f"a{output}", tool="Task")
+    session.result(second + 0.1, f"a{output}", answer, failed)
+
+
+def compacted_codex(session: Session) -> None:
+    line = {"timestamp": stamp(12), "type": "compacted", "payload": {"message": "so far"}}
+    session.lines.append(line)
+
+
+def small_compaction(session: Session) -> None:
+    session.lines.append(session.lines[-1] | {"uuid": "m", "type": "system", "subtype": "microcompact_boundary"})
+
+
+def edits_of_two_files(session: Session) -> None:
+    session.edit(10, 1, "src/a.py")
+    session.edit(11, 2, "src/a.py")
+    session.edit(12, 4, "src/b.py")
+
+
+def the_same_line_twice(session: Session) -> None:
+    agent(session, 10, 1)
+    session.lines += [dict(line) for line in session.lines]
+
+
+@pytest.mark.parametrize(
+    ("harness", "steps", "seen"),
+    [
+        pytest.param("claude", edits_of_two_files, WorkSeen(3, 2, 2), id="edits by tools"),
+        pytest.param("claude", lambda s: s.run(10, 1, "echo > a.py", ""), WorkSeen(), id="a redirection is none"),
+        pytest.param("claude", lambda s: agent(s, 10, 1), WorkSeen(agents=1), id="a sub-agent"),
+        pytest.param("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1), id="one of Codex"),
+        pytest.param("claude", lambda s: agent(s, 10, 1, failed=True), WorkSeen(), id="one that did not start"),
+        pytest.param("claude", lambda s: agent(s, 10, 1, True, REFUSAL), WorkSeen(), id="one that was refused"),
+        pytest.param("claude", the_same_line_twice, WorkSeen(agents=1), id="a line that was written twice"),
+        pytest.param("claude", lambda s: s.compact(12), WorkSeen(compactions=1), id="a compaction"),
+        pytest.param("codex", compacted_codex, WorkSeen(compactions=1), id="a compaction of Codex"),
+        pytest.param("claude", small_compaction, WorkSeen(), id="results cut short are no compaction"),
+    ],
+)
+def test_work(made: History, observed: Read, harness: str, steps: Steps, seen: WorkSeen) -> None:
+    session = made.session("s1", harness=harness)
+    if harness == "codex":
+        session.open_codex(0)
+    session.run(5, 32, "ls", "a.py")
+    steps(session)
+    commit(made, session, 20, "work", 64)
+    commit(made, session, 30, "other work", 128)
+    assert [one.work for one in observed(made).values()] == [seen, WorkSeen()]
+
+
+@pytest.mark.parametrize(
+    ("said", "share"),
+    [
+        pytest.param({"human_added": 3, "human_modified": 2, "total_committed": 20}, 0.25, id="some"),
+        pytest.param({"human_added": 30, "total_committed": 20}, 1.0, id="no more than all"),
+        pytest.param({"human_added": 3}, None, id="of nothing"),
+        pytest.param({"human_added": "3", "total_committed": 20}, None, id="no number"),
+        pytest.param(None, None, id="not said"),
+    ],
+)
+def test_lines_by_people(made: History, observed: Read, said: Mapping[str, object] | None, share: float | None) -> None:
+    session = made.session("s1")
+    session.run(10, 1, "ls", "a.py")
+    about = {"session": "s1"} | ({"initial_attribution": said} if said else {})
+    made.entry(made.commit(20, "work", made.checkpoint(1, (about, session.lines))), "work")
+    assert observed(made)[1].by_people == share

@@ -1,12 +1,12 @@
 """Test runs: which commands are some, and how they ended, by what the tools themselves print."""
 
 import re
-import time
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from helpers.timing import is_linear
 
 from scoring.evidence.transcripts import testruns
 from scoring.evidence.transcripts.shell import commands_of
@@ -76,21 +76,26 @@ class TestWhatToolsPrint:
         assert run.exit_counts
         assert TOOLS.verdict(run, printed.text, None) == printed.read
 
+    @pytest.mark.sampled(6)
     def test_agrees_with_the_exit_status(self, printed: Printed) -> None:
         passed = verdict(printed.command, printed.text, printed.exit != 0).passed
         assert passed is (printed.exit == 0) is printed.case.startswith("passing")
 
+    @pytest.mark.sampled(6)
     def test_decides_against_the_exit_status(self, printed: Printed) -> None:
         if printed.read.passed is not None:
             assert verdict(printed.command, printed.text, printed.read.passed) == printed.read
 
+    @pytest.mark.sampled(6)
     def test_is_read_behind_a_pipe(self, printed: Printed) -> None:
         assert verdict(f"{printed.command} 2>&1 | cat", printed.text, False) == printed.read
 
+    @pytest.mark.sampled(6)
     def test_is_read_with_other_line_ends_and_colours(self, printed: Printed) -> None:
         coloured = re.sub(r"(\d+) (failed|passed)", "\x1b[1;31m\\1 \\2\x1b[0m", printed.text)
         assert verdict(printed.command, coloured.replace("\n", "\r\n")) == printed.read
 
+    @pytest.mark.sampled(6)
     def test_decides_for_a_command_that_runs_an_unknown_tool(self, printed: Printed) -> None:
         assert verdict("make test", printed.text).passed is printed.read.passed
 
@@ -401,19 +406,10 @@ LINES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("piece", LINES, ids=repr)
 def test_the_time_is_linear(piece: str) -> None:
-    """Doubling the output may double the time, whatever it holds and whichever forms are tried."""
-
-    def took(length: int) -> float:
-        text, best = (piece * length)[:length], 9.0
-        for _ in range(3):
-            started = time.process_time()
-            verdict("make test", text, True)
-            best = min(best, time.process_time() - started)
-        return best
-
-    assert took(160_000) < 3.2 * took(80_000) + 0.02
+    assert is_linear(lambda text: verdict("make test", text, True), piece, 80_000)
 
 
 # The page

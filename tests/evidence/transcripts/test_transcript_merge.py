@@ -35,7 +35,7 @@ from scoring.evidence.transcripts.reference import reference_scan
 MIB = 1 << 20
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
 
-small = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+small = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 seconds = st.integers(0, 60)
 responses = st.builds(
@@ -149,6 +149,7 @@ class TestSums:
             write(root / "t" / "b.jsonl", *own)
             assert summary(found(root / "t")[-1]) == (*alone[:5], alone[5] + 1, alone[6] + 1)
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("processes", [1, 2, 3])
     def test_are_the_same_in_several_processes(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
@@ -273,6 +274,7 @@ class TestIndex:
             file.write(as_bytes([tokens(4, counts(50, 5, 1))])[40:])
         assert summary(self.once(tmp_path))[:2] == (3, 50)
 
+    @pytest.mark.slow
     def test_warns_of_a_long_line_every_time(self, tmp_path: Path) -> None:
         path = write(tmp_path / "t" / "a.jsonl", b"x" * (16 * MIB + 1), response(1))
         for _ in range(2):

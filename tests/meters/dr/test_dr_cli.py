@@ -465,6 +465,7 @@ class TestWatching:
             finally:
                 watching.kill()
 
+    @pytest.mark.slow
     def test_follows_a_file_that_grows_and_is_replaced_until_it_is_interrupted(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
 
@@ -522,9 +523,11 @@ class TestPlot:
         assert ">novelty rate<" in drawn
         assert "at round" not in drawn
 
+    @pytest.mark.slow
     def test_is_the_same_for_the_same_result(self) -> None:
         assert draw_convergence(score_transcript(MEETING)) == draw_convergence(score_transcript(MEETING))
 
+    @pytest.mark.slow
     def test_of_many_rounds_names_some_of_them(self) -> None:
         result = score_transcript(transcript(*(outputs([f"a{i} b{i}"]) for i in range(300))))
         assert draw_convergence(result).count(b"xtick_") < 60
@@ -537,6 +540,7 @@ class TestPlot:
         )
         assert not (tmp_path / "x.svg").exists()
 
+    @pytest.mark.slow
     def test_that_cannot_be_written_is_an_error(self, dr: DaScore, meeting: Path) -> None:
         assert said(dr("score", meeting, "--plot", "none/x.svg")).startswith("none/x.svg: cannot write: no such file")
 
@@ -546,6 +550,7 @@ class TestPlot:
 
 
 class TestThePackage:
+    @pytest.mark.slow
     def test_stands_alone(self) -> None:
         """Neither meter, with all its modules, knows anything of logs."""
         code = """
@@ -560,6 +565,7 @@ print([name for name in sys.modules if name.startswith("scoring.") and name.spli
         command = [sys.executable, "-W", "error", "-c", code]
         assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"
 
+    @pytest.mark.slow
     def test_loads_the_model_only_to_read_a_transcript(self) -> None:
         code = """
 import sys, scoring.meters.dr

@@ -157,14 +157,14 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
 
 class TestIndex:
     @given(ROUNDS, st.sampled_from([0.6, 0.5, 2 / 3, 0.75, 1.0, 0.2, 1e-3, 3 / 7]))
-    @settings(max_examples=100, deadline=None)
+    @settings(deadline=None)
     @example([["a b c d"], ["a b c e"]], 0.6)
     @example([["a b c d e f"], ["a b c d e f g h i j"]], 0.6)
     def test_answers_as_all_pairs_do(self, rounds: list[list[str]], threshold: float) -> None:
         assert new_by_words(rounds, threshold) == naive(rounds, threshold)
 
     @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 60))
-    @settings(max_examples=200, deadline=None)
+    @settings(deadline=None)
     def test_answers_as_one_pair_does_around_the_edge(self, size: int, other: int, shared: int) -> None:
         shared = min(shared, size, other)
         one = " ".join(f"t{i}" for i in range(size))
@@ -174,7 +174,7 @@ class TestIndex:
     @pytest.mark.sampled(3)
     @pytest.mark.parametrize("size", [1, 2, 5])
     @given(rounds=ROUNDS, threshold=st.sampled_from([0.6, 0.3, 0.6000001, 1.0]))
-    @settings(max_examples=60, deadline=None)
+    @settings(deadline=None)
     def test_answers_so_however_many_claims_a_block_has(
         self, size: int, rounds: list[list[str]], threshold: float
     ) -> None:

@@ -340,6 +340,7 @@ def agrees(text: str, k: int, seed: int) -> None:
         assert all(name in caveat for name in below), seed
 
 
+@pytest.mark.slow
 def test_the_random_transcripts_meet_every_signal_class_and_flag_often() -> None:
     met: Counter[str] = Counter()
     for seed in TRANSCRIPTS:

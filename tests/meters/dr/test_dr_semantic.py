@@ -392,6 +392,7 @@ class TestInstallation:
     def test_was_done_here(self) -> None:
         assert semantic.is_installed()
 
+    @pytest.mark.slow
     def test_costs_nothing_without_the_option(self, tmp_path: Path) -> None:
         path = write_json(tmp_path / "a.json", document(outputs(["one"]), outputs(["one"])))
         code = f"""
@@ -445,6 +446,7 @@ class TestModel:
             assert len(found) == SIZE
             assert math.hypot(*found) == pytest.approx(1, abs=1e-6)
 
+    @pytest.mark.slow
     def test_sees_no_case_and_no_more_than_256_tokens(self, real: Embedder) -> None:
         """Texts of the same tokens differ by the rounding of sums alone, others by a hundred times that and more."""
         lower, upper, other = real(["lower case", "LOWER Case", "lower cases"])
@@ -454,6 +456,7 @@ class TestModel:
         assert list(cut) == pytest.approx(list(longer), abs=2e-6)
         assert math.dist(cut, shorter) > 2e-4
 
+    @pytest.mark.slow
     def test_gives_the_same_alone_and_among_others(self, real: Embedder) -> None:
         texts = [f"Text number {i} has {'very ' * (i % 7)}few words." for i in range(30)]
         together = real(texts)
@@ -503,6 +506,7 @@ class TestCommand:
         assert found["components"]["semantic_similarity"] == 0.8241
         assert found["components"]["semantic_similarity_of"] == "claims"
 
+    @pytest.mark.slow
     def test_keeps_vectors_where_it_is_told(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
         cache = tmp_path / "cache"
         with watched_doors() as first:
@@ -515,6 +519,7 @@ class TestCommand:
         assert any(name.endswith("model.safetensors") for name in first.opened)
         assert not any(name.endswith("model.safetensors") for name in second.opened)
 
+    @pytest.mark.slow
     def test_keeps_nothing_when_it_is_told_so(
         self, path: Path, tmp_path: Path, da_score: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -522,6 +527,7 @@ class TestCommand:
         assert da_score("dr", "score", path, "--semantic", "--no-cache").status == 0
         assert not (tmp_path / "home").exists()
 
+    @pytest.mark.slow
     def test_rebuilds_a_cache_that_is_not_whole(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
         arguments = ("dr", "score", path, "--semantic", "--cache-dir", tmp_path / "cache")
         cold = da_score(*arguments)

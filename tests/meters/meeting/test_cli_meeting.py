@@ -145,6 +145,7 @@ def test_a_terminal_shows_the_same(tmp_path: Path) -> None:
     assert b"\x1b[" in b"".join(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [20, 60])
 def test_a_narrow_terminal_loses_no_word(columns: int, tmp_path: Path) -> None:
     status, shown = process_on_a_terminal("meeting", write(tmp_path / "r"), columns=columns)
@@ -225,6 +226,7 @@ def test_a_plot_is_drawn_beside_the_table(da_score: DaScore, tmp_path: Path) -> 
     assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.slow
 def test_a_plot_that_cannot_be_written_is_an_error(da_score: DaScore, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "nowhere" / "a.svg")
@@ -304,6 +306,7 @@ def test_data_of_a_made_meeting_has_everything(da_score: DaScore) -> None:
     assert da_score("meeting", "--json", "simulate", "--seed", "7").json == found
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_a_made_meeting() -> None:
     status, shown = process_on_a_terminal("meeting", "simulate", "--seed", "7", columns=160)
     assert status == 0
@@ -313,6 +316,7 @@ def test_a_terminal_shows_a_made_meeting() -> None:
 # Cost
 
 
+@pytest.mark.slow
 def test_other_commands_do_not_load_the_models() -> None:
     code = (
         "import sys\nfrom scoring.cli import main\n"

@@ -204,7 +204,7 @@ def random_meeting(seed: int) -> list[dict[str, Any]]:
 MEETINGS = range(200)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", MEETINGS)
 def test_a_random_meeting_is_read_as_the_contract_says(seed: int) -> None:
     meeting = random_meeting(seed)
@@ -212,6 +212,7 @@ def test_a_random_meeting_is_read_as_the_contract_says(seed: int) -> None:
         agrees(meeting, random.Random(seed).sample(meeting, len(meeting)), kind)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seeds", [range(100), range(100, 200)], ids=str)
 def test_a_random_meeting_is_read_so_under_a_config_of_ones_own(seeds: range) -> None:
@@ -261,6 +262,7 @@ def agrees(
         assert prompts == want["prompts"]
 
 
+@pytest.mark.slow
 def test_the_random_meetings_meet_every_rule_often() -> None:
     rules: Counter[str] = Counter()
     statuses: Counter[tuple[str, str | None]] = Counter()

@@ -115,6 +115,7 @@ def ids_of(svg: bytes) -> dict[str, int]:
     return {name: ids.count(name) for name in ids}
 
 
+@pytest.mark.slow
 def test_a_plot_has_every_score_its_threshold_and_the_statuses() -> None:
     pytest.importorskip("matplotlib")
     svg = drawn([record(1), record(2), record(5)])

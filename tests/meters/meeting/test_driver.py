@@ -83,6 +83,7 @@ def test_a_debate_in_circles_asks_people_before_it_is_parked(da_score: DaScore, 
     assert [row["option"] for row in left["no_decision"]["options"]] == ["A", "B"]
 
 
+@pytest.mark.slow
 def test_records_come_from_standard_input_one_by_one(tmp_path: Path) -> None:
     state = tmp_path / "m.json"
     first = process("meeting", "run", "--state", state, given=json.dumps(ROUNDS[0]).encode())

@@ -16,7 +16,7 @@
   const keepMeaning = (all) => [all, ...all.querySelectorAll("thead, tbody, tr, th, td")].forEach((part) => {
     part.setAttribute("role", roles[part.tagName] || (part.scope === "row" ? "rowheader" : "columnheader"));
   }); // some browsers take a table that is laid out in another way for no table
-  const table = (heads, rows) => {
+  const table = (heads, rows, marked) => {
     const all = make("table", undefined, "stack");
     const head = all.createTHead().insertRow();
     heads.forEach(([text, kind]) => {
@@ -25,8 +25,9 @@
       head.append(cell);
     });
     const rest = all.createTBody();
-    rows.forEach((cells) => {
+    rows.forEach((cells, place) => {
       const row = rest.insertRow();
+      if (marked[place]) row.className = "zero-row";
       cells.forEach((text, n) => {
         const cell = make(n ? "td" : "th", text, heads[n][1]);
         if (!n) cell.scope = "row";
@@ -38,9 +39,22 @@
     return all;
   };
   const text = (place) => data.texts[place];
+  const file = (path, line) => // a page that is opened from disk may lead to files there; any other shows where they are
+    location.protocol === "file:" && path.startsWith("/") ? `file://${path.split("/").map(encodeURIComponent).join("/")}#L${line}` : "";
+  const where = (head, found) => {
+    const all = make("p", head, "why");
+    found.forEach(([name, address], n) => {
+      if (n) all.append(", ");
+      const part = make(address ? "a" : "span", name);
+      if (address) { part.href = address; part.rel = "noopener noreferrer"; }
+      all.append(part);
+    });
+    return all;
+  };
   let shown = -1;
   const show = (place) => {
-    const [iteration, task, date, session, rubric, value, band, origin, state, why, rows, claims] = data.breakdowns[place];
+    const [iteration, task, date, session, rubric, value, band, origin, state, why, rows, claims,
+      used, commit, page, places] = data.breakdowns[place];
     shown = place;
     title.textContent = `Iteration ${iteration}: ${number(value)}, ${band}`;
     document.getElementById("b-before").disabled = place === 0;
@@ -49,15 +63,20 @@
       origin === "sidecar" ? "from its sidecar" : "scored for this report",
       state === "current" ? state : `${state}: ${text(why)}`];
     body.replaceChildren(make("p", facts.filter(Boolean).join(" · "), "dim"));
+    if (text(used)) body.append(make("p", text(used), "dim"));
+    if (commit) body.append(where("Commit ", [[commit, page]]));
+    if (places.length) body.append(where("Lines ", places.map(([path, first, last]) => [`${text(path)}:${first}-${last}`, file(text(path), first)])));
     body.append(table(
       [["Signal"], ["Sub-score", "n"], ["Weight", "n"], ["Contribution", "n"], ["Detail", "why"]],
       rows.map(([signal, present, sub, weight, contribution, detail]) => [
-        data.signals[signal][1], present ? number(sub) : "-", number(weight), present ? number(contribution) : "-", text(detail)])));
+        data.signals[signal][1], present ? number(sub) : "-", number(weight), present ? number(contribution) : "-", text(detail)]),
+      rows.map(([, present, sub]) => present && sub === 0)));
     if (claims.length) {
       body.append(make("h3", "Claimed against observed"));
       body.append(table([["Role"], ["Signal"], ["Claimed", "n"], ["Observed", "n"], ["Claim", "why"], ["Observation", "why"]],
         claims.map(([role, signal, claimed, observed, said, seen]) =>
-          [text(role), text(signal), number(claimed), number(observed), text(said), text(seen)])));
+          [text(role), text(signal), number(claimed), number(observed), text(said), text(seen)]),
+        claims.map(([, , claimed, observed]) => claimed !== null && observed !== null && observed < claimed)));
     }
     if (!dialog.open) dialog.showModal();
     else if (!dialog.contains(document.activeElement) || document.activeElement.disabled) title.focus();

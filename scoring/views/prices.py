@@ -1,0 +1,78 @@
+"""What tokens cost, by the price lists of genai-prices; no price is written down here, and nothing is fetched.
+
+A price list knows steps: above some size of the prompt a token has another price. So tokens are counted by the size of
+their prompt (:data:`~scoring.evidence.transcripts.facts.PROMPT_STEPS`), and the price of a token is asked for at it.
+"""
+
+import datetime
+import importlib.util
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
+
+HOW_TO_GET = "install the extra 'cost' for what tokens cost: pip install 'da-score[cost]'"
+_OUTPUT = 1000
+
+
+class _Rates(NamedTuple):
+    """What one token costs, in US dollars."""
+
+    fresh: Decimal
+    output: Decimal
+    read: Decimal
+    write: Decimal
+    write_1h: Decimal
+
+
+@cache
+def can_price() -> bool:
+    """Return whether the price lists are installed."""
+    return importlib.util.find_spec("genai_prices") is not None
+
+
+def price(spent: Spent, time: int | None = None) -> float | None:
+    """Return what tokens cost, in US dollars.
+
+    Args:
+        spent: the tokens; none of them costs anything when there are none.
+        time: when they were used, in nanoseconds since 1970; None takes the prices of now.
+
+    Returns:
+        None where the model is not known, or the price lists are not installed.
+    """
+    if not can_price() or not spent.model:
+        return None
+    rates = _rates(spent.model, spent.step, None if time is None else time // NS // 86_400)
+    if rates is None:
+        return None
+    for_minutes = spent.cache_write_tokens - spent.cache_write_1h_tokens
+    counts = spent.input_tokens, spent.output_tokens, spent.cache_read_tokens, for_minutes, spent.cache_write_1h_tokens
+    return float(sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0)))
+
+
+@lru_cache(maxsize=4096)
+def _rates(model: str, step: int, day: int | None) -> _Rates | None:
+    """Return the rates of a model on a day, counted from 1970, for prompts of one size; None for an unknown model."""
+    from genai_prices import Usage, calc_price  # its price lists take half a second to load
+
+    size = PROMPT_STEPS[step] if step < len(PROMPT_STEPS) else 2 * PROMPT_STEPS[-1]
+    when = None if day is None else _EPOCH + datetime.timedelta(days=day, hours=12)
+
+    def cost(**tokens: int) -> Decimal:
+        usage = Usage(input_tokens=size, **tokens)
+        return calc_price(usage, model_ref=model, genai_request_timestamp=when).total_price
+
+    try:
+        fresh = cost()
+        output = cost(output_tokens=_OUTPUT) - fresh
+        parts = {"cache_read_tokens": size}, {"cache_write_tokens": size}
+        read, write = (cost(**part) for part in parts)
+        write_1h = cost(cache_write_tokens=size, cache_write_1h_tokens=size)
+    except (LookupError, ValueError):
+        return None
+    return _Rates(fresh / size, output / _OUTPUT, read / size, write / size, write_1h / size)
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

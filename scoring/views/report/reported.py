@@ -1,0 +1,240 @@
+"""One iteration as a report keeps it: its numbers, its votes and claims, what it used and where its lines are."""
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rubric import BAND_INSUFFICIENT, SignalContribution
+from scoring.evidence.git.checkpoints import BRANCH
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.signals.table import signal_of
+from scoring.signals.values import Deliberation, IntegrityObservation
+from scoring.text import as_utf8, cut
+from scoring.views.examined import Examined
+from scoring.views.gates.gate import weakest
+from scoring.views.spending import Spending
+
+_NAME, _DETAIL = 200, 1000
+"""How many characters of a name and of a detail a report shows."""
+_MOST_PLACES = 5
+"""How many transcripts of one iteration a report names."""
+
+
+class Vote(NamedTuple):
+    """One row of a breakdown. ``weight`` is the effective weight; the nominal one where the signal is absent."""
+
+    signal: str
+    label: str
+    present: bool
+    sub_score: float
+    weight: float
+    contribution: float
+    detail: str
+
+
+class ReportedClaim(NamedTuple):
+    """What a role claimed about a signal, and what was observed; each in [0, 1], None where there is nothing."""
+
+    role: str
+    signal: str
+    claimed: float | None
+    observed: float | None
+    said: str
+    seen: str
+
+    @property
+    def delta(self) -> float:
+        """Observed minus claimed; 0 when they do not compare."""
+        return 0.0 if self.claimed is None or self.observed is None else self.observed - self.claimed
+
+
+class Deliberated(NamedTuple):
+    """What the diminishing-returns meter says of an iteration's deliberation.
+
+    ``score``, ``novelty`` (of the last round) and ``readiness`` are in [0, 1]; None when the transcript cannot be read,
+    for the reason that ``detail`` gives.
+    """
+
+    verdict: str
+    score: float | None
+    novelty: float | None
+    readiness: float | None
+    rounds: int
+    detail: str
+
+
+class LinesPlace(NamedTuple):
+    """Where lines of an iteration are: a transcript, as its path, and the first and the last of them, from 1."""
+
+    path: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedIteration:
+    """One iteration in a report. ``value`` is None when it has no score; sub-scores are None where absent.
+
+    ``commit`` is the full name of the commit that it led to on the trunk, or else its own. ``landed`` is whether the
+    work came to the trunk and stayed; ``sound`` whether it needed neither a fix nor a revert there within the horizon;
+    both are None where that is not known. ``advice`` says, row by row, what would make the vote better. ``places`` are
+    where its lines are.
+    """
+
+    iteration: int
+    task_id: str
+    date: str
+    session_id: str
+    rubric_version: str
+    value: float | None
+    band: str
+    origin: str
+    weight: float
+    weakest: str
+    sub_scores: dict[str, float | None]
+    rows: tuple[Vote, ...]
+    claims: tuple[ReportedClaim, ...]
+    retries: int | None = None
+    corrections: int | None = None
+    tool_errors: float | None = None
+    cache_hit_rate: float | None = None
+    deliberation: Deliberated | None = None
+    state: str = "current"
+    state_reason: str = ""
+    commit: str = ""
+    harness: str = ""
+    models: tuple[str, ...] = ()
+    landed: bool | None = None
+    sound: bool | None = None
+    spending: Spending | None = None
+    advice: tuple[str, ...] = ()
+    places: tuple[LinesPlace, ...] = ()
+
+    @property
+    def model(self) -> str:
+        """The model that did most of it; "" where none is named."""
+        return self.models[0] if self.models else ""
+
+    @property
+    def counted(self) -> bool:
+        """Whether it has a score on enough evidence, which is in the means."""
+        return self.value is not None and self.band != BAND_INSUFFICIENT
+
+    @property
+    def cost(self) -> float | None:
+        """What it cost in US dollars; None where that is not known, or another iteration counts it."""
+        return None if self.spending is None or self.spending.shared_with is not None else self.spending.cost
+
+
+def line_of(one: Examined) -> ReportedIteration:
+    """Return what a report keeps of an iteration."""
+    score, record = one.score, one.record
+    pressure, transcripts = one.facts.corrections, one.facts.transcripts
+    return ReportedIteration(
+        iteration=score.iteration,
+        task_id=_short(record.task_id),
+        date=_short(record.date),
+        session_id=_short(record.agent.session_id),
+        rubric_version=_short(score.rubric_version),
+        value=score.value if score.scored else None,
+        band=_short(score.band),
+        origin=one.origin,
+        weight=score.coverage.weight,
+        weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
+        sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
+        rows=tuple(map(_vote, score.breakdown)),
+        claims=tuple(map(_claim, one.signals.integrity)),
+        retries=pressure.retries if pressure.reported else None,
+        corrections=pressure.corrections if pressure.reported else None,
+        tool_errors=transcripts.tool_error_rate if transcripts else None,
+        cache_hit_rate=_cache_hit_rate(one),
+        deliberation=_deliberated(one.signals.deliberation),
+        state=one.state.name,
+        state_reason=_short(one.state.reason, _DETAIL),
+        commit=_short(one.facts.landing.commit or one.facts.landing.sha or ""),
+        harness=_short(_harness(one)),
+        models=_models(one),
+        landed=_stayed(one),
+        sound=_sound(one),
+        spending=one.spending,
+        advice=tuple(_advice(row, one) for row in score.breakdown),
+        places=tuple(
+            LinesPlace(as_utf8(_place(path)), first, last)
+            for path, first, last, _ in (one.facts.observed.lines[:_MOST_PLACES] if one.facts.observed else ())
+        ),
+    )
+
+
+def _place(path: Path) -> str:
+    """Return where a transcript is; one in git has no path that is absolute."""
+    return str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)
+
+
+def _stayed(one: Examined) -> bool | None:
+    landing = one.facts.landing
+    return None if landing.unknown is not None else landing.landed and landing.reverted_by is None
+
+
+def _sound(one: Examined) -> bool | None:
+    if one.facts.landing.reverted_by is not None:
+        return False
+    return None if one.outcome is None or one.outcome.defective is None else not one.outcome.defective
+
+
+def _harness(one: Examined) -> str:
+    """Return the harness that had most of the turns, or else the one that the entry names."""
+    shares = one.facts.transcripts.harnesses if one.facts.transcripts else ()
+    most = max(shares, key=lambda share: share.turns, default=None)
+    if most and most.turns:
+        return most.name
+    named = one.record.agent.harness
+    return next((known.name for known in ATTRIBUTED_HARNESSES if named.startswith(known.name)), named)
+
+
+def _models(one: Examined) -> tuple[str, ...]:
+    """Return the models that answered, or else the one that the entry names."""
+    seen = one.spending.models if one.spending else []
+    return tuple(map(_short, seen or filter(None, [one.record.agent.model])))
+
+
+def _advice(row: SignalContribution, one: Examined) -> str:
+    signal = signal_of(row.signal)
+    return _short(signal.advice(row.present, one.facts), _DETAIL) if signal and row.applicable else ""
+
+
+def _cache_hit_rate(one: Examined) -> float | None:
+    """Return the share of the cached prompt that was read, in [0, 1], as the entry or else the transcripts have it."""
+    counted, transcripts = one.record.session_tokens, one.facts.transcripts
+    if counted is not None:
+        return counted.cache_hit_rate if math.isfinite(counted.cache_hit_rate) else None
+    return transcripts.cache_hit_rate if transcripts and transcripts.turns else None
+
+
+def _vote(row: SignalContribution) -> Vote:
+    weight = row.effective_weight if row.present else row.nominal_weight
+    detail = _short(row.detail, _DETAIL)
+    return Vote(row.signal, _short(row.label), row.present, row.sub_score, weight, row.contribution, detail)
+
+
+def _claim(found: IntegrityObservation) -> ReportedClaim:
+    sides = found.claimed, found.observed
+    claimed, observed = (side.sub_score if side.present else None for side in sides)
+    said, seen = (_short(side.detail, _DETAIL) for side in sides)
+    return ReportedClaim(str(found.role), str(found.signal), claimed, observed, said, seen)
+
+
+def _deliberated(found: Deliberation | None) -> Deliberated | None:
+    if found is None:
+        return None
+    detail, meter = _short(found.value.detail, _DETAIL), found.meter
+    if meter is None:
+        return Deliberated("unreadable", None, None, None, 0, detail)
+    of_last = meter["components"]
+    verdict, rounds = meter["stop_recommendation"]["signal"], len(meter["novelty_by_round"])
+    return Deliberated(verdict, meter["score"], of_last["novelty_rate"], of_last["action_readiness"], rounds, detail)
+
+
+def _short(text: str, width: int = _NAME) -> str:
+    return cut(as_utf8(text), width)

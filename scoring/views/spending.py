@@ -1,0 +1,214 @@
+"""What iterations used: tokens by kind, the models, time, and what that cost. It has no part in any score.
+
+``docs/TABLES.md``, "Tokens and cost", says where the numbers come from.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
+from scoring.views.prices import HOW_TO_GET, can_price, price
+
+TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
+"""Where the tokens come from: responses in transcripts, each once; lines, where one response may be in several (the
+reference's rules); the totals that a checkpoint states; the entry, which is a claim."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What one iteration used, or several together.
+
+    Attributes:
+        source: where the tokens come from; None where the parts of a sum differ, or there are none.
+        spent: the tokens, by model and by the size of the prompt.
+        seconds: from the first line to the last one; None where no line is known.
+        began: when the first line was written, in nanoseconds since 1970; None where that is not known.
+        ended: when the last one was.
+        shared_with: the iteration that has the same lines and counts them; a sum leaves this one out.
+    """
+
+    source: TokensFrom | None = None
+    spent: tuple[Spent, ...] = ()
+    seconds: float | None = None
+    began: int | None = None
+    ended: int | None = None
+    shared_with: int | None = None
+    parts: "tuple[Spending, ...]" = ()
+
+    @property
+    def input_tokens(self) -> int:
+        """The input that was neither read from the cache nor written to it."""
+        return sum(one.input_tokens for one in self.spent)
+
+    @property
+    def output_tokens(self) -> int:
+        """The output."""
+        return sum(one.output_tokens for one in self.spent)
+
+    @property
+    def cache_read_tokens(self) -> int:
+        """The input that was read from the cache."""
+        return sum(one.cache_read_tokens for one in self.spent)
+
+    @property
+    def cache_write_tokens(self) -> int:
+        """The input that was written to the cache."""
+        return sum(one.cache_write_tokens for one in self.spent)
+
+    @property
+    def total_tokens(self) -> int:
+        """All tokens."""
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    @property
+    def models(self) -> list[str]:
+        """The models that are named, those with the most tokens first."""
+        counts: dict[str, int] = {}
+        for one in self.spent:
+            if one.model:
+                counts[one.model] = counts.get(one.model, 0) + sum(one[3:7])
+        return sorted(counts, key=lambda name: (-counts[name], name))
+
+    @cached_property
+    def cost(self) -> float | None:
+        """What the tokens cost in US dollars, as far as prices are known; None where none is."""
+        return self._priced[0]
+
+    @property
+    def unpriced(self) -> list[str]:
+        """The models whose price is not known, sorted; "" stands for tokens whose model nobody names."""
+        return self._priced[1]
+
+    @cached_property
+    def _priced(self) -> tuple[float | None, list[str]]:
+        if self.parts:
+            parts = [part.cost for part in self.parts if part.cost is not None]
+            return sum(parts) if parts else None, sorted({name for part in self.parts for name in part.unpriced})
+        if not can_price():
+            return None, []
+        if self.source == "lines":  # tokens of a response that is in several lines would be paid several times
+            return None, [""]
+        costs = [(one.model, price(one, self.ended)) for one in self.spent]
+        known = [cost for _, cost in costs if cost is not None]
+        return sum(known) if known else None, sorted({model for model, cost in costs if cost is None})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        kinds = "input", "output", "cache_read", "cache_write"
+        return {
+            "source": self.source,
+            "models": self.models,
+            "tokens": {kind: getattr(self, f"{kind}_tokens") for kind in kinds} | {"total": self.total_tokens},
+            "cost_usd": self.cost,
+            "unpriced_models": [name or "unknown" for name in self.unpriced],
+            "duration_seconds": self.seconds,
+            "shared_with": self.shared_with,
+        }
+
+
+def spending_of(facts: IterationFacts) -> Spending | None:
+    """Return what one iteration used; None where nobody knows."""
+    record, seen, observed = facts.record, facts.transcripts, facts.observed
+    model = record.agent.model
+    shared = observed.shared_with if observed else None
+    times = _times(seen)
+    if seen and observed and observed.checkpoint_tokens:
+        given, reads, written = seen.input_tokens, seen.cache_reads, seen.cache_creations
+        if 0 < reads <= given and written == given - reads:  # Codex has all of it in its input
+            given, written = written, 0
+        stated = Spent(model, 0, seen.turns, given, seen.output_tokens, reads, written)
+        return Spending("checkpoint", (stated,), *times, shared)
+    if seen and seen.spent:
+        source: TokensFrom = "transcripts" if seen.harnesses else "lines"
+        return Spending(source, seen.spent, *times, shared)
+    if record.session_tokens is not None:
+        said = record.session_tokens
+        claimed = said.input_tokens, said.output_tokens, said.cache_read_tokens, said.cache_creation_tokens
+        if any(counts := [max(count, 0) for count in claimed]):
+            return Spending("entry", (Spent(model, 0, 0, *counts),), *times, shared)
+    return Spending(None, (), *times, shared) if times[0] is not None else None
+
+
+def _times(seen: TranscriptFacts | None) -> tuple[float | None, int | None, int | None]:
+    if seen is None or seen.began is None or seen.ended is None:
+        return None, None, None
+    return (seen.ended - seen.began) / NS, seen.began, seen.ended
+
+
+def together(found: "Iterable[Spending | None]") -> Spending | None:
+    """Return what several iterations used; None where nobody knows of any. Lines that two share count once."""
+    parts = tuple(one for one in found if one is not None and one.shared_with is None)
+    if not parts:
+        return None
+    sources = {part.source for part in parts}
+    seconds = [part.seconds for part in parts if part.seconds is not None]
+    began = min((part.began for part in parts if part.began is not None), default=None)
+    ended = max((part.ended for part in parts if part.ended is not None), default=None)
+    spent = tuple(one for part in parts for one in part.spent)
+    source = sources.pop() if len(sources) == 1 else None
+    return Spending(source, spent, sum(seconds) if seconds else None, began, ended, parts=parts)
+
+
+def tokens_text(count: int) -> str:
+    """Return a number of tokens as people read it: ``940``, ``12.3 k``, ``4.1 M``."""
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return str(count)
+
+
+def cost_text(cost: float | None) -> str:
+    """Return a cost as people read it: ``$1,234.50``, ``<$0.01``."""
+    return "-" if cost is None else "<$0.01" if 0 < cost < 0.005 else f"${cost:,.2f}"
+
+
+def duration_text(seconds: float | None) -> str:
+    """Return a duration as people read it: ``40 s``, ``12 min``, ``3 h 20 min``, ``2 d 4 h``."""
+    if seconds is None:
+        return "-"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {rest} min" if rest else f"{hours} h"
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def price_note(found: Spending) -> str:
+    """Say why a cost is missing, or what is not in it; "" where it is whole."""
+    if not can_price():
+        return HOW_TO_GET
+    if found.source == "lines":
+        return "no cost: under the reference's rules a response that is written twice counts twice"
+    if not found.unpriced:
+        return ""
+    named = sorted(found.unpriced, key=lambda name: (not name, name))
+    names = ", ".join(name or "a model that nobody names" for name in named)
+    return f"{'no price is known for' if found.cost is None else 'without'} {names}"
+
+
+def spending_lines(found: Spending | None) -> list[str]:
+    """Return what an iteration or a session used in at most three lines; none where nothing is known."""
+    if found is None:
+        return []
+    lines = []
+    if found.spent:
+        kinds = "input", "output", "cache_read", "cache_write"
+        counts = [f"{kind.replace('_', ' ')} {tokens_text(getattr(found, kind + '_tokens'))}" for kind in kinds]
+        lines.append(f"tokens {tokens_text(found.total_tokens)}: {', '.join(counts)}")
+    facts = [f"cost {cost_text(found.cost)}"] if found.cost is not None else []
+    facts += [f"took {duration_text(found.seconds)}"] if found.seconds is not None else []
+    facts += [", ".join(found.models[:3])] if found.models else []
+    facts += [f"shared with iteration {found.shared_with}"] if found.shared_with is not None else []
+    facts += ["as the entry says"] if found.source == "entry" else []
+    if facts:
+        lines.append(" · ".join(facts))
+    if found.spent and (note := price_note(found)):
+        lines.append(note)
+    return lines

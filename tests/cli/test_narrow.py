@@ -1,0 +1,159 @@
+"""At 80 and at 60 columns no command breaks a word, wraps a row or squeezes a column: each is tried on a terminal."""
+
+import contextlib
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.commands import lines_of, process_on_a_terminal, terminal
+from helpers.deliberations import OWNED, document, new_claims, outputs, write_json
+from helpers.meetings import record
+
+from scoring.cli import main
+from scoring.cli.app import COMMANDS
+
+DATA = {
+    "records": "JSON of all entries, for other programs",
+    "signals": "JSON of all signals, for other programs",
+    "schema": "a JSON schema",
+    "completion": "a program for the shell",
+    "fleet": "many repositories at once, which take long",
+    "report": "a page of HTML; --terminal cuts what it says to the width",
+}
+"""What prints data, whose lines are as long as they are; its help and its errors fold like those of the others."""
+
+LOOKS = [
+    *("demo DIR/shown", "doctor", "doctor --rubric 3.1.0", "run --no-write", "run --no-write --rubric 3.1.0"),
+    *("explain 5", "explain 7 --rubric 3.1.0", "iteration 5", "iteration 9 --rubric 3.1.0", "session 5c0e"),
+    *("integrity", "outcomes", "validate", "label list", "label next", "label agreement"),
+    *("rubric list", "rubric show", "rubric show 3.1.0", "rubric diff 2.1.0 3.1.0"),
+    *("query 'select * from iterations limit 2'", "query 'select iteration, task_id, score from iterations'"),
+    *("check --min-score 0.9", "check --rubric 3.1.0 --min-coverage 0.8", "export --describe", "lint"),
+    *("derive --dry-run", "backfill --dry-run --rubric 3.1.0", "hook show", "watch --once"),
+    *("dr stop DIR/dr.json", "meeting DIR/meeting.json", "meeting simulate --seed 3"),
+]
+WRITES = [
+    *("iteration 5 --recompute", "run --rubric 3.1.0", "backfill", "close-task", "init --yes"),
+    *("hook install", "entry new", "label 5 --correctness 3 --as ann", "dr save 3 DIR/dr.json", "derive"),
+]
+FAILS = [
+    *("run --rubric 9.9.9", "run --repo-dir nowhere", "session 77", "explain 77", "query 'select nothing'"),
+    *("check", "records --iter-log-dir nowhere", "signals --rubric 9", "schema nothing", "completion csh", "nothing"),
+]
+HELP = ["--help", *(f"{name} --help" for name in COMMANDS)]
+
+Screen = Callable[[str, int], list[str]]
+
+_KNOWN = re.compile(r"""(?x)
+    [0-9]+/[0-9]+ | · | % | [0-9]+ | not | enough | insufficient | [0-9a-f]{8}  # what is said in brief
+    | [0-9.]+ | [0-9:-]+ | ━+ | █+  # how long something took, and bars
+""")
+
+
+@pytest.fixture
+def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """Run a command in this process with all that it says on a terminal, and return the lines that are shown."""
+    write_json(tmp_path / "dr.json", document(outputs(new_claims(3)[0], OWNED, ["Is there a limit?"]), outputs()))
+    write_json(tmp_path / "meeting.json", [record(n) for n in (1, 2, 3)])
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def run(command: str, columns: int) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(sys, "stdin", None)
+        shutil.rmtree(tmp_path / "shown", ignore_errors=True)
+        with (
+            terminal(columns) as (child, shown),
+            open(child, "w", encoding="utf-8", closefd=False, buffering=1) as tty,
+            contextlib.redirect_stdout(tty),
+            contextlib.redirect_stderr(tty),
+        ):
+            main([argument.replace("DIR", str(tmp_path)) for argument in shlex.split(command)])
+        return lines_of(shown)
+
+    return run
+
+
+def faults(narrow: list[str], wide: list[str], columns: int) -> list[str]:
+    """Return what is wrong with the lines of a narrow terminal, beside those of one that is wide enough."""
+    words = {word for line in wide for word in line.split()}
+    paths = [word for word in words if "/" in word and len(word) > columns - 8]  # only these are folded
+    found = [f"longer than {columns}: {line}" for line in narrow if len(line) > columns]
+    for line in narrow:
+        pieces = (word for word in line.split() if word not in words and not _KNOWN.fullmatch(word))
+        found += [f"broken: {word} in {line}" for word in pieces if not any(word in path for path in paths)]
+    return found
+
+
+def test_the_check_sees_what_is_wrong() -> None:
+    wide = ["ITER  COVERAGE", "   1  5 of 7 signals, of the weight"]
+    assert faults(["ITER  COVERAGE", "   1  5/7 · 81 %"], wide, 20) == []
+    assert faults(["ITER  COVERAG", "      E", "   1  5 of 7 signals"], wide, 20) == [
+        "broken: COVERAG in ITER  COVERAG",
+        "broken: E in       E",
+        "broken: signals in    1  5 of 7 signals",
+    ]
+    assert faults(["   1  5 of 7 signals,"], wide, 10) == ["longer than 10:    1  5 of 7 signals,"]
+
+
+def test_every_command_is_tried() -> None:
+    tried = {line.split()[0] for line in LOOKS + WRITES} | DATA.keys()
+    assert set(COMMANDS) - tried == set()
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("command", LOOKS)
+@pytest.mark.usefixtures("scored")
+def test_what_is_looked_at_fits(screen: Screen, command: str, columns: int) -> None:
+    assert faults(screen(command, columns), screen(command, 400), columns) == []
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("command", WRITES)
+def test_what_is_said_of_files_fits(
+    screen: Screen, command: str, columns: int, compact_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {}
+    for width in (columns, 400):
+        shutil.rmtree(tmp_path / "demo", ignore_errors=True)
+        root = shutil.copytree(compact_demo, tmp_path / "demo", symlinks=True)
+        monkeypatch.chdir(root / "repo")
+        monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex")
+        shown[width] = screen(command, width)
+    assert faults(shown[columns], shown[400], columns) == []
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("command", FAILS)
+@pytest.mark.usefixtures("scored")
+def test_what_went_wrong_fits(screen: Screen, command: str, columns: int) -> None:
+    assert faults(screen(command, columns), screen(command, 400), columns) == []
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("command", HELP)
+def test_help_fits(screen: Screen, command: str, columns: int) -> None:
+    assert faults(screen(command, columns), screen(command, 400), columns) == []
+
+
+@pytest.mark.usefixtures("scored")
+def test_a_row_of_a_log_is_one_line(screen: Screen) -> None:
+    lines = screen("run --no-write", 80)
+    rows = lines[lines.index("") + 2 :][:9]
+    assert rows[0] == "   1  store-links      1.000  (0.81–1.00)  excellent  5/7 · 81 %   2026-03-02"
+    assert [int(row.split()[0]) for row in rows] == list(range(1, 10))
+
+
+@pytest.mark.usefixtures("scored")
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_process_of_its_own_says_the_same(screen: Screen, columns: int) -> None:
+    status, shown = process_on_a_terminal("iteration", "5", columns=columns)
+    assert (status, lines_of(shown)) == (0, screen("iteration 5", columns))

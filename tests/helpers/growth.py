@@ -1,0 +1,36 @@
+"""How long work on a text takes, against how long the text is: linear or not, without a limit in seconds."""
+
+import time
+from collections.abc import Callable
+
+SMALL, LARGE = 1 << 13, 1 << 20
+"""From which size, in characters, text is measured, and up to which."""
+
+FACTOR = 2.5
+"""By how much the time may grow beyond the text: what is quadratic grows by 4 when the text does."""
+
+_STEP = 4
+_NOISE = 0.01
+"""Seconds of CPU below which a measurement says nothing."""
+
+
+def over_linear(work: Callable[[str], object], shape: Callable[[int], str], most: int = LARGE) -> str:
+    """Return how the time grew where it grew by more than the text; "" where it did not.
+
+    The text gets longer step by step, and the first step that is too slow is the last, so that quadratic work is not
+    waited for.
+    """
+    size, before = SMALL, max(_seconds(work, shape(SMALL)), _NOISE)
+    while (size := size * _STEP) <= most:
+        text, limit = shape(size), before * _STEP * FACTOR
+        took = _seconds(work, text)
+        if took > limit and (took := min(took, _seconds(work, text))) > limit:  # the first may have been disturbed
+            return f"{took:.2f} s for {size} characters, {before:.3f} s for {size // _STEP}"
+        before = max(took, _NOISE)
+    return ""
+
+
+def _seconds(work: Callable[[str], object], text: str) -> float:
+    start = time.process_time()
+    work(text)
+    return time.process_time() - start

@@ -1,0 +1,321 @@
+"""Everything that reads text from outside takes time that grows with the length of the text and no faster.
+
+Each place that has a regular expression or a loop over such text is listed once, with a function that gives the text to
+it; whole files in every format are among them.
+"""
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.growth import LARGE, over_linear
+from helpers.meetings import record as meeting_record
+
+from scoring.errors import DaScoreError
+from scoring.evidence.beside import hook_records
+from scoring.evidence.git.authorship import _MERGED, agents_named
+from scoring.evidence.git.checkpoints import _ENTRY, checkpoint_ids
+from scoring.evidence.git.hunks import _blocks
+from scoring.evidence.git.patches import _patch_ids
+from scoring.evidence.git.reverts import reverted_shas
+from scoring.evidence.labels import labels_in
+from scoring.evidence.scopes import GlobScope, PathScope
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.harness import command_flags, is_test_command, reads_loop_state
+from scoring.evidence.transcripts.lines import read_parts
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.transcripts.reference_exact import read_exactly
+from scoring.evidence.transcripts.shell import commands_of
+from scoring.evidence.transcripts.testruns import TestCommand as Run
+from scoring.evidence.transcripts.testruns import TestTools as Tools
+from scoring.jobs.derive import _COMMIT_FIELD, task_of
+from scoring.jobs.entries import _BLOCK, _ITEMS
+from scoring.jobs.hook_input import parse_hook_input
+from scoring.jobs.hook_install import parse_spans, put_item
+from scoring.jobs.label_file import round_trip
+from scoring.log.parse import parse_archive, parse_iteration_record
+from scoring.log.settings import days_of
+from scoring.meters.dr.extraction import sentences_of, transcript_of
+from scoring.meters.dr.novelty import distinct, new_by_words
+from scoring.meters.dr.readiness import ReadinessMeter
+from scoring.meters.dr.transcript import parse_transcript
+from scoring.meters.meeting import score_meeting
+from scoring.meters.meeting.config import find_meeting_config
+from scoring.meters.meeting.records import parse_meeting_records
+from scoring.outcomes.outcome import OutcomeRules
+from scoring.sidecars.scores import parse_iteration_score
+from scoring.text import cell, fold, printable, quote, shown, trim
+from scoring.views.gates import _md, _xml
+from scoring.views.report import read_snapshot
+from scoring.yamlnodes import resolve
+
+Work = Callable[[str], object]
+Shape = Callable[[int], str]
+
+
+def _times(part: str, start: str = "", end: str = "") -> Shape:
+    return lambda size: start + part * (max(size - len(start) - len(end), 0) // len(part)) + end
+
+
+SHAPES: dict[str, Shape] = {
+    "letters": _times("a"),
+    "letters and hyphens": _times("a-"),
+    "an open backtick": _times("a", "`"),
+    "escaped quotes": _times('\\"', '"'),
+    "escaped quotes before a backslash": _times('\\"', '"', "\\"),
+    "backslashes": _times("\\"),
+    "dots": _times("."),
+    "letters and dots": _times("a."),
+    "spaces": _times(" "),
+    "line breaks": _times("\n"),
+    "carriage returns": _times("\r"),
+    "digits": _times("1"),
+    "brackets": _times("["),
+    "braces": _times("{"),
+    "parentheses": _times("("),
+    "substitutions": _times("$("),
+    "quotes": _times("'"),
+    "here-documents": _times("<<a "),
+    "stars": _times("*"),
+    "stars and letters": _times("*a"),
+    "slashes": _times("a/"),
+    "marks": _times("!? "),
+    "equals signs": _times("="),
+    "colons": _times("a: "),
+    "comments": _times("#\n"),
+    "lines of a letter": _times("a\n"),
+    "open angle brackets": _times("<"),
+    "ampersands": _times("&"),
+    "escapes": _times("\x1b["),
+    "words that negate": _times("not "),
+    "reverts": _times("revert 1234567 "),
+    "issues": _times("A1-"),
+    "keys": _times("cmd:"),
+}
+METER = ReadinessMeter()
+TOOLS = Tools(("./check",))
+CALL_ID = "call_1"
+
+
+def _line(**keys: Any) -> bytes:
+    return json.dumps({"timestamp": "2026-05-01T10:00:00.000Z", **keys}).encode() + b"\n"
+
+
+def _claude(content: object, kind: str = "assistant", **keys: Any) -> bytes:
+    message = {"role": kind, "content": content, "id": "msg_1"}
+    return _line(type=kind, sessionId="s", cwd="/work", uuid="u", parentUuid=None, message=message, **keys)
+
+
+def _codex(**payload: Any) -> bytes:
+    return _line(type="response_item", payload=payload)
+
+
+def _claude_command(text: str, output: str = "") -> bytes:
+    used = {"type": "tool_use", "id": CALL_ID, "name": "Bash", "input": {"command": text}}
+    return _claude([used]) + _claude([{"type": "tool_result", "tool_use_id": CALL_ID, "content": output}], "user")
+
+
+def _codex_command(text: str, output: str = "") -> bytes:
+    arguments = json.dumps({"command": ["bash", "-lc", text]})
+    asked = _codex(type="function_call", name="shell", call_id=CALL_ID, arguments=arguments)
+    return asked + _codex(type="function_call_output", call_id=CALL_ID, output=output)
+
+
+def _codex_program(text: str) -> bytes:
+    return _codex(type="custom_tool_call", name="exec", call_id=CALL_ID, input=f"exec_command {text}")
+
+
+def _codex_patch(text: str) -> bytes:
+    return _codex(type="custom_tool_call", name="apply_patch", call_id=CALL_ID, input=text)
+
+
+def _chat(text: str) -> bytes:
+    call = {"id": CALL_ID, "name": "run_shell_command", "args": {"command": text}, "resultDisplay": text}
+    message = {"type": "gemini", "id": "1", "timestamp": "2026-05-01T10:00:00Z", "content": text, "toolCalls": [call]}
+    return json.dumps({"sessionId": "s", "projectHash": "p", "messages": [message]}).encode()
+
+
+def _transcript(make: Callable[[str], bytes]) -> Work:
+    """Read what has a text in it, by every harness that reads transcripts, observing."""
+
+    def read(text: str) -> None:
+        data = make(text)
+        pieces = (data[n : n + 120_000] for n in range(0, len(data), 120_000))
+        read_parts([pieces], ATTRIBUTED_HARNESSES, lambda _: None, TOOLS)
+
+    return read
+
+
+def _entry(template: str) -> Work:
+    """Read an entry that has a text in it, of either kind of log."""
+
+    def read(text: str) -> None:
+        with contextlib.suppress(DaScoreError):
+            parse_iteration_record(template.replace("TEXT", text))
+
+    return read
+
+
+def _refused(work: Callable[[str], object]) -> Work:
+    """Let the text be refused, in whatever words."""
+
+    def done(text: str) -> None:
+        with contextlib.suppress(DaScoreError):
+            work(text)
+
+    return done
+
+
+def _actions(text: str) -> None:
+    for action in (text, f"call {text}", f"handling of missing {text}"):
+        METER.is_specific(action)
+        METER.is_owned(action)
+        METER.names_artifact(action)
+        METER.has_other_sense(action)
+
+
+def _deliberation(text: str) -> None:
+    outputs = {"claims": [text, f"{text} b"], "next_actions": [text], "open_questions": [text], "text": text}
+    found = parse_transcript(json.dumps({"rounds": [{"round": 1, "outputs": outputs}]}), "x.json", texts=True)
+    round_ = found.rounds[0].outputs
+    new_by_words([[claim.normalized for claim in distinct(round_.claims)]], 0.8)
+
+
+def _meeting(text: str) -> None:
+    said = meeting_record(1)
+    said["messages"] = [{"text": text}, {"text": text + " b"}]
+    said["convergence"]["expert_positions"][0]["preferred_option"] = f"o {text}"
+    score_meeting(parse_meeting_records(json.dumps(said)), find_meeting_config("default"))
+
+
+def _verdicts(text: str) -> None:
+    """Read an output whose command is not known, which asks every tool, and one whose tool is."""
+    for command in (None, Run("pytest", "", True, ("pytest",))):
+        TOOLS.verdict(command, text, False)
+
+
+SUMMARIES = (
+    "===== TEXT failed, TEXT passed in TEXTs =====",
+    "Ran TEXT tests in TEXTs\n\nFAILED (failures=TEXT)",
+    "test result: FAILED. TEXT passed; TEXT failed",
+    "Tests:  TEXT failed, TEXT passed, TEXT total",
+    "  TEXT passing (TEXTms)\n  TEXT failing",
+    "Executed TEXT tests, with TEXT failures",
+    "Tests run: TEXT, Failures: TEXT, Errors: TEXT, Skipped: TEXT",
+    "[error] Failed: Total TEXT, Failed TEXT, Errors TEXT, Passed TEXT",
+)
+"""What a test run says at its end, with numbers and words that an output may fake."""
+
+
+def _command(text: str) -> None:
+    found = commands_of(text)
+    TOOLS.may_run(text)
+    TOOLS.run_of(found)
+    command_flags(text)
+    is_test_command(text)
+    reads_loop_state(text)
+
+
+def _report(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "report.html")
+        page.write_text(text)
+        with contextlib.suppress(DaScoreError):
+            read_snapshot(page)
+
+
+def _globs(text: str) -> None:
+    """A scope is read in time that grows with it times the path that is looked for, and paths are short."""
+    for scope in (PathScope, GlobScope):
+        _ = "src/a.py" in scope((text, "x/**"))
+
+
+def _labels(text: str) -> None:
+    labels_in(f"schema_version: '1.0'\nlabels: [{{rationale: {json.dumps(text)}}}]".encode(), Path("x"), 1)
+
+
+PLACES: dict[str, Work] = {
+    "a next action": _actions,
+    "running text of a deliberation": lambda text: (sentences_of(text), transcript_of(text)),
+    "a deliberation": _deliberation,
+    "a deliberation as it is written": _refused(lambda text: parse_transcript(text, "x")),
+    "a record of a meeting": _meeting,
+    "records of a meeting as they are written": _refused(parse_meeting_records),
+    "a commit message": lambda text: (agents_named(text), reverted_shas(text), checkpoint_ids(text)),
+    "a co-author line": lambda text: agents_named(f"co-authored-by: {text}"),
+    "a subject, and the name of a branch": lambda text: (task_of(text, text), _MERGED.match(f"Merge branch '{text}")),
+    "a revert in a line": lambda text: reverted_shas(f"revert {text} 1234567 not {text}"),
+    "what git lists of checkpoints": lambda text: _ENTRY.fullmatch(text.encode()),
+    "what git prints of patches": lambda text: list(_patch_ids(text.encode().splitlines(keepends=True))),
+    "what git prints of hunks": lambda text: list(_blocks(text.encode().splitlines(keepends=True), lambda _: True)),
+    "the subject of a fix": OutcomeRules().is_fix,
+    "a commit in an entry that is broken": lambda text: _COMMIT_FIELD.findall(text.encode()),
+    "the layout of an entry": lambda text: (_BLOCK.search(text.encode()), _ITEMS.search(text.encode())),
+    "the layout of an entry, in a block": lambda text: (
+        _BLOCK.search(f"a:\n{text}".encode()),
+        _ITEMS.search(f"a:\n{text}".encode()),
+    ),
+    "the layout of labels": lambda text: round_trip(f"labels:\n{text}".encode()),
+    "settings of a harness": _refused(lambda text: parse_spans(json.dumps({"hooks": {"Stop": text}, text: [text]}))),
+    "settings of a harness as they are written": _refused(lambda text: put_item(text, ("hooks", "Stop"), {})),
+    "input of a hook": _refused(parse_hook_input),
+    "the id of a session in the input of a hook": lambda text: parse_hook_input(json.dumps({"session_id": text})),
+    "an earlier report": _report,
+    "the data of an earlier report": lambda text: _report(
+        f'<script type="application/json" id="da-score-data">{text}</script>'
+    ),
+    "a scope": _globs,
+    "a time in a setting": days_of,
+    "a time in a transcript": timestamp_ns,
+    "the output of a test run": _verdicts,
+    "the summary of a test run": lambda text: _verdicts("\n".join(SUMMARIES).replace("TEXT", text)),
+    "a command line": _command,
+    "a command line in a shell": lambda text: _command(f"bash -c '{text}'"),
+    "a line of a transcript under the reference's rules": lambda text: read_exactly(text.encode()),
+    "a deep line under the reference's rules": lambda text: read_exactly(b"[" * 5000 + text.encode()),
+    "text of a user": _transcript(lambda text: _claude(text, "user") + _claude([{"type": "text", "text": text}])),
+    "a line that is no JSON": _transcript(lambda text: text.encode() + b"\n"),
+    "lines that are no JSON": _transcript(lambda text: _claude("a") + text.encode() + b"\n"),
+    "a command of Claude Code": _transcript(lambda text: _claude_command(text, text)),
+    "output of a test run in Claude Code": _transcript(lambda text: _claude_command("pytest", text)),
+    "output of a commit in Claude Code": _transcript(lambda text: _claude_command("git commit", text)),
+    "a command of Codex": _transcript(lambda text: _codex_command(text, text)),
+    "output of a test run in Codex": _transcript(lambda text: _codex_command("pytest", text)),
+    "output with a header in Codex": _transcript(lambda text: _codex_command("x", f"Exit code: 0\nOutput:\n{text}")),
+    "a program of Codex": _transcript(lambda text: _codex_program(text)),
+    "a command in a program of Codex": _transcript(lambda text: _codex_program(f'cmd:"{text}')),
+    "a patch of Codex": _transcript(lambda text: _codex_patch(text) + _codex_patch(f"*** Update File: {text}")),
+    "a chat": _transcript(_chat),
+    "an entry": _entry("TEXT"),
+    "a text in an entry": _entry('schema_version: 2\niteration: 1\nimpl: {summary: "TEXT"}\n'),
+    "a plain text in an entry": _entry("schema_version: 2\niteration: TEXT\ncommit: TEXT\n"),
+    "a block in an entry": _entry("schema_version: 2\niteration: 1\nimpl:\n  summary: |\n    TEXT\n"),
+    "the archive": _refused(lambda text: parse_archive(b"iterations:\n- " + text.encode())),
+    "hook outcomes": _refused(lambda text: hook_records(b"records:\n- {event: " + text.encode())),
+    "labels": _labels,
+    "a sidecar": _refused(
+        lambda text: parse_iteration_score(f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), "")
+    ),
+    "a sidecar as it is written": _refused(lambda text: parse_iteration_score(text.encode(), "")),
+    "a value of YAML": _refused(resolve),
+    "what is printed": lambda text: (printable(text), quote(text), shown(text), cell(text, 40), trim(text), fold(text)),
+    "what is printed in a summary": lambda text: (_md(text), _xml(text)),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_time_grows_with_the_length_of_the_text(place: str) -> None:
+    """Up to 32 KiB here, up to 1 MiB where there is time."""
+    slow = {name: how for name, shape in SHAPES.items() if (how := over_linear(PLACES[place], shape, 1 << 15))}
+    assert not slow
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", PLACES)
+def test_time_grows_with_the_length_of_the_text_up_to_a_mebibyte(place: str) -> None:
+    slow = {name: how for name, shape in SHAPES.items() if (how := over_linear(PLACES[place], shape, LARGE))}
+    assert not slow

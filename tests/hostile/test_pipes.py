@@ -1,0 +1,139 @@
+"""A FIFO where a file belongs is named, and nobody waits for it."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, one_line
+from helpers.repos import Repo
+
+from scoring.demo import Demo
+from scoring.errors import GitError
+from scoring.evidence.git import repository as git
+from scoring.evidence.git.browsing import NOTHING_BROWSED, browse
+from scoring.evidence.git.repository import GitRepository
+
+
+def make_pipe(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+
+
+class TestInARepository:
+    @pytest.mark.parametrize("name", git._PLAIN_FILES)
+    def test_is_named_at_once(self, repo: Repo, name: str) -> None:
+        repo.commit({"a": "b"})
+        path = repo.path / ".git" / name
+        make_pipe(path)
+        with pytest.raises(GitError, match=rf"\.git/{name}: is not a plain file; git would wait for it for ever"):
+            GitRepository(repo.path)
+
+    def test_that_is_linked_to_is_named_too(self, repo: Repo) -> None:
+        repo.commit({"a": "b"})
+        linked = repo.path.parent / "linked"
+        repo.git("worktree", "add", "-q", str(linked))
+        make_pipe(repo.path / ".git/packed-refs")
+        with pytest.raises(GitError, match="packed-refs: is not a plain file"):
+            GitRepository(linked)
+
+    def test_without_one_is_opened(self, repo: Repo) -> None:
+        repo.commit({"a": "b"})
+        assert GitRepository(repo.path).top_level == repo.path.resolve()
+
+    @pytest.mark.parametrize("command", [("run",), ("doctor",), ("derive",), ("check", "--min-score", "0")])
+    def test_ends_a_command_in_one_line(self, here: Demo, da_score: DaScore, command: tuple[str, ...]) -> None:
+        make_pipe(here.repo_dir / ".git/packed-refs")
+        found = da_score(*command, "--no-cache")
+        assert "packed-refs: is not a plain file" in found.out + found.err
+        assert "Traceback" not in found.err
+
+    def test_that_only_git_knows_of_is_waited_for_no_longer_than_the_limit(
+        self, repo: Repo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repo.commit({"a": "b"})
+        make_pipe(repo.path / "included")
+        repo.config("include.path", str(repo.path / "included"))
+        monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "1")
+        with pytest.raises(GitError, match=r"git did not answer in time: .* more than 1 seconds"):
+            GitRepository(repo.path)
+
+    def test_among_branches_stops_whoever_looks_at_them(self, repo: Repo) -> None:
+        repo.commit({"a": "b"})
+        opened = GitRepository(repo.path)
+        make_pipe(repo.path / ".git/refs/heads/pipe")
+        assert browse(opened) == NOTHING_BROWSED
+
+
+class TestTimeLimit:
+    @pytest.fixture
+    def slow(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> GitRepository:
+        """A repository whose git answers nothing any more."""
+        repo.commit({"a": "b"})
+        opened = GitRepository(repo.path)
+        monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "1")
+        monkeypatch.setattr(GitRepository, "command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
+        monkeypatch.setattr(git, "_command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
+        return opened
+
+    def test_holds_for_every_way_to_ask(self, slow: GitRepository) -> None:
+        reader = git.ObjectReader(slow)
+        ways: dict[str, Callable[[], object]] = {
+            "ask": lambda: slow.ask("log"),
+            "lines": lambda: list(slow.lines("log")),
+            "beginning": lambda: slow.beginning(10, "log"),
+            "an object": lambda: list(reader.pieces("0" * 40)),
+            "another repository": lambda: git.ask_in(slow.directory, "log"),
+        }
+        for way in ways.values():
+            with pytest.raises(GitError, match=r"git did not answer in time"):
+                way()
+        reader.close()
+
+    @pytest.mark.parametrize("text", ["", "0", "-1", "x", "9" * 99])
+    def test_is_settable(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+        monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "7")
+        assert git.time_limit() == 7
+        monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", text)
+        assert git.time_limit() == 300
+
+
+PRINTED = (b"", b"\n", b"a\r\nb\rc\n\nd", b"x" * 300_000 + b"\ny", b"\n" * 1000, b"a\n" * 200_000)
+
+
+@pytest.mark.parametrize("text", PRINTED, ids=range(len(PRINTED)))
+def test_what_git_prints_is_cut_into_lines_as_a_file_is(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "text").write_bytes(text)
+    command = ["cat", str(tmp_path / "text")]
+    with git._running(command, dict(os.environ), stdin=None, stdout=subprocess.PIPE) as process:
+        found = list(git._Output(process, command).lines())
+    with open(tmp_path / "text", "rb") as f:
+        assert found == list(f)
+
+
+class TestStepSummary:
+    def test_that_is_a_pipe_is_refused(
+        self, here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        assert here
+        make_pipe(tmp_path / "summary")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+        found = da_score("check", "--min-score", "0", "--github-summary", "--no-cache")
+        assert "summary: cannot append: is not a plain file" in one_line(found)
+
+    def test_that_is_a_pipe_with_a_reader_is_refused_too(
+        self, here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        assert here
+        make_pipe(tmp_path / "summary")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+        reader = os.open(tmp_path / "summary", os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            found = da_score("check", "--min-score", "0", "--github-summary", "--no-cache")
+            assert "cannot append" in one_line(found)
+            assert threading.active_count() == 1
+        finally:
+            os.close(reader)

@@ -1,0 +1,268 @@
+"""Entries kept between runs: what is opened again, what is never trusted, and that a record is what its file says."""
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+from helpers.doors import watched_doors
+
+import scoring.log.kept
+from rubric import default_rubric, released_rubric
+from scoring.demo import Demo
+from scoring.errors import LogError, silent
+from scoring.log.kept import Records
+from scoring.log.load import load_iteration_log, load_log_for
+from scoring.log.model import ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
+
+FLAGS = frozenset({"true"})
+
+
+def entry(iteration: int, wave: str = "w") -> str:
+    return (
+        f"schema_version: 2\niteration: {iteration}\nwave: {wave}\ncommit: {iteration:040x}\n"
+        f"agent:\n  session_id: s{iteration % 3}\nverifiers:\n  - type: unit\n    status: pass\n"
+    )
+
+
+@pytest.fixture(autouse=True)
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are known by their stamps at once: nobody waits two seconds here."""
+    monkeypatch.setattr(scoring.log.kept, "SETTLED", 0)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    for n in range(1, 13):
+        (folder / f"iter-{n}.yaml").write_text(entry(n))
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def load(log: Path, cache: Path, flags: frozenset[str] = FLAGS, keep: bool = True) -> Records:
+    return load_log_for([default_rubric()], log, flags, silent, cache, keep)
+
+
+def opened_in(log: Path, cache: Path) -> list[str]:
+    """Return which files of a log are opened to load it and make all records."""
+    with watched_doors() as doors:
+        list(load(log, cache))
+    return sorted({Path(name).name for name in doors.opened if Path(name).parent == log})
+
+
+def index_of(cache: Path) -> Path:
+    (place,) = cache.glob("entries-*/*.idx")
+    return place
+
+
+def test_a_log_that_is_known_is_not_opened_again(log: Path, cache: Path) -> None:
+    assert list(load(log, cache)) == load_iteration_log(log)
+    assert opened_in(log, cache) == []
+    assert list(load(log, cache)) == load_iteration_log(log)
+
+
+def _touch(path: Path) -> None:
+    os.utime(path, ns=(1, 1))
+
+
+def _edit(path: Path) -> None:
+    before = path.stat()
+    path.write_text(path.read_text().replace("wave: w", "wave: x"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # the same size and mtime, but never the same ctime
+
+
+def _swap(path: Path) -> None:
+    other = path.with_suffix(".other")
+    other.write_text(entry(4, "x"))
+    other.replace(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "wave"),
+    [
+        pytest.param(_touch, "w", id="another time"),
+        pytest.param(_edit, "x", id="other bytes of the same length and mtime"),
+        pytest.param(_swap, "x", id="another file in its place"),
+        pytest.param(lambda path: path.write_text(entry(4, "longer")), "longer", id="another size"),
+    ],
+)
+def test_what_changed_is_opened_and_nothing_else(
+    log: Path, cache: Path, change: Callable[[Path], None], wave: str
+) -> None:
+    load(log, cache)
+    change(log / "iter-4.yaml")
+    assert opened_in(log, cache) == ["iter-4.yaml"]
+    assert [record.wave for record in load(log, cache)][3] == wave
+    assert list(load(log, cache)) == load_iteration_log(log)
+
+
+def test_an_entry_that_was_just_changed_is_known_by_its_bytes(
+    log: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring.log.kept, "SETTLED", 3_600_000_000_000)
+    load(log, cache)
+    stamps = [(path, path.stat()) for path in sorted(log.iterdir())]
+    for path, _ in stamps:
+        path.write_text(path.read_text().replace("wave: w", "wave: x"))
+    real = os.stat
+    kept = {os.fspath(path): found for path, found in stamps}
+
+    def as_before(path: object, **how: object) -> os.stat_result:
+        return kept.get(os.fspath(path)) or real(path, **how)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(scoring.log.kept.os, "stat", as_before)
+    assert {record.wave for record in load(log, cache)} == {"x"}
+
+
+def test_an_entry_with_the_bytes_that_it_had_is_not_parsed(
+    log: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(log, cache)
+    for path in log.iterdir():
+        _touch(path)
+    expected = load_iteration_log(log)
+
+    def never(*_: object) -> IterationRecord:
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr("scoring.log.load.parse_iteration_record", never)
+    assert list(load(log, cache)) == expected
+
+
+class TestWrongBytes:
+    def test_change_nothing(self, log: Path, cache: Path) -> None:
+        load(log, cache)
+        expected, place = load_iteration_log(log), index_of(cache)
+        whole, rng = place.read_bytes(), random.Random(5)
+        for _ in range(150):
+            data = bytearray(whole)
+            for _ in range(rng.choice((1, 1, 3, 40))):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            place.write_bytes(bytes(data[: rng.choice((len(data), len(data), rng.randrange(len(data)))) or None]))
+            assert list(load(log, cache, keep=False)) == expected
+
+    @pytest.mark.parametrize("data", [b"", b"DASENTRY", b"x" * 100, bytes(5000)], ids=["none", "few", "text", "zeros"])
+    def test_are_replaced(self, log: Path, cache: Path, data: bytes) -> None:
+        load(log, cache)
+        whole = index_of(cache).read_bytes()
+        index_of(cache).write_bytes(data)
+        assert list(load(log, cache)) == load_iteration_log(log)
+        assert index_of(cache).read_bytes() == whole
+
+    def test_that_are_those_of_another_log_are_not_taken(self, log: Path, cache: Path, tmp_path: Path) -> None:
+        load(log, cache)
+        other = tmp_path / "other"
+        log.rename(other)
+        log.mkdir()
+        (log / "iter-1.yaml").write_text(entry(1, "x"))
+        place = index_of(cache)
+        load(other, cache)
+        (foreign,) = set(cache.glob("entries-*/*.idx")) - {place}
+        place.write_bytes(foreign.read_bytes())
+        assert [record.wave for record in load(log, cache)] == ["x"]
+
+
+def test_a_record_that_went_bad_after_the_load_is_read_from_its_file(log: Path, cache: Path) -> None:
+    load(log, cache)
+    records = load(log, cache)
+    with open(index_of(cache), "r+b") as f:
+        f.write(b"\xff" * 2000)
+    assert list(records) == load_iteration_log(log)
+
+
+def test_the_spellings_of_a_flag_have_an_index_each(log: Path, cache: Path) -> None:
+    (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntests_total_pass: True\n")
+    assert load(log, cache)[0].impl.tests_total_pass is False
+    assert load(log, cache, frozenset({"true", "True"}))[0].impl.tests_total_pass is True
+
+
+def test_order_duplicates_and_the_archive_are_as_without_an_index(log: Path, cache: Path) -> None:
+    (log / "iter-02.yaml").write_text(entry(2, "loses"))
+    (log / "iter-99.yaml").write_text(entry(5, "wins"))
+    (log / "iter-100.yaml").write_text(entry(-7, "first"))
+    (log / "historical.yaml").write_text(
+        "iterations:\n  - {iteration: 5, wave: hidden}\n  - {iteration: 50, wave: once}\n  - {iteration: 50}\n"
+    )
+    expected = load_iteration_log(log)
+    for _ in range(2):
+        records = load(log, cache)
+        assert list(records) == expected
+        assert records.numbers == [record.iteration for record in expected]
+        assert records.commits == [record.commit for record in expected]
+        assert records.sessions == [record.agent.session_id for record in expected]
+        assert records.place(50) == len(records) - 1
+        assert records.place(51) is None
+
+
+def test_a_broken_entry_stops_a_strict_rubric_every_time(log: Path, cache: Path) -> None:
+    (log / "iter-3.yaml").write_text("schema_version: 9\n")
+    for _ in range(2):
+        with pytest.raises(LogError, match=r"iter-3\.yaml"):
+            load(log, cache)
+
+
+def test_a_broken_entry_is_left_out_and_said_every_time_under_a_lenient_one(log: Path, cache: Path) -> None:
+    (log / "iter-3.yaml").write_text("schema_version: 9\n")
+    for _ in range(2):
+        said: list[LogError] = []
+        records = load_log_for([released_rubric("3.1.0")], log, FLAGS, said.append, cache)
+        assert len(records) == 11
+        assert ["iter-3.yaml" in str(error) for error in said] == [True]
+
+
+def test_text_that_is_no_utf8_is_read_anew(log: Path, cache: Path) -> None:
+    (log / "iter-3.yaml").write_text("schema_version: 2\niteration: 3\ntask_id: !!binary /w==\n")
+    for _ in range(2):
+        assert load(log, cache)[2].task_id == "\udcff"
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert list(load(log, tmp_path / "file")) == load_iteration_log(log)
+
+
+def test_nothing_is_written_where_nothing_is_to_be_kept(log: Path, cache: Path) -> None:
+    assert list(load(log, cache, keep=False)) == load_iteration_log(log)
+    assert not cache.exists()
+
+
+def test_the_format_goes_up_with_the_records() -> None:
+    """What is kept is a record's fields; whoever changes these sets FORMAT up, and the names here."""
+    models = (IterationRecord, ImplBlock, VerifierRecord, SelfAssessment)
+    assert scoring.log.kept.FORMAT == 1
+    assert [len(fields(model)) for model in models] == [17, 9, 11, 15]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["iteration", "7", "--recompute"], id="iteration --recompute"),
+        pytest.param(["close-task", "7"], id="close-task"),
+        pytest.param(["iteration", "7"], id="iteration from its sidecar"),
+    ],
+)
+def test_a_command_about_one_iteration_opens_no_entry(
+    demo: Demo, da_score: DaScore, tmp_path: Path, command: list[str]
+) -> None:
+    log, place = demo.iter_log_dir, ["--cache-dir", tmp_path / "cache"]
+    where = ["--iter-log-dir", log, "--repo-dir", demo.repo_dir, "--transcript-dir", demo.transcript_dirs[0], *place]
+    assert da_score("run", *where).status == 0
+    (log / "iter-7.yaml").touch()
+    with watched_doors() as doors:
+        assert da_score(*command, *where).status == 0
+    entries = {Path(name).name for name in doors.opened if Path(name).name.startswith("iter-")}
+    read = {name for name in entries if name.count(".") == 1}
+    assert read <= {"iter-7.yaml"}
+    session = next(r.agent.session_id for r in load_iteration_log(log) if r.iteration == 7)
+    members = {r.iteration for r in load_iteration_log(log) if r.agent.session_id == session}
+    scores = {int(name.split(".")[0].removeprefix("iter-")) for name in entries if name.endswith(".score.yaml")}
+    assert scores <= members | {7}

@@ -1,0 +1,291 @@
+"""What iterations used: tokens by kind and model, what they cost by the library's own reckoning, and for how long."""
+
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.facts import facts_of
+from helpers.harness_lines import ALWAYS, NS, START, codex, counts, meta, read, response, tokens, window, write
+
+from scoring.evidence.transcripts.facts import PROMPT_STEPS, Observed, Spent, TranscriptFacts
+from scoring.evidence.transcripts.gemini import GeminiCli
+from scoring.evidence.transcripts.harness import JsonReader
+from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
+from scoring.views import prices, spending
+from scoring.views.prices import price
+from scoring.views.spending import Spending, duration_text, spending_lines, spending_of, together, tokens_text
+
+genai_prices = pytest.importorskip("genai_prices")
+
+SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-5", "gpt-5-codex"
+WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)
+
+
+def answer(second: int, name: str, model: str = SONNET, **counted: Any) -> dict[str, Any]:
+    """A response of Claude Code by a model; ``hour`` are tokens written to the cache for an hour."""
+    hour = counted.pop("hour", None)
+    line = response(second, name, f"req_{name}", **counted)
+    line["message"]["model"] = model
+    if hour is not None:
+        line["message"]["usage"]["cache_creation"] = {"ephemeral_1h_input_tokens": hour}
+    return line
+
+
+def turn_of(second: int, model: Any, turn: str = "1") -> dict[str, Any]:
+    return codex(second, "turn_context", turn_id=turn, cwd="/work/app", model=model)
+
+
+def spent(tmp_path: Path, *lines: dict[str, Any], **kinds: Any) -> tuple[Spent, ...]:
+    write(tmp_path / "t" / kinds.pop("name", "one.jsonl"), *lines)
+    ((facts,), _) = read(tmp_path / "t", **kinds)
+    return facts.spent
+
+
+def used(seen: TranscriptFacts | None = None, observed: Observed | None = None, **entry: Any) -> Spending | None:
+    record = IterationRecord(schema_version=2, iteration=1, **entry)
+    return spending_of(facts_of(record, transcripts=seen, observed=observed))
+
+
+class TestTokensByModel:
+    def test_of_claude_code_each_response_once(self, tmp_path: Path) -> None:
+        lines = [answer(1, "a"), answer(1, "a"), answer(2, "b", OPUS, output=7), answer(3, "c", given=5)]
+        assert spent(tmp_path, *lines) == (Spent(OPUS, 0, 1, 1, 7, 70, 20), Spent(SONNET, 0, 2, 6, 20, 140, 40))
+
+    @pytest.mark.parametrize(
+        ("hour", "kept"),
+        [
+            pytest.param(15, 15, id="some for an hour"),
+            pytest.param(None, 0, id="not said"),
+            pytest.param(900, 20, id="more than were written at all"),
+            pytest.param("much", 0, id="no number"),
+        ],
+    )
+    def test_of_the_cache_for_an_hour(self, tmp_path: Path, hour: Any, kept: int) -> None:
+        assert spent(tmp_path, answer(1, "a", hour=hour))[0].cache_write_1h_tokens == kept
+
+    def test_of_codex_the_input_without_what_the_cache_held(self, tmp_path: Path) -> None:
+        lines = [
+            meta(0, "s"),
+            turn_of(1, GPT),
+            tokens(2, counts(100, 60, 5)),
+            turn_of(3, "gpt-5", "2"),
+            tokens(4, counts(300, 200, 9)),
+        ]
+        found = spent(tmp_path, *lines, name="rollout-1.jsonl")
+        assert found == (Spent("gpt-5", 0, 1, 60, 4, 140, 0), Spent(GPT, 0, 1, 40, 5, 60, 0))
+
+    @pytest.mark.parametrize("model", [None, 7, ["gpt-5"]], ids=["not said", "a number", "a list"])
+    def test_of_codex_without_a_name(self, tmp_path: Path, model: Any) -> None:
+        lines = [meta(0, "s"), turn_of(1, model), tokens(2, counts(100, 60, 5))]
+        assert [one.model for one in spent(tmp_path, *lines, name="rollout-1.jsonl")] == [""]
+
+    def test_of_gemini_by_message(self) -> None:
+        said = {"type": "gemini", "tokens": {"input": 100, "output": 5, "cached": 60, "thoughts": 2}}
+        messages = [
+            said | {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "model": "gemini-2.5-pro"},
+            said | {"id": "2", "timestamp": "2026-01-01T00:01:00Z"},
+        ]
+        reader: JsonReader = GeminiCli.reader()
+        reader.take([reader.decoder.decode(_json({"sessionId": "s", "projectHash": "h", "messages": messages}))])
+        rows = reader.rows()
+        from scoring.evidence.transcripts.tally import Tallies
+
+        tallies = Tallies([ALWAYS], ["gemini"])
+        counter = GeminiCli.counter(tallies.of["gemini"], lambda _: True, lambda _: [])
+        counter.add(0, rows, True)
+        counter.finish()
+        named, unnamed = Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0), Spent("", 0, 1, 40, 7, 60, 0)
+        assert tallies.facts()[0].spent == (unnamed, named)
+
+    def test_by_the_size_of_the_prompt(self, tmp_path: Path) -> None:
+        sizes = [10, 200_000, 200_001, 600_000]
+        lines = [answer(n, f"m{n}", given=size, reads=0, creations=0) for n, size in enumerate(sizes, 1)]
+        assert [one.step for one in spent(tmp_path, *lines)] == [0, 4, 5, 9]
+
+    def test_in_the_window_of_their_time(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "one.jsonl", answer(1, "a"), answer(20, "b", OPUS), answer(30, "c", OPUS))
+        found, _ = read(tmp_path / "t", [window(None, 10), window(10, 40), window(40, 50)])
+        assert [[one.model for one in facts.spent] for facts in found] == [[SONNET], [OPUS], []]
+        assert [(facts.began, facts.ended) for facts in found] == [
+            ((START + 1) * NS, (START + 1) * NS),
+            ((START + 20) * NS, (START + 30) * NS),
+            (None, None),
+        ]
+
+    def test_an_endless_name_is_cut(self, tmp_path: Path) -> None:
+        assert len(spent(tmp_path, answer(1, "a", "m" * 100_000))[0].model) == 200
+
+
+def _json(value: Any) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode(value)
+
+
+class TestPrice:
+    @pytest.mark.parametrize("model", [SONNET, OPUS, GPT, "gemini-2.5-pro", "claude-haiku-4-5-20251001"])
+    @pytest.mark.parametrize("size", [1_000, 150_000, 210_000, 700_000])
+    def test_is_that_of_the_library_response_by_response(self, tmp_path: Path, model: str, size: int) -> None:
+        shapes = [(size, 10, 3, 0), (size - 700, 333, 400, 100), (size // 2, 1, size // 3, 0)]
+        lines = [
+            answer(n, f"m{n}", model, given=given, output=out, reads=reads, creations=made, hour=made // 2)
+            for n, (given, out, reads, made) in enumerate(shapes)
+        ]
+        expected = Decimal(0)
+        for given, out, reads, made in shapes:
+            usage = genai_prices.Usage(
+                input_tokens=given + reads + made,
+                output_tokens=out,
+                cache_read_tokens=reads,
+                cache_write_tokens=made,
+                cache_write_1h_tokens=made // 2,
+            )
+            paid = genai_prices.calc_price(usage, model_ref=model, genai_request_timestamp=WHEN)
+            expected += paid.total_price
+        found = [price(one, START * NS) for one in spent(tmp_path, *lines)]
+        assert sum(cost or 0 for cost in found) == pytest.approx(float(expected), rel=1e-12)
+
+    def test_every_step_of_the_price_lists_is_one_of_ours(self) -> None:
+        from genai_prices.data_snapshot import get_snapshot
+        from genai_prices.types import TieredPrices
+
+        def steps(value: Any, seen: set[int]) -> set[int]:
+            if isinstance(value, TieredPrices):
+                return {tier.start for tier in value.tiers}
+            parts = value if isinstance(value, list) else getattr(value, "__dict__", {}).values()
+            if id(value) in seen:
+                return set()
+            seen.add(id(value))
+            return set().union(*(steps(part, seen) for part in parts)) if not isinstance(value, str) else set()
+
+        models = [model for provider in get_snapshot().providers for model in provider.models]
+        assert set().union(*(steps(model.prices, set()) for model in models)) <= set(PROMPT_STEPS)
+
+    @pytest.mark.parametrize("model", ["made-up-9", "", "<synthetic>", "claude" + "-" * 190])
+    def test_of_a_model_that_nobody_knows(self, model: str) -> None:
+        assert price(Spent(model, 0, 1, 10, 10, 10, 10), START * NS) is None
+
+    def test_without_the_library(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(prices, "can_price", lambda: False)
+        assert price(Spent(SONNET, 0, 1, 10, 10, 10, 10)) is None
+
+
+SEEN = TranscriptFacts(
+    harnesses=(), spent=(Spent(SONNET, 0, 2, 1_000, 100, 50_000, 2_000),), began=START * NS, ended=(START + 90) * NS
+)
+
+
+class TestSpending:
+    def _seen(self, *more: Spent) -> TranscriptFacts:
+        from dataclasses import replace
+
+        from scoring.evidence.transcripts.facts import HarnessFacts
+
+        return replace(SEEN, harnesses=(HarnessFacts("claude"),), spent=SEEN.spent + more)
+
+    def test_of_transcripts(self) -> None:
+        found = used(self._seen())
+        assert found is not None
+        assert found.as_dict() == {
+            "source": "transcripts",
+            "models": [SONNET],
+            "tokens": {"input": 1_000, "output": 100, "cache_read": 50_000, "cache_write": 2_000, "total": 53_100},
+            "cost_usd": pytest.approx(0.003 + 0.0015 + 0.015 + 0.0075),
+            "unpriced_models": [],
+            "duration_seconds": 90,
+            "shared_with": None,
+        }
+
+    def test_a_model_that_nobody_knows_is_named_and_the_rest_is_priced(self) -> None:
+        found = used(self._seen(Spent("made-up-9", 0, 1, 5, 5, 5, 5)))
+        assert found is not None
+        assert found.cost == pytest.approx(0.027)
+        assert found.unpriced == ["made-up-9"]
+        assert spending_lines(found)[-1] == "without made-up-9"
+
+    def test_lines_that_count_repeated_responses_again_have_no_cost(self) -> None:
+        found = used(SEEN)
+        assert found is not None
+        assert (found.source, found.cost, found.as_dict()["unpriced_models"]) == ("lines", None, ["unknown"])
+
+    def test_of_an_entry(self) -> None:
+        found = used(agent=AgentInfo(model=SONNET), session_tokens=TokenUsage(10, 20, 30, 40, 0.5))
+        assert found is not None
+        assert (found.source, found.total_tokens, found.cost is None) == ("entry", 100, False)
+        assert "as the entry says" in " ".join(spending_lines(found))
+
+    def test_of_an_entry_that_names_no_model(self) -> None:
+        found = used(session_tokens=TokenUsage(10, 20, 30, 40, 0.5))
+        assert found is not None
+        assert (found.cost, found.as_dict()["unpriced_models"]) == (None, ["unknown"])
+
+    @pytest.mark.parametrize(
+        ("counted", "kinds"),
+        [
+            pytest.param((1_000, 20, 900, 100), (100, 20, 900, 0), id="Codex, whose input has all in it"),
+            pytest.param((10, 20, 900, 300), (10, 20, 900, 300), id="Claude Code"),
+            pytest.param((10, 20, 0, 0), (10, 20, 0, 0), id="without a cache"),
+        ],
+    )
+    def test_of_the_totals_of_a_checkpoint(self, counted: tuple[int, ...], kinds: tuple[int, ...]) -> None:
+        found = used(
+            TranscriptFacts(3, counted[0], counted[1], counted[2], counted[3]),
+            Observed("checkpoint", checkpoint_tokens=True),
+        )
+        assert found is not None
+        assert (found.source, found.spent[0][3:7]) == ("checkpoint", kinds)
+
+    def test_of_nothing(self) -> None:
+        assert used() is None
+        assert used(TranscriptFacts()) is None
+        assert spending_lines(None) == []
+        assert together([None, None]) is None
+
+    def test_without_the_library_one_line_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in (prices, spending):
+            monkeypatch.setattr(module, "can_price", lambda: False)
+        found = used(self._seen())
+        assert found is not None
+        assert (found.cost, found.unpriced) == (None, [])
+        lines = spending_lines(found)
+        assert [line for line in lines if "da-score[cost]" in line] == [lines[-1]]
+        assert "cost $" not in " ".join(lines)
+
+    def test_together_counts_lines_that_two_share_once(self) -> None:
+        one = used(self._seen())
+        shared = used(self._seen(), Observed("shared", shared_with=1))
+        whole = together([one, shared, None, one])
+        assert one is not None
+        assert whole is not None
+        assert one.cost is not None
+        assert (whole.total_tokens, whole.seconds) == (2 * one.total_tokens, 180)
+        assert whole.cost == pytest.approx(2 * one.cost)
+        assert (whole.began, whole.ended) == (one.began, one.ended)
+
+
+@pytest.mark.parametrize(
+    ("shown", "value", "text"),
+    [
+        (tokens_text, 0, "0"),
+        (tokens_text, 999, "999"),
+        (tokens_text, 12_345, "12.3 k"),
+        (tokens_text, 4_100_000, "4.1 M"),
+        (tokens_text, 2_500_000_000, "2.5 G"),
+        (duration_text, None, "-"),
+        (duration_text, 40, "40 s"),
+        (duration_text, 720, "12 min"),
+        (duration_text, 12_000, "3 h 20 min"),
+        (duration_text, 7_200, "2 h"),
+        (duration_text, 187_200, "2 d 4 h"),
+        (spending.cost_text, None, "-"),
+        (spending.cost_text, 0.0, "$0.00"),
+        (spending.cost_text, 0.0123, "$0.01"),
+        (spending.cost_text, 0.0003, "<$0.01"),
+        (spending.cost_text, 1234.5, "$1,234.50"),
+    ],
+)
+def test_numbers_are_shown_as_people_read_them(shown: Callable[[Any], str], value: Any, text: str) -> None:
+    assert shown(value) == text
