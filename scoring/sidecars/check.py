@@ -13,6 +13,7 @@ from rubric.scorer import TOLERANCE, Breakdown
 from scoring.sessions import SessionScore
 from scoring.text import shown
 
+
 def problem_of(score: Breakdown, value: float) -> str:
     """Return what is wrong with an iteration's score of some value, in words; "" when nothing is."""
     return next(chain(_in_value(value), _in_rows(score)), "")
