@@ -12,14 +12,18 @@ same directory, are flushed to disk, and are renamed over the target. What this 
 - two files are two renames: a crash between them leaves one new and one old.
 
 A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
-:func:`remove_stale` takes it away.
+:func:`remove_stale` takes it away, and :func:`remove_stale_directories` the temporary directories.
+
+The module is long because reading safely, writing whole and sweeping up what was left are promises about the same files.
 """
 
 import contextlib
 import errno
 import os
 import re
+import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -117,6 +121,10 @@ _MANY = 1000
 """From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a-z0-9_]{8}")
+_LONGEST_AGE = 24 * 3600.0
+"""Seconds after which a temporary directory is stale, whatever its process does."""
+
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
@@ -192,11 +200,13 @@ def _flush(path: Path) -> None:
 def atomic_stream(path: Path, mode: int = MODE, durable: bool = True) -> Iterator[BinaryIO]:
     """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
 
-    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``.
+    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``. What a
+    killed process left beside it is taken away.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
+    remove_stale(path.parent)
     with _placed(path, durable) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
         os.fchmod(f.fileno(), mode)
         yield f
@@ -284,6 +294,38 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
             ):
                 with contextlib.suppress(OSError):
                     os.unlink(directory / name)
+
+
+@contextlib.contextmanager
+def temporary_directory(purpose: str) -> Iterator[Path]:
+    """Give a directory of one's own for a while; ``purpose`` is ``git`` or ``query``.
+
+    What a process that was killed left behind of these is taken away first.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    remove_stale_directories()
+    prefix = f"da-score-{purpose}-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as directory:
+        yield Path(directory)
+
+
+def remove_stale_directories(now: Callable[[], float] = time.time) -> None:
+    """Remove temporary directories of this user that were left behind: by name, age, and whose they are. Never raises.
+
+    One is left alone for an hour, and for a day as long as there is a process of its number: it may run elsewhere.
+    """
+    place = Path(tempfile.gettempdir())
+    with contextlib.suppress(OSError):
+        for name in os.listdir(place):
+            if m := _TEMPORARY_DIRECTORY.fullmatch(name):
+                found = os.lstat(place / name)
+                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                    continue
+                age = now() - found.st_mtime
+                if age > _LONGEST_AGE or (age > STALE_AGE and m[1] and not _is_alive(int(m[1]))):
+                    shutil.rmtree(place / name, ignore_errors=True)
 
 
 def _is_stale(path: Path, process: int, now: float) -> bool:

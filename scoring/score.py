@@ -13,7 +13,7 @@ from rubric import Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import remove_stale
+from scoring.files import list_names, remove_stale, remove_stale_directories
 from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
@@ -22,7 +22,7 @@ from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Provenance, is_written, provenance_of, write_score, write_scores
+from scoring.sidecars.provenance import Loss, Provenance, is_written, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -48,6 +48,8 @@ class ScoredIteration:
     score: Score
     provenance: Provenance | None = None
     """What the score was computed from, where the rubric's evidence rules keep that."""
+    lost: tuple[Loss, ...] | None = None
+    """The evidence that the sidecar on disk had and this score lacks; None where nobody looked."""
 
     @property
     def persisted(self) -> PersistedScore:
@@ -265,6 +267,7 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
             _warn_of_loss(iter_log_dir, found, warn)
             changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
+    remove_stale_directories()
     write_scores(iter_log_dir, changed)
     sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
     try:
@@ -280,9 +283,11 @@ def remember(
     if cache_dir is None or not scored:
         return
     store, wanted = store_of(cache_dir, iter_log_dir, rubric), optional_signals(rubric)
+    names = frozenset(list_names(iter_log_dir)) if len(scored) > 1 else None
+    is_there = None if names is None else names.__contains__
     with store.held():
         for one in scored:
-            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted)
+            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted, is_there)
             store.put(one.record.iteration, fingerprint(inputs, one.facts, emit(one.persisted.as_dict())))
         store.save()
 
@@ -298,8 +303,19 @@ def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = 
     return write_session_score(iter_log_dir, session) if has_session_file(session.session_id, warn) else None
 
 
+def with_losses(iter_log_dir: Path | str, scored: ScoredLog) -> ScoredLog:
+    """Return the same log with what each score lacks of the evidence of its sidecar, before that is written anew."""
+    return replace(scored, iterations=tuple(replace(one, lost=_lost(iter_log_dir, one)) for one in scored.iterations))
+
+
+def _lost(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Loss, ...]:
+    if one.lost is not None:
+        return one.lost
+    return tuple(loss_on_disk(iter_log_dir, one.persisted, one.facts, one.provenance))
+
+
 def _warn_of_loss(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn) -> None:
-    if lost := loss_on_disk(iter_log_dir, scored.persisted, scored.facts, scored.provenance):
+    if lost := _lost(iter_log_dir, scored):
         warn(loss_warning(scored.record.iteration, lost))
 
 

@@ -105,9 +105,15 @@ def show_hidden(text: str) -> str:
     return text if text.isascii() else _HIDDEN.sub(lambda m: _escape(m[0]), text)
 
 
-def json_escaped(text: str) -> str:
-    """Return JSON in which the control characters that JSON allows as they are, U+007F to U+009F, are escapes."""
-    return _LATE_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+def json_escaped(text: str, hidden: bool = False) -> str:
+    """Return JSON in which the control characters that JSON allows as they are, U+007F to U+009F, are escapes.
+
+    With ``hidden`` invisible formatting is, too.
+    """
+    import json  # whoever has JSON has it loaded
+
+    escaped = _LATE_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return _HIDDEN.sub(lambda m: json.dumps(m[0])[1:-1], escaped) if hidden else escaped
 
 
 def as_utf8(text: str) -> str:

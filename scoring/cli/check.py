@@ -10,7 +10,7 @@ import click
 from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
 from scoring.cli.output import say, warn, write_json
 from scoring.errors import SettingsError, WriteError
-from scoring.files import reason, refuse_special, write_atomically
+from scoring.files import reason, refuse_special, remove_stale, write_atomically
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.text import printable, spans
@@ -63,6 +63,7 @@ def command(
     verdict = check(view.examine(), demands(given, view), selection.last)
     log = str(settings.iter_log_dir)
     if junit_file is not None:
+        remove_stale(junit_file.parent)
         write_atomically(junit_file, junit(verdict, log), mode=0o644)
     if summary is not None:
         _append(summary, markdown(verdict, log))
@@ -98,12 +99,16 @@ def _summary_file() -> Path:
     raise SettingsError("--github-summary: GITHUB_STEP_SUMMARY names no file; it is set inside a GitHub workflow")
 
 
+def _at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK, 0o666)
+
+
 def _append(path: Path, text: str) -> None:
     """Append in one write, so that nothing of another step comes between."""
     try:
         if path.exists():
             refuse_special(path)
-        with path.open("ab", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK, 0o666)) as f:
+        with open(path, "ab", buffering=0, opener=_at_once) as f:
             f.write(text.encode("utf-8", "replace"))
     except OSError as e:
         raise WriteError(f"{path}: cannot append: {reason(e)}") from e

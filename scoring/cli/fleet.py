@@ -1,7 +1,5 @@
 """``da-score fleet``: many repositories on a cluster, and what is kept of them scored anew."""
 
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import PATH, loudness_options
+from scoring.cli.fleet_progress import sayer
 from scoring.cli.output import show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError, WriteError
-from scoring.text import printable
 from scoring.views.table import Block, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # --help needs neither
-    from scoring.fleet.coordinator import Event
     from scoring.fleet.dataset import DataSet
     from scoring.fleet.run import FleetReport
 
@@ -86,7 +83,7 @@ def _wants_json(as_json: bool) -> bool:
     "--workers", type=click.IntRange(1, 1000), metavar="N", help="How many processes of this machine.  [one per core]"
 )
 @click.option("--rubric", metavar="VERSION|FILE", help="The rubric, instead of that of the file.")
-@click.option("--dashboard", metavar="ADDRESS", help="Where Dask's dashboard listens, as :8787.  [default: nowhere]")
+@click.option("--dashboard", metavar="ADDRESS", help="Where Dask's dashboard listens, as :8787, or none.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")
 @_json_option
 def run(
@@ -101,7 +98,7 @@ def run(
     """Run a fleet."""
     from dataclasses import replace
 
-    from scoring.fleet.config import read_config
+    from scoring.fleet.fleet_toml import read_config
     from scoring.fleet.run import Where, run_fleet
     from scoring.views.formats import require
 
@@ -110,104 +107,14 @@ def run(
     require("fleet", "distributed", "fsspec", "pyarrow")
     config = read_config(fleet)
     config = replace(config, rubric=rubric) if rubric else config
-    sayer = _sayer(_wants_json(as_json))
-    with sayer:
-        report = run_fleet(config, Where(scheduler, workers, dashboard), sayer.say, force)
+    with sayer(_wants_json(as_json)) as progress:
+        report = run_fleet(config, Where(scheduler, workers, dashboard), progress.say, force)
     if not _wants_json(as_json):
         show(_page(report))
     if report.failed:
         raise DaScoreError(
             f"{len(report.failed)} of {report.repositories} repositories failed; 'da-score fleet status' lists them"
         )
-
-
-class _Lines:
-    """Says what happens, a line each: for people, or as JSON."""
-
-    def __init__(self, as_json: bool) -> None:
-        self._json = as_json
-
-    def __enter__(self) -> "_Lines":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def say(self, event: "Event", report: "FleetReport") -> None:
-        """Say one event."""
-        if self._json:
-            named = {"repository": event.repository} if event.repository else {}
-            write_json({"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None)
-            return
-        place = printable(event.repository)
-        if event.kind == "begun":
-            write(f"{report.repositories} repositories, {event.more['to_score']} to score\n")
-        elif event.kind == "cluster":
-            write(f"scheduler {event.more['scheduler']}{_dashboard(event)}\n")
-        elif event.kind == "done":
-            left = f", {event.more['broken']} broken entries left out" if event.more["broken"] else ""
-            write(f"{place}: {event.more['iterations']} scored{left}\n")
-            for text in event.more["warnings"]:
-                warn(f"{place}: {text}")
-        elif event.kind == "retried":
-            write(f"{place}: failed, will be tried again: {printable(event.more['reason'])}\n")
-        elif event.kind == "failed":
-            write(f"{place}: failed {event.more['attempts']} times: {printable(event.more['reason'])}\n")
-
-
-def _dashboard(event: "Event") -> str:
-    return f", dashboard {event.more['dashboard']}" if event.more.get("dashboard") else ""
-
-
-class _Bar(_Lines):
-    """Shows on a terminal how far it is: done, running, failed, how fast, and how long it takes still."""
-
-    def __init__(self) -> None:
-        super().__init__(False)
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("fleet"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[running]} running, {task.fields[failed]} failed, {task.fields[rate]} a minute,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("fleet", total=None, running=0, failed=0, rate="-")
-        self._began = time.monotonic()
-
-    def __enter__(self) -> "_Bar":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def say(self, event: "Event", report: "FleetReport") -> None:
-        """Show one event."""
-        if event.kind == "begun":
-            self._progress.update(self._task, total=event.more["to_score"])
-        elif event.kind == "cluster":
-            self._began = time.monotonic()
-            text = f"scheduler {event.more['scheduler']}{_dashboard(event)}"
-            self._progress.console.print(text, markup=False, highlight=False)
-        elif event.kind in ("failed", "retried"):
-            text = f"{printable(event.repository)}: {event.kind}: {printable(event.more['reason'])}"
-            self._progress.console.print(text, markup=False, highlight=False)
-        done = report.scored + len(report.failed)
-        minutes = (time.monotonic() - self._began) / 60
-        rate = f"{done / minutes:.0f}" if done and minutes else "-"
-        failed, running = len(report.failed), report.running
-        self._progress.update(self._task, completed=done, failed=failed, rate=rate, running=running)
-
-
-def _sayer(as_json: bool) -> _Lines:
-    on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return _Bar() if on_terminal and not as_json else _Lines(as_json)
 
 
 def _page(report: "FleetReport") -> Iterator[Block]:
@@ -246,8 +153,8 @@ def opened(place: str) -> "DataSet":
     from scoring.views.formats import require
 
     require("fleet", "fsspec", "pyarrow")
-    from scoring.fleet.config import is_url, read_config
     from scoring.fleet.dataset import DataSet
+    from scoring.fleet.fleet_toml import is_url, read_config
     from scoring.fleet.store import Store
 
     if place.endswith(".toml") and not is_url(place):

@@ -1,5 +1,6 @@
 """``da-score iteration N``: the breakdown of one iteration."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +45,9 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
         payload, used = scored_now_payload(now), spending_of(now.facts)
     else:
         score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
-        state, used = _seen_now(settings, kept, follow=not options["rubric"])
+        state, used, score = _seen_now(settings, kept, follow=not options["rubric"])
         provenance = read_provenance(log_dir, iteration) if settings.json else None
-        payload = score_payload(kept, deliberation, kept_payload(provenance.own if provenance else None), state, used)
+        payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
     if settings.json:
         write_json(payload)
         return
@@ -56,8 +57,10 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full, state, used))
 
 
-def _seen_now(settings: Settings, kept: PersistedScore, follow: bool) -> "tuple[State, Spending | None]":
-    """Return what a sidecar is worth, and what its iteration used as far as that is known.
+def _seen_now(
+    settings: Settings, kept: PersistedScore, follow: bool
+) -> "tuple[State, Spending | None, PersistedScore]":
+    """Return what a sidecar is worth, what its iteration used as far as that is known, and its score with facts.
 
     To ``follow`` is to take the sidecar's own rubric, where nobody named another.
     """
@@ -66,6 +69,7 @@ def _seen_now(settings: Settings, kept: PersistedScore, follow: bool) -> "tuple[
     from scoring.errors import silent
     from scoring.evidence.rules import rules_of
     from scoring.score import examine_iteration
+    from scoring.signals.table import fact_of
     from scoring.views.examined import LogView
 
     log, repository, folders = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
@@ -75,9 +79,10 @@ def _seen_now(settings: Settings, kept: PersistedScore, follow: bool) -> "tuple[
         how = evidence_options(settings, rules_of(rubric), silent)
         one = examine_iteration(log, repository, kept.iteration, *folders, rubric=rubric, **how)
     except DaScoreError as e:
-        return State("unverified", f"its evidence cannot be looked at: {e}"), None
+        return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
     found = LogView(log, repository, folders, rubric, options=how).examined(one)
-    return found.state, found.spending
+    rows = tuple(replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown)
+    return found.state, found.spending, replace(kept, breakdown=rows)
 
 
 def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:

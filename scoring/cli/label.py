@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, settings_options
+from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
 from scoring.errors import GitError, InputError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # each command imports what it needs
     from click.shell_completion import CompletionItem
 
     from scoring.jobs.label_file import NewLabel
+    from scoring.log.selection import Selection
 
 EXIT_ERROR = 1
 _MOST_FAULTS = 50
@@ -146,12 +147,12 @@ def _new(
     return NewLabel(iteration, actor, Judgement(correctness, scope, hallucination), note, override)
 
 
-def _iterations(settings: Settings) -> Collection[int]:
-    """Return the iterations of the log; an entry that is broken is not among them, and stops nothing."""
+def _iterations(settings: Settings, selection: "Selection | None" = None) -> Collection[int]:
+    """Return the iterations of the log, or those of a choice; one that is broken is not there, and stops nothing."""
     from scoring.log.load import load_iteration_log
 
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
-    return {record.iteration: None for record in records}
+    return {record.iteration: None for record in (selection.chosen(records) if selection else records)}
 
 
 def _actor(given: str | None, settings: Settings) -> str:
@@ -201,11 +202,12 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
 
 @command.command("list", epilog="Example:  da-score label list --json")
 @settings_options(*LOG_OPTIONS)
-def list_(settings: Settings) -> None:
+@selection_options
+def list_(settings: Settings, selection: "Selection") -> None:
     """List the labels of the log."""
     from scoring.views.labelled import label_rows, labels_of, list_page
 
-    found = labels_of(settings.iter_log_dir, _iterations(settings), warn)
+    found = labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
     rows = [row for n, labels in found.items() for row in label_rows(n, labels)]
     if settings.json:
         write_json(rows)

@@ -98,12 +98,13 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
     """Return JSON as Python writes it; its encoder in C does not indent, so that is done to what it wrote."""
     import json
 
-    text = json_escaped(as_utf8(json.dumps(value, ensure_ascii=False, allow_nan=False))).encode()
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    data = json_escaped(as_utf8(text), hidden=on_terminal()).encode()
     if indent is None:
-        return text
+        return data
     import msgspec
 
-    return msgspec.json.format(text, indent=indent)
+    return msgspec.json.format(data, indent=indent)
 
 
 def show(page: "Iterable[Block]") -> None:

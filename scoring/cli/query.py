@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, shared_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import show, write, write_json
 from scoring.errors import InputError
 from scoring.files import read_file
@@ -20,6 +20,7 @@ from scoring.text import printable
 from scoring.views.table import Block, Column, Table
 
 if TYPE_CHECKING:
+    from scoring.log.selection import Selection
     from scoring.views.sql import Answer
 
 
@@ -27,11 +28,18 @@ if TYPE_CHECKING:
 @click.argument("sql", metavar="SQL|-|@FILE")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
+@selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--fleet", metavar="URL", help="Ask a fleet's data set instead, by its folder, URL or FLEET.toml.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(
-    sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, fleet: str | None, as_csv: bool
+    sql: str,
+    roots: tuple[Path, ...],
+    options: dict[str, Any],
+    selection: "Selection",
+    recompute: bool,
+    fleet: str | None,
+    as_csv: bool,
 ) -> None:
     """Ask the tables iterations, signals, integrity and sessions of the log, or of the logs at ROOT, in SQL.
 
@@ -39,7 +47,7 @@ def command(
     several statements with ; between, the answer of the last is printed.
     Needs the extra: pip install 'da-score[query]'
     """
-    with _asked(_statement(sql), roots, options, recompute, fleet) as answer:
+    with _asked(_statement(sql), roots, options, recompute, fleet, selection) as answer:
         if options["json"]:
             names = _distinct(answer.columns)
             write_json([dict(zip(names, map(_plain, row), strict=True)) for row in answer.rows])
@@ -50,12 +58,19 @@ def command(
 
 
 def _asked(
-    sql: str, roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, fleet: str | None
+    sql: str,
+    roots: tuple[Path, ...],
+    options: dict[str, Any],
+    recompute: bool,
+    fleet: str | None,
+    selection: "Selection",
 ) -> "AbstractContextManager[Answer]":
     """Return what asks a fleet's data set, or the logs."""
     if fleet is not None:
         if roots:
             raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
+        if not selection.takes_all:
+            raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
         from scoring.cli.fleet import opened
         from scoring.fleet.asking import ask_fleet
 
@@ -63,7 +78,7 @@ def _asked(
     from scoring.cli.reading import log_views, rows_of
     from scoring.views.sql import ask
 
-    return ask(sql, rows_of(log_views(roots, options, recompute)))
+    return ask(sql, rows_of(log_views(roots, options, recompute, selection)))
 
 
 def _statement(given: str) -> str:

@@ -41,7 +41,7 @@ def command(
     pip install 'da-score[report]'; --terminal needs nothing.
     """
     from scoring.cli.reading import log_view, outcome_rules
-    from scoring.files import write_atomically
+    from scoring.files import remove_stale, write_atomically
     from scoring.log.selection import Selection, day_of
     from scoring.outcomes.validity import Case, validity
     from scoring.views.formats import require
@@ -69,6 +69,7 @@ def command(
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
     changed = None if before is None else changes(found.lines, before)
+    remove_stale(out.parent)
     write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
     if settings.json:
         meaning = {"validity": found.validity.as_dict() if found.validity else None}

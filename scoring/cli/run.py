@@ -1,5 +1,6 @@
 """``da-score run``: score the whole log."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -28,14 +29,15 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     with evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
-        from scoring.score import remember, score_log_with, write_scored_log
-        from scoring.views.score_pages import pointer, run_page, run_parts
+        from scoring.score import remember, score_log_with, with_losses, write_scored_log
+        from scoring.views.score_pages import next_steps, pointer, run_page, run_parts
 
         (scored,) = score_log_with(
             scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json, compare=False
         )
     broken_entries(*scored.broken)
-    written = None
+    first, written = not _has_scores(log_dir), None
+    scored = with_losses(log_dir, scored)
     if not no_write and scored.iterations:
         iterations, sessions = write_scored_log(log_dir, scored, warn)
         remember(cache_dir(settings), log_dir, settings.repo_dir, scored.rubric, *scored.iterations)
@@ -48,3 +50,13 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     else:
         show(run_page(scored, log_dir, written, on_terminal()))
         show(pointer(scored, bool(settings.transcript_dirs)))
+        if first and written is not None:
+            show(next_steps(scored))
+
+
+def _has_scores(log_dir: Path) -> bool:
+    """Return whether anything in a log was scored before."""
+    from scoring.files import list_names
+    from scoring.sidecars.scores import is_iteration_score_name
+
+    return any(map(is_iteration_score_name, list_names(log_dir)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options
+from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
@@ -23,14 +23,18 @@ from scoring.sidecars.scores import (
 from scoring.views.session_pages import session_page, session_payload
 
 if TYPE_CHECKING:  # only what looks at evidence pays for it
+    from scoring.sidecars.states import State
     from scoring.views.spending import Spending
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
-@settings_options(*LOG_OPTIONS)
+@settings_options(*SCORING_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:
-    """Show the score of one session, from its sidecar. ID may be the beginning of one, if no other begins so."""
+    """Show the score of one session, from its sidecar. ID may be the beginning of one, if no other begins so.
+
+    Says of each of its scores whether it is what the evidence gives that is here.
+    """
     log_dir = settings.iter_log_dir
     session_id = _in_full(session_id, log_dir)
     try:
@@ -41,15 +45,18 @@ def command(session_id: str, settings: Settings) -> None:
     drawn = on_terminal()
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
     members = _members(session, log_dir) if settings.json or drawn or full else {}
-    used = _used(settings, session) if settings.json or drawn or full else None
+    states, used = _seen_now(settings, session)
     if settings.json:
-        write_json(session_payload(session, members, used))
-    else:
-        show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used))
+        write_json(session_payload(session, members, used, states))
+        return
+    old = [f"iteration {n} {state}" for n, state in states.items() if state.name != "current"]
+    if old and not (full or drawn):  # the text of a reference rubric has no place for it
+        warn(f"session {session_id}: {'; '.join(old)}")
+    show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used, states))
 
 
-def _used(settings: Settings, session: SessionScore) -> "Spending | None":
-    """Return what the iterations of a session used; None where nothing can be looked at."""
+def _seen_now(settings: Settings, session: SessionScore) -> "tuple[dict[int, State], Spending | None]":
+    """Return what the scores of a session are worth, and what its iterations used; as far as it can be looked at."""
     from rubric import find_rubric, released_rubric, rubric_versions
     from scoring.cli.reading import options
     from scoring.errors import silent
@@ -62,9 +69,10 @@ def _used(settings: Settings, session: SessionScore) -> "Spending | None":
         known = session.rubric_version in rubric_versions()
         rubric = released_rubric(session.rubric_version) if known else find_rubric(settings.rubric)
         how, members = options(settings, rules_of(rubric), silent), frozenset(session.iterations)
-        view = LogView(log, repository, folders, rubric, True, selection=Selection(only=members), options=how)
-        return together(one.spending for one in view.examine(warn=silent))
-    return None
+        view = LogView(log, repository, folders, rubric, selection=Selection(only=members), options=how)
+        found = list(view.examine(warn=silent))
+        return {one.record.iteration: one.state for one in found}, together(one.spending for one in found)
+    return {}, None
 
 
 def _in_full(given: str, log_dir: Path) -> str:

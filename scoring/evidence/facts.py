@@ -131,9 +131,9 @@ class Evidence:
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.sources.warn),
-            hook_facts(self._log_dir, n, self._is_there(hook_file_name(n))),
+            hook_facts(self._log_dir, n, self.is_there(hook_file_name(n))),
             deliberation_facts(self._log_dir, n, self._profile)
-            if self._profile and any(map(self._is_there, deliberation_names(n)))
+            if self._profile and any(map(self.is_there, deliberation_names(n)))
             else None,
             answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
@@ -143,8 +143,8 @@ class Evidence:
             labels=self._said(n) if self._labels else None,
         )
 
-    def _is_there(self, name: str) -> bool:
-        """Return whether a file may be beside the entries; who asks about few iterations does not list the log."""
+    def is_there(self, name: str) -> bool:
+        """Return whether a file may be beside the entries; of few iterations nobody knows, and the answer is yes."""
         return self._names is None or name in self._names
 
     @cached_property

@@ -15,7 +15,7 @@ from scoring.fleet.tables import CLAIMS, SEEN, how_column, kept_column
 
 
 @dataclass(slots=True)
-class Scores:
+class BulkScores:
     """The scores of some iterations, as arrays; those of signals are by signal, in the rubric's order."""
 
     value: Any
@@ -91,7 +91,7 @@ def numbers_of(rubric: Rubric) -> list[str]:
     return ["tool_calls_seen", *(kept_column(spec.id, way) for spec in rubric.signals for way in (CLAIMS, SEEN))]
 
 
-def score_in_bulk(kept: Any, rubric: Rubric, known: Known | None = None) -> Scores:
+def score_in_bulk(kept: Any, rubric: Rubric, known: Known | None = None) -> BulkScores:
     """Score the rows of ``kept``, a ``pyarrow.Table``, under a rubric."""
     import numpy as np
 
@@ -139,7 +139,7 @@ def score_in_bulk(kept: Any, rubric: Rubric, known: Known | None = None) -> Scor
     )
     bounds = _bounds(weights, present, applicable, sub)
     lists = present, sub, applicable, effective, contribution, source, weights, observed, claimed
-    return Scores(value, scored, band, counts, bounds, *lists)
+    return BulkScores(value, scored, band, counts, bounds, *lists)
 
 
 def _column(kept: Any, signal: str, way: str) -> tuple[Any, list[str], Any]:

@@ -16,9 +16,10 @@ from typing import Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, FleetError
-from scoring.fleet.config import FleetConfig
-from scoring.fleet.dataset import Commit, DataSet, Done, Failed
-from scoring.fleet.repository import Result, from_bytes, score_repository
+from scoring.fleet.commits import Commit, Done, Failed
+from scoring.fleet.dataset import DataSet
+from scoring.fleet.fleet_toml import FleetConfig
+from scoring.fleet.on_worker import Result, from_bytes, score_repository
 from scoring.fleet.sources import Repository, evidence_key
 from scoring.fleet.splitting import PartRead, parts_of, read_part
 from scoring.sidecars.fingerprint import digest_of
@@ -60,7 +61,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class FleetEvent:
     """Something that happened: ``done``, ``retried``, ``failed`` or ``added``, of which repository, and more."""
 
     kind: str
@@ -110,7 +111,7 @@ class Coordinator:
         """How many repositories workers have begun with and not ended, as far as is known."""
         return len(self._begun)
 
-    def run(self, repositories: Iterable[Repository]) -> Iterator[Event]:
+    def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent]:
         """Score repositories, and yield what happens.
 
         Raises:
@@ -179,7 +180,7 @@ class Coordinator:
         gone = "was lost" if self._client.status != "running" else "has no workers"
         raise FleetError(f"scheduler {where}: {gone}; what was added to the data set stays, start again to go on")
 
-    def _take(self, key: str | None) -> Iterator[Event]:
+    def _take(self, key: str | None) -> Iterator[FleetEvent]:
         if key is None or key not in self._out:
             return
         task, future = self._out.pop(key)
@@ -202,9 +203,9 @@ class Coordinator:
         done = Done(result.repository, result.fingerprint, result.iterations, result.broken, result.watched)
         self._hold(done, result.tables)
         more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
-        yield Event("done", result.repository, {**more, "warnings": list(result.warnings)})
+        yield FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)})
 
-    def _fell(self, task: Task, future: Any, begun: bool) -> Iterator[Event]:
+    def _fell(self, task: Task, future: Any, begun: bool) -> Iterator[FleetEvent]:
         """Take a repository whose worker ended, or whose scheduler is gone."""
         if future.status != "error":
             self._lost(task, FleetError("the scheduler let go of it"))
@@ -231,16 +232,16 @@ class Coordinator:
             time.sleep(0.2)
         self._waiting.appendleft(task)
 
-    def _failed(self, task: Task, reason: str) -> Iterator[Event]:
+    def _failed(self, task: Task, reason: str) -> Iterator[FleetEvent]:
         task.attempts += 1
         task.reason = reason
         more = {"reason": reason, "attempts": task.attempts}
         if task.attempts < self._config.attempts:
             self._waiting.append(task)
-            yield Event("retried", task.repository.name, more)
+            yield FleetEvent("retried", task.repository.name, more)
             return
         self._hold(Failed(task.repository.name, reason, task.attempts), {})
-        yield Event("failed", task.repository.name, more)
+        yield FleetEvent("failed", task.repository.name, more)
 
     def _hold(self, what: Done | Failed, tables: dict[str, bytes]) -> None:
         if not self._batch:
@@ -248,7 +249,7 @@ class Coordinator:
         self._batch.append((what, tables))
         self._batch_bytes += sum(map(len, tables.values()))
 
-    def _added(self, whatever: bool) -> Iterator[Event]:
+    def _added(self, whatever: bool) -> Iterator[FleetEvent]:
         """Add what came back to the data set, when it is enough, or ``whatever`` there is."""
         if not self._batch:
             return
@@ -256,7 +257,7 @@ class Coordinator:
         if whatever or enough or time.monotonic() - self._batch_since > _SECONDS_TOGETHER:
             batch, self._batch, self._batch_bytes = self._batch, [], 0
             add_results(self._dataset, self._rubric, batch)
-            yield Event("added", more={"repositories": len(batch)})
+            yield FleetEvent("added", more={"repositories": len(batch)})
 
 
 def add_results(dataset: DataSet, rubric: Rubric, batch: Sequence[tuple[Done | Failed, dict[str, bytes]]]) -> None:

@@ -10,95 +10,20 @@ with one repository the last counts; :meth:`DataSet.tidy` rewrites the files tha
 commit names is left over from a fleet that ended early, and is taken away by the next.
 """
 
-import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
-from urllib.parse import quote
 
-from scoring.errors import FleetError, InputError
+from scoring.errors import InputError
+from scoring.fleet.commits import Commit, PartFile, Standings, parsed, part_name, written
 from scoring.fleet.store import Store
 from scoring.fleet.tables import FLEET_TABLES, MONTH, REPOSITORY
 
-FORMAT = 1
 _COMMITS = "_fleet/commits/"
 _FEW_ROWS = 200_000
 """Below how many iterations a commit is a small one, and how many of these there may be before they are joined."""
 _MANY_COMMITS = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What a commit says of one repository whose rows it brings.
-
-    ``watched`` are files that its log names, whose state is part of the ``fingerprint``; ``broken`` is how many entries
-    could not be read and are left out.
-    """
-
-    repository: str
-    fingerprint: str
-    iterations: int
-    broken: int = 0
-    watched: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A repository that was given up: why, and after how many attempts."""
-
-    repository: str
-    reason: str
-    attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One Parquet file: its name in the store, its table and month, and its number of rows."""
-
-    name: str
-    table: str
-    month: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """What was added together. ``replaces`` are the ids of commits that no longer count because this one has it all.
-
-    ``rubric`` is the version, ``digest`` stands for its content, ``evidence`` for how its evidence was read.
-    """
-
-    id: str
-    rubric: str
-    digest: str
-    evidence: dict[str, Any]
-    done: tuple[Done, ...]
-    failed: tuple[Failed, ...] = ()
-    parts: tuple[Part, ...] = ()
-    replaces: tuple[str, ...] = ()
-
-    @property
-    def iterations(self) -> int:
-        """How many rows it has of iterations."""
-        return sum(part.rows for part in self.parts if part.table == "iterations")
-
-
-@dataclass(slots=True)
-class State:
-    """What the commits say together, for one rubric: by repository what stands, and where; and what failed last."""
-
-    standing: dict[str, tuple[str, Done]] = field(default_factory=dict)
-    failed: dict[str, Failed] = field(default_factory=dict)
-
-    def take(self, commit: Commit) -> None:
-        """Take a commit that is later than those before."""
-        for done in commit.done:
-            self.standing[done.repository] = commit.id, done
-            self.failed.pop(done.repository, None)
-        for failed in commit.failed:
-            self.failed[failed.repository] = failed
 
 
 class DataSet:
@@ -124,32 +49,19 @@ class DataSet:
 
             with ThreadPoolExecutor(16) as pool:
                 read = list(zip(names, pool.map(self.store.get, names), strict=True))
-        found = [self._parsed(name, data) for name, data in read if data is not None]
+        found = [parsed(self.store.path(name), data) for name, data in read if data is not None]
         replaced = {one for commit in found for one in commit.replaces}
         self.commits = sorted((c for c in found if c.id not in replaced), key=lambda c: c.id)
         return self
-
-    def _parsed(self, name: str, data: bytes) -> Commit:
-        try:
-            given = json.loads(data)
-            if given["format"] > FORMAT:
-                raise FleetError(f"{self.store.path(name)}: of a newer da-score; update this one")
-            failed = tuple(Failed(**one) for one in given["failed"])
-            parts = tuple(Part(**one) for one in given["parts"])
-            done = tuple(Done(**d | {"watched": tuple(d["watched"])}) for d in given["done"])
-            head: dict[str, Any] = {key: given[key] for key in ("id", "rubric", "digest", "evidence")}
-            return Commit(**head, done=done, failed=failed, parts=parts, replaces=tuple(given["replaces"]))
-        except (ValueError, TypeError, KeyError, RecursionError) as e:
-            raise InputError(f"{self.store.path(name)}: no commit of a fleet: {type(e).__name__}") from e
 
     @property
     def rubrics(self) -> list[str]:
         """The versions of the rubrics that there are rows of, sorted."""
         return sorted({commit.rubric for commit in self.commits})
 
-    def state(self, rubric: str) -> State:
+    def state(self, rubric: str) -> Standings:
         """Return what stands under a rubric."""
-        state = State()
+        state = Standings()
         for commit in self.of(rubric):
             state.take(commit)
         return state
@@ -179,14 +91,14 @@ class DataSet:
         Raises:
             WriteError: something could not be written; then nothing counts.
         """
-        parts: list[Part] = []
+        parts: list[PartFile] = []
         for table, rows in tables.items():
             for month in sorted(set(rows.column(MONTH).to_pylist())):
                 some = _where(rows, MONTH, [month]) if rows.num_rows else rows
                 parts.append(self.write(table, commit.rubric, month, commit.id, [some.drop_columns([MONTH])]))
         return self.put(commit, parts)
 
-    def write(self, table: str, rubric: str, month: str, commit: str, tables: Iterable[Any]) -> Part:
+    def write(self, table: str, rubric: str, month: str, commit: str, tables: Iterable[Any]) -> PartFile:
         """Write one file of some tables one after another, which are not all held, and return it."""
         from pyarrow import parquet
 
@@ -205,19 +117,18 @@ class DataSet:
                 writer.write_table(some)
             if writer:
                 writer.close()
-        return Part(name, table, month, rows)
+        return PartFile(name, table, month, rows)
 
-    def copy(self, part: Part, rubric: str, commit: str) -> Part:
+    def copy(self, part: PartFile, rubric: str, commit: str) -> PartFile:
         """Write the rows of a file once more, as those of another rubric and commit, and return the new file."""
         name = part_name(part.table, rubric, part.month, commit)
         self.store.copy(part.name, name)
-        return Part(name, part.table, part.month, part.rows)
+        return PartFile(name, part.table, part.month, part.rows)
 
-    def put(self, commit: Commit, parts: Sequence[Part]) -> Commit:
+    def put(self, commit: Commit, parts: Sequence[PartFile]) -> Commit:
         """Put a commit in place whose files are written, and return it with them."""
         whole = Commit(**{n: getattr(commit, n) for n in commit.__slots__} | {"parts": tuple(parts)})
-        data = {"format": FORMAT, **asdict(whole)}
-        self.store.put(f"{_COMMITS}{commit.id}.json", json.dumps(data, ensure_ascii=False).encode())
+        self.store.put(f"{_COMMITS}{commit.id}.json", written(whole))
         self.commits = [c for c in self.commits if c.id not in commit.replaces] + [whole]
         return whole
 
@@ -304,11 +215,6 @@ class DataSet:
         left = [name for name in there if name not in named]
         self.store.remove(left)
         return len(left)
-
-
-def part_name(table: str, rubric: str, month: str, commit: str) -> str:
-    """Return the name of a Parquet file."""
-    return f"{table}/rubric={quote(rubric, safe='')}/month={quote(month, safe='')}/{commit}.parquet"
 
 
 def _where(rows: Any, column: str, values: Sequence[str], others: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""Scores what a data set keeps under another rubric: from what signals observed, without git and transcripts.
+"""BulkScores what a data set keeps under another rubric: from what signals observed, without git and transcripts.
 
 That gives what scoring anew would give where both rubrics have evidence read alike, by the keys of their data: the
 evidence rules, the profile of the diminishing-returns meter, and whether a broken entry stops a log.
@@ -13,8 +13,9 @@ from typing import Any
 from rubric import Rubric
 from rubric.model import STRICT
 from scoring.errors import FleetError
-from scoring.fleet.bulk import Known, Scores, numbers_of, score_in_bulk, words_of
-from scoring.fleet.dataset import Commit, DataSet, Part
+from scoring.fleet.bulk import BulkScores, Known, numbers_of, score_in_bulk, words_of
+from scoring.fleet.commits import Commit, PartFile
+from scoring.fleet.dataset import DataSet
 from scoring.fleet.lease import held
 from scoring.fleet.sources import evidence_key
 from scoring.fleet.tables import FLEET_TABLES, ITERATION, REPOSITORY
@@ -123,7 +124,7 @@ def _rescored(dataset: DataSet, commit: Commit, rubric: Rubric, broken: set[str]
         evidence_key(rubric),
         done,
     )
-    by_month: dict[str, dict[str, Part]] = {}
+    by_month: dict[str, dict[str, PartFile]] = {}
     for part in commit.parts:
         by_month.setdefault(part.month, {})[part.table] = part
     gone = broken & {d.repository for d in commit.done}
@@ -135,10 +136,10 @@ def _rescored(dataset: DataSet, commit: Commit, rubric: Rubric, broken: set[str]
 
 
 def _month(
-    dataset: DataSet, new: Commit, parts: dict[str, Part], rubric: Rubric, gone: set[str], known: Known
-) -> list[Part]:
+    dataset: DataSet, new: Commit, parts: dict[str, PartFile], rubric: Rubric, gone: set[str], known: Known
+) -> list[PartFile]:
     """Write what one month of a commit becomes."""
-    written: list[Part] = []
+    written: list[PartFile] = []
     month = next(iter(parts.values())).month
     for table in _COPIED:
         if table in parts and not gone:
@@ -174,7 +175,7 @@ def _without(rows: Any, gone: set[str]) -> Any:
     return rows.filter(compute.invert(held))
 
 
-def _with_scores(iterations: Any, scores: Scores) -> Any:
+def _with_scores(iterations: Any, scores: BulkScores) -> Any:
     """Return the rows of ``iterations`` with other scores."""
     for name, values in scores.columns().items():
         at = iterations.schema.get_field_index(name)
@@ -182,7 +183,7 @@ def _with_scores(iterations: Any, scores: Scores) -> Any:
     return iterations
 
 
-def _signal_rows(kept: Any, scores: Scores, rubric: Rubric) -> Any:
+def _signal_rows(kept: Any, scores: BulkScores, rubric: Rubric) -> Any:
     """Return the rows of ``signals``: for each iteration those of the rubric's signals, in its order."""
     import numpy as np
     import pyarrow as pa

@@ -1,6 +1,7 @@
 """A fleet from its beginning to its end: what is to be done, the cluster, what came of it."""
 
 import contextlib
+import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +11,10 @@ from typing import Any
 from rubric import Rubric, find_rubric
 from scoring.errors import InputError
 from scoring.fleet.cluster import default_workers, known_cluster, local_cluster
-from scoring.fleet.config import FleetConfig
-from scoring.fleet.coordinator import Coordinator, Event
-from scoring.fleet.dataset import DataSet, Failed
+from scoring.fleet.commits import Failed
+from scoring.fleet.coordinator import Coordinator, FleetEvent
+from scoring.fleet.dataset import DataSet
+from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.lease import held
 from scoring.fleet.sources import Repository, fingerprint_of, forget, repositories
 from scoring.fleet.store import Store
@@ -25,11 +27,22 @@ _LOOKING = 8
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """On what a fleet runs: the ``scheduler`` of a cluster, or else so many processes of this machine."""
+    """On what a fleet runs: the ``scheduler`` of a cluster, or else so many processes of this machine.
+
+    ``dashboard`` is where Dask's dashboard listens, ``none`` for nowhere; without it, at a free port for this machine
+    alone, if Bokeh is installed, which draws it.
+    """
 
     scheduler: str | None = None
     workers: int | None = None
     dashboard: str | None = None
+
+    @property
+    def shown_at(self) -> str | None:
+        """The address at which a cluster of this machine shows its dashboard; None for nowhere."""
+        if self.dashboard is None:
+            return "127.0.0.1:0" if importlib.util.find_spec("bokeh") else None
+        return None if self.dashboard == "none" else self.dashboard
 
 
 @dataclass(slots=True)
@@ -55,7 +68,7 @@ class FleetReport:
         return {name: getattr(self, name) for name in names} | {"failed": failed, "seconds": round(self.seconds, 3)}
 
 
-Say = Callable[[Event, FleetReport], None]
+Say = Callable[[FleetEvent, FleetReport], None]
 
 
 def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) -> FleetReport:
@@ -78,12 +91,12 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
         dataset.sweep()
         todo = found if force else changed(found, config, rubric, dataset)
         report.repositories, report.skipped = len(found), len(found) - len(todo)
-        say(Event("begun", more={"repositories": len(found), "to_score": len(todo)}), report)
+        say(FleetEvent("begun", more={"repositories": len(found), "to_score": len(todo)}), report)
         if todo:
             with _cluster(config, where, len(todo)) as client:
-                report.dashboard = client.dashboard_link if where.dashboard or where.scheduler else None
+                report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
                 say(
-                    Event("cluster", more={"scheduler": client.scheduler.address, "dashboard": report.dashboard}),
+                    FleetEvent("cluster", more={"scheduler": client.scheduler.address, "dashboard": report.dashboard}),
                     report,
                 )
                 coordinator = Coordinator(client, dataset, config, rubric)
@@ -93,7 +106,7 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
                     say(event, report)
         dataset.tidy()
     report.seconds = time.monotonic() - began
-    say(Event("ended", more=report.as_dict()), report)
+    say(FleetEvent("ended", more=report.as_dict()), report)
     return report
 
 
@@ -119,11 +132,11 @@ def _cluster(config: FleetConfig, where: Where, tasks: int) -> Iterator[Any]:
             yield client
         return
     workers = min(where.workers or config.workers or default_workers(), tasks)
-    with local_cluster(workers, config.memory, where.dashboard) as client:
+    with local_cluster(workers, config.memory, where.shown_at) as client:
         yield client
 
 
-def _count(event: Event, report: FleetReport) -> None:
+def _count(event: FleetEvent, report: FleetReport) -> None:
     if event.kind == "done":
         report.scored += 1
         report.iterations += event.more["iterations"]

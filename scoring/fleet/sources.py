@@ -20,7 +20,7 @@ from scoring.errors import DaScoreError, InputError
 from scoring.evidence.scopes import PLANS_DIR
 from scoring.evidence.transcripts import rows
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.fleet.config import FleetConfig, Source
+from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.store import file_system
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings

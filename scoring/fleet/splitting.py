@@ -16,7 +16,7 @@ from scoring.errors import InputError
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.evidence.transcripts.scan import ReadElsewhere, Scan
 from scoring.fleet.archives import TRANSCRIPTS, fetch, is_transcript, scratch_folder
-from scoring.fleet.config import FleetConfig
+from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, transcript_folders
 from scoring.log.settings import resolve_settings
 

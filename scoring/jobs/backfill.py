@@ -2,6 +2,8 @@
 
 Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
 whatever happens next (``docs/COMMANDS.md``, "backfill").
+
+The module is long because it has both what is said of a log, for all who ask, and how one is brought up to date.
 """
 
 import datetime
@@ -27,6 +29,7 @@ from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
     Provenance,
     changed_between,
+    is_kept,
     provenance_of,
     read_provenance,
     write_provenance,
@@ -189,13 +192,15 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         remove_stale(log)
     standing: dict[int, PersistedScore] = {}
     for facts, given in zip(found, inputs, strict=True):
-        n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote)
+        n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote, compare=False)
         new = build_persisted_score(rubric.score(signals), facts.record)
         data = emit(new.as_dict())
         now, then = fingerprint(given, facts, data), store.get(n)
         provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-        was = read_provenance(log, n) if provenance else None
-        old, old_data = _on_disk(log, n)
+        was = None
+        if provenance:
+            was = provenance if is_kept(log, provenance, new.rubric_version) else read_provenance(log, n)
+        old, old_data = _on_disk(log, new, data)
         reason = _reason(facts, plan, now, then, old, old_data, data, report)
         reason = _with_provenance(reason, was, provenance)
         if reason and old and old_data and not plan.allow_evidence_loss:
@@ -271,11 +276,16 @@ def _reason(
     return None
 
 
-def _on_disk(log: Path, iteration: int) -> tuple[PersistedScore | None, bytes | None]:
-    """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there."""
-    path, data = iteration_score_path(log, iteration), b""
+def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedScore | None, bytes | None]:
+    """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there.
+
+    One that is as the ``new`` score would be ``written`` is not parsed.
+    """
+    path, data = iteration_score_path(log, new.iteration), b""
     try:
         data = read_file(path)
+        if data == written:
+            return new, data
         return parse_iteration_score(data, str(path)), data
     except FileNotFoundError:
         return None, None

@@ -13,7 +13,7 @@ from scoring.files import remove_stale
 from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.score import score_records, write_scored_iteration, write_session
+from scoring.score import remember, score_records, write_scored_iteration, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.scores import (
     PersistedScore,
@@ -111,6 +111,7 @@ def close_task(
     for session_id in sorted(sessions):
         refs = [SessionIterRef.of(known[number]) for number, session in members if session == session_id]
         paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, refs), warn)
+    remember(sources.cache_dir, Path(iter_log_dir), Path(repo_dir), rubric, *scored)
     own, session = scores[record.iteration], paths.get(record.agent.session_id)
     path = iteration_score_path(iter_log_dir, own.iteration)
     return ClosedTask(own.iteration, path, own.scored, own.value, own.band, session, rubric.version, tuple(warnings))

@@ -4,6 +4,8 @@ Both harnesses keep hooks in the same shape: ``{"hooks": {EVENT: [{"hooks": [{"t
 Claude Code in ``.claude/settings.json``, Codex in ``.codex/hooks.json``, in the project or in the user's home.
 A settings file belongs to its user, and writing it anew from parsed data would reformat it; so what is put in is
 spliced into the text, in the style of the text around it.
+
+The module is long because where a file is, what is spliced into it and how it is written are read together.
 """
 
 import json
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError, WriteError
-from scoring.files import is_inside, read_file, write_atomically
+from scoring.files import is_inside, read_file, remove_stale, write_atomically
 
 COMMAND = "da-score close-task"
 EVENT = "Stop"
@@ -156,6 +158,7 @@ def _write(path: Path, new: str) -> Path | None:
     backup = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale(target.parent)
         mode, owner = 0o644, None
         if target.exists():
             found = target.stat()

@@ -10,9 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
-
-import yaml
+from typing import TYPE_CHECKING, TypeAlias
 
 from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
@@ -21,6 +19,9 @@ from scoring.log.kept import EntryIndex, Records
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.yamlread import TRUE_FLAGS
+
+if TYPE_CHECKING:
+    import yaml
 
 ARCHIVE_NAME = "historical.yaml"
 
@@ -209,7 +210,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
                     found = EntryPlaces(path, dict(_lines(_composed(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
-    except (DaScoreError, FileNotFoundError, yaml.YAMLError):
+    except (DaScoreError, FileNotFoundError):
         return None
     return found
 
@@ -224,19 +225,25 @@ def _archived(path: Path, iteration: int) -> EntryPlaces | None:
     return EntryPlaces(path, {field.removeprefix(way): line for field, line in lines.items()})
 
 
-def _composed(data: bytes) -> yaml.Node | None:
+def _composed(data: bytes) -> "yaml.Node | None":
+    import yaml  # only who asks where a field is needs its lines
+
     try:
         node: yaml.Node | None = yaml.compose(data, Loader=yaml.CSafeLoader)
     except RecursionError as e:
         raise InputError("nested too deeply") from e
+    except yaml.YAMLError as e:
+        raise InputError("not YAML") from e
     return node
 
 
-def _lines(node: yaml.Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def _lines(node: "yaml.Node | None", way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
     """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
 
     What an alias or a merge (``<<``) brings in is where it is defined, and what a mapping says itself comes last.
     """
+    import yaml
+
     if depth > 8:
         return
     if isinstance(node, yaml.MappingNode):

@@ -135,16 +135,16 @@ def chosen_weights(cases: Sequence[Case], names: Weights) -> tuple[Weights | Non
         values: list[float] = []
         truths: list[float] = []
         for past, block in _in_time(cases, FOLDS - 2):
-            weights = _fitted(past, names, penalty)
+            weights = fitted_weights(past, names, penalty)
             if weights:
                 values += [_score(case, weights) for case in block]
                 truths += [case.truth for case in block]
         worth[penalty] = auc(values, truths) or 0.0
     best = max(PENALTIES, key=lambda penalty: (worth[penalty], -penalty))
-    return _fitted(cases, names, best), best
+    return fitted_weights(cases, names, best), best
 
 
-def _fitted(cases: Sequence[Case], names: Weights, penalty: float) -> Weights | None:
+def fitted_weights(cases: Sequence[Case], names: Weights, penalty: float) -> Weights | None:
     """Return weights, none below 0 and with sum 1; None where no signal points the right way.
 
     An absent signal is taken for its mean, which says nothing. The signal that points the wrong way most is left out

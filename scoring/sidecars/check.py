@@ -9,12 +9,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from rubric import SignalContribution
-from rubric.scorer import Breakdown
+from rubric.scorer import TOLERANCE, Breakdown
 from scoring.sessions import SessionScore
 from scoring.text import shown
-
-TOLERANCE = 1e-9
-"""By how much a number may be above 1 by rounding."""
 
 
 def problem_of(score: Breakdown, value: float) -> str:
@@ -35,8 +32,8 @@ def _in_value(value: float) -> Iterator[str]:
 
 def _in_rows(score: Breakdown) -> Iterator[str]:
     rows = score.breakdown
-    if not rows:
-        yield "it has no breakdown"
+    if score.scored and not rows:  # one that says nothing, as the reference reads an empty file, is shown as that
+        yield "it is scored and has no breakdown"
     for row in rows:
         yield from _in_row(row)
 

@@ -13,7 +13,7 @@ Losing this store costs a comparison of bytes, and nothing else.
 import contextlib
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -57,18 +57,28 @@ class Fingerprint:
 
 def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]) -> str:
     """Return the ``inputs`` of one iteration before its evidence is gathered; see :func:`inputs_beside`."""
-    return inputs_beside(record, evidence.scopes.get(record.task_id), evidence.sources.repo_dir, log_dir, wanted)
+    places = evidence.sources.repo_dir, log_dir
+    return inputs_beside(record, evidence.scopes.get(record.task_id), *places, wanted, evidence.is_there)
 
 
 def inputs_beside(
-    record: IterationRecord, scope: DeclaredScope | None, repo_dir: Path | str, log_dir: Path, wanted: Collection[str]
+    record: IterationRecord,
+    scope: DeclaredScope | None,
+    repo_dir: Path | str,
+    log_dir: Path,
+    wanted: Collection[str],
+    is_there: Callable[[str], bool] | None = None,
 ) -> str:
     """Return the ``inputs`` of one iteration, with the files of all signals and of the ``wanted`` optional ones.
 
     Taken before the files are read for the score: one that changes in between then shows as changed the next time,
-    and not as what the score was computed from.
+    and not as what the score was computed from. ``is_there`` says which files beside the entry there are, where that is
+    known.
     """
-    beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
+    beside = [
+        (name, _bytes_of(log_dir / name) if is_there is None or is_there(name) else None)
+        for name in files_beside(record.iteration, wanted)
+    ]
     named = [artifact_path(repo_dir, artifact) for artifact in record.artifacts]
     artifacts = [path and _bytes_of(path) for path in named]
     return _digest(record, beside, artifacts, scope)

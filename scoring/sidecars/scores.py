@@ -1,4 +1,7 @@
-"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores")."""
+"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores").
+
+The module is long because writing and reading back are two sides of one format, for iterations and for sessions.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

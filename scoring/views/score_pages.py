@@ -10,7 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubric.model import FULL_TEXT
+from rubric import newest_version
+from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
+from scoring.sidecars.loss import in_words
 from scoring.signals.values import deliberation_dict
 from scoring.views.chain import chain_payload
 from scoring.views.score_cells import (
@@ -42,7 +44,9 @@ if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
 
 _BAR = 20
 
-_RUN = (ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE, Column("DATE", width=0))
+LOST = Column("", only="full", prose=True)
+_RUN = (ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE, Column("DATE", width=0), LOST)
+"""The columns of ``run``; the last is there when a score lost evidence that its sidecar had."""
 _BREAKDOWN = (
     Column("SIGNAL", width=22),
     Column("PRESENT", width=7),
@@ -75,7 +79,8 @@ def run_page(
     yield Line(title, only="pipe")
     yield Line(f"Iterations: {iterations}   Sessions: {len(scored.sessions)}   Source: {source}", only="pipe")
     yield Line()
-    yield Table(_RUN, [_iteration_row(one) for one in scored.iterations], full=full)
+    rows = [_iteration_row(one) for one in scored.iterations]
+    yield Table(_RUN if any(one.lost for one in scored.iterations) else _RUN[:-1], rows, full=full)
     if scored.sessions:
         members = {one.score.iteration: one.score for one in scored.iterations}
         yield Line()
@@ -95,14 +100,26 @@ def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
 
     ``named`` is whether folders of transcripts were named.
     """
-    if scored.rubric.evidence != "reference" or not scored.iterations:
+    if scored.rubric.evidence != EVIDENCE_REFERENCE or not scored.iterations:
         return
     missing = [] if named else ["no transcript folder is named, so token use and failed calls are not known"]
     if scored.iterations[0].facts.trunk.commit is None:
         missing.insert(0, "there is no branch master, so nothing counts as landed")
     if missing:
-        advice = "'da-score run --rubric 3.1.0' finds the trunk and the transcripts that are here"
+        newest = newest_version(EVIDENCE_ATTRIBUTED)
+        advice = f"'da-score run --rubric {newest}' finds the trunk and the transcripts that are here"
         yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
+
+
+def next_steps(scored: "ScoredLog") -> Iterator[Block]:
+    """Yield the line that points on after the first score of a log; only on a terminal."""
+    with_value = [one.score for one in scored.iterations if one.score.scored]
+    if with_value:
+        lowest = min(with_value, key=lambda score: score.value).iteration
+        text = f"Next: 'da-score explain {lowest}' says why that one scored lowest, 'da-score report' draws the log"
+    else:
+        text = "Next: 'da-score doctor' says what there is to score from, and what is missing"
+    yield Line(text, "dim", only="terminal")
 
 
 def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
@@ -116,6 +133,7 @@ def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
         band_cell(score.band),
         coverage_cell(score.coverage),
         record.date,
+        f"lost: {', '.join(in_words(one.lost))}" if one.lost else "",
     )
 
 
@@ -251,9 +269,15 @@ def run_parts(scored: "ScoredLog") -> Iterator[tuple[str, Any]]:
     """Yield the same, a key at a time; what the lists hold is made when they are read."""
     members = {one.score.iteration: one.score for one in scored.iterations}
     yield "rubric_version", scored.rubric.version
-    yield "iterations", (score_payload(one.persisted, one.signals.deliberation) for one in scored.iterations)
+    found = ((one, score_payload(one.persisted, one.signals.deliberation)) for one in scored.iterations)
+    yield "iterations", ({**score, **_lost_payload(one)} for one, score in found)
     yield "sessions", (session_payload(session, members) for session in scored.sessions)
     yield "presence", scored.presence()
+
+
+def _lost_payload(one: "ScoredIteration") -> dict[str, Any]:
+    """Return what a score lost of the evidence that its sidecar had; nothing where it lost none."""
+    return {"lost": in_words(one.lost)} if one.lost else {}
 
 
 def signals_payload(one: "ScoredIteration") -> dict[str, Any]:

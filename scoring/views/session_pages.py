@@ -27,6 +27,7 @@ from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric.scorer import Breakdown
     from scoring.sessions import SessionIterRef, SessionScore
+    from scoring.sidecars.states import State
     from scoring.views.spending import Spending
 
 SESSIONS = (
@@ -39,7 +40,7 @@ SESSIONS = (
     COVERAGE,
 )
 _BEGINNING = 8
-_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE)
+_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", prose=True))
 
 
 def session_rows(
@@ -82,11 +83,13 @@ def session_page(
     intervals: bool = False,
     full: bool = False,
     spending: "Spending | None" = None,
+    states: "Mapping[int, State] | None" = None,
 ) -> Iterator[Block]:
     """Yield a session and its iterations.
 
     A terminal shows how sure the scores are, as far as ``members`` has those of its iterations, and with ``intervals``
-    also that of the mean. ``full`` is whether a pipe shows the coverage too, and what the session used.
+    also that of the mean. ``full`` is whether a pipe shows the coverage too, what the session used, and the ``states``
+    of its scores.
     """
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
     value = number(session.value, session.scored)
@@ -98,7 +101,8 @@ def session_page(
     if intervals and (interval := interval_text(session)):
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield Line()
-    yield Table(_MEMBERS, [_member_row(ref, members.get(ref.iteration)) for ref in session.per_iteration], full=full)
+    rows = [_member_row(ref, members.get(ref.iteration), states or {}) for ref in session.per_iteration]
+    yield Table(_MEMBERS, rows, full=full)
     yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
 
@@ -113,11 +117,27 @@ def spending_section(found: "Spending | None", full: bool = False) -> Iterator[B
         yield from (Line(text, only=only) for text in lines)
 
 
-def _member_row(ref: "SessionIterRef", member: "Breakdown | None") -> tuple[AnyCell, ...]:
+def _member_row(
+    ref: "SessionIterRef", member: "Breakdown | None", states: "Mapping[int, State]"
+) -> tuple[AnyCell, ...]:
+    state = states.get(ref.iteration)
     bounds, coverage = (
         (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
     )
-    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage
+    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, _state_cell(state)
+
+
+def _state_cell(state: "State | None") -> Cell:
+    """Return what a score is worth as a cell, with the reason where it is not current."""
+    if state is None:
+        return Cell(None, "")
+    return Cell(state.name, str(state), "dim" if state.name == "current" else "bold yellow", brief=state.name)
+
+
+def session_state(states: "Mapping[int, State]") -> str | None:
+    """Return the worst state of a session's scores: stale, unverified or current; None where none is known."""
+    names = {state.name for state in states.values()}
+    return next((name for name in ("stale", "unverified", "current") if name in names), None)
 
 
 def session_interval(session: "SessionScore") -> Interval | None:
@@ -160,9 +180,14 @@ def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]
 
 
 def session_payload(
-    session: "SessionScore", members: "Mapping[int, Breakdown]", spending: "Spending | None" = None
+    session: "SessionScore",
+    members: "Mapping[int, Breakdown]",
+    spending: "Spending | None" = None,
+    states: "Mapping[int, State] | None" = None,
 ) -> dict[str, Any]:
     """Return one session as its sidecar holds it, with its bounds, what it rests on, and what it used, if known.
+
+    With ``states`` also what its scores are worth: the worst of it, and by iteration.
 
     ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
     members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
@@ -178,4 +203,10 @@ def session_payload(
         "interval": interval and list(interval),
         "coverage": _session_coverage(session, members),
         **({"spending": spending.as_dict()} if spending else {}),
+        **({} if states is None else _states_payload(states)),
     }
+
+
+def _states_payload(states: "Mapping[int, State]") -> dict[str, Any]:
+    each = [{"iteration": n, "state": state.name, "state_reason": state.reason or None} for n, state in states.items()]
+    return {"state": session_state(states), "states": each}

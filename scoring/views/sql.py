@@ -2,7 +2,6 @@
 
 import contextlib
 import signal
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
+from scoring.files import temporary_directory
 from scoring.views.columns import TABLES, DataRow
 from scoring.views.formats import require, write_directory
 
@@ -37,8 +37,8 @@ def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
     import duckdb
 
     with contextlib.closing(duckdb.connect()) as db:
-        with tempfile.TemporaryDirectory(prefix="da-score-") as directory:
-            for path in write_directory(rows, tuple(TABLES), "jsonl", Path(directory)):
+        with temporary_directory("query") as directory:
+            for path in write_directory(rows, tuple(TABLES), "jsonl", directory):
                 _load(db, path)
         with answered(db, sql, tuple(TABLES)) as answer:
             yield answer

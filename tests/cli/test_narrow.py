@@ -21,6 +21,7 @@ DATA = {
     "signals": "JSON of all signals, for other programs",
     "schema": "a JSON schema",
     "completion": "a program for the shell",
+    "fleet": "many repositories at once, which take long",
     "report": "a page of HTML; --terminal cuts what it says to the width",
 }
 """What prints data, whose lines are as long as they are; its help and its errors fold like those of the others."""

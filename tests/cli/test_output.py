@@ -72,7 +72,7 @@ class TestText:
         ]
 
 
-ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason")
+ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason", "states")
 
 
 def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 from helpers.fleets import FLEET, Fleet, begin_or_die, make_fleet, opened, rows_of, score_here
 
 import scoring.fleet.coordinator
-from scoring.fleet.config import read_config
+from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.run import FleetReport, Where, run_fleet
 
 pytest.importorskip("distributed", reason="the extra 'fleet' is not installed")
@@ -72,7 +72,7 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_here(path: Path) -> FleetReport:
-    return run_fleet(read_config(path), Where(workers=2), lambda *_: None)
+    return run_fleet(read_config(path), Where(workers=2, dashboard="none"), lambda *_: None)
 
 
 @pytest.mark.parametrize("way", ["kills", "eats"])
@@ -128,7 +128,8 @@ def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_p
     address = "tcp://127.0.0.1:18786"
     options = "--host", "127.0.0.1", "--port", "18786", "--no-dashboard"
     with dask("scheduler", *options) as scheduler, dask("worker", address, "--nthreads", "1", "--no-dashboard"):
-        with Fleet(path, "--scheduler", address) as fleet:
+        fleet = Fleet(path, "--scheduler", address)
+        with fleet:
             fleet.until("done", 3)
             scheduler.kill()
             status, said = fleet.end(90)

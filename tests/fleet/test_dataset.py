@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from helpers.fleets import make_fleet, opened, rows_of, score_here
 
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet import lease
-from scoring.fleet.config import read_config
-from scoring.fleet.dataset import Commit, DataSet, Failed
+from scoring.fleet.commits import Commit, Failed
+from scoring.fleet.dataset import DataSet
+from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.store import Store
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -40,7 +42,7 @@ def test_nothing_is_scored_twice(fleet: Path) -> None:
     each_once(opened(read_config(fleet)), 18)
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Path], object]] = {
     "an entry": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text(
         (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").read_text() + "\n# edited\n"
     ),
@@ -66,7 +68,7 @@ def test_what_changed_is_scored_anew_and_the_old_rows_go(fleet: Path, change: st
     assert there == {part.name for commit in dataset.commits for part in commit.parts}
 
 
-UNCHANGED = {
+UNCHANGED: dict[str, Callable[[Path], object]] = {
     "a sidecar": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.score.yaml").write_text("value: 1\n"),
     "a file that no entry names": lambda root: (root / "repo/notes.txt").write_text("x"),
 }

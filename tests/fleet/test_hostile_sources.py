@@ -11,7 +11,7 @@ from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, ta
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
-from scoring.fleet.config import SIZE_LIMIT, read_config
+from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
 
@@ -31,7 +31,10 @@ WRONG = {
     "no size": (f'results = "r"\n{SOURCE}[limits]\nsplit = "much"', "not a size"),
     "no count": (f'results = "r"\n{SOURCE}[workers]\ncount = 0', "not a number"),
     "a secret": (f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "hunter2"', "leave it to the environment"),
-    "a nested secret": (f'results = "r"\n{SOURCE}[storage.s3.client_kwargs]\naws_secret_access_key = "h"', "credential"),
+    "a nested secret": (
+        f'results = "r"\n{SOURCE}[storage.s3.client_kwargs]\naws_secret_access_key = "h"',
+        "credential",
+    ),
     "a variable that is not set": ('results = "${NOT_SET}"\n[[source]]\npath = "x"', "NOT_SET is not set"),
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
     "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),

@@ -15,7 +15,7 @@ from helpers.fleets import archive_of, opened, rows_of, score_here, tar_of, writ
 from scoring.demo import build_demo
 from scoring.errors import FleetError
 from scoring.fleet import lease
-from scoring.fleet.config import read_config
+from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.store import Store
 
 pytest.importorskip("s3fs", reason="s3fs is not installed")
@@ -45,7 +45,11 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, value in {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}.items():
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
         monkeypatch.setenv(name, value)
     bucket = f"fleet-{tmp_path.name.replace('_', '-')}"[:60].rstrip("-")
     storage = f'[storage.s3]\nendpoint_url = "{server}"\n'

@@ -13,7 +13,7 @@ from rubric import Rubric, ScoreBand, find_rubric, rubric_versions
 from rubric.scorer import bounds_of, coverage_of
 from scoring.errors import FleetError
 from scoring.fleet.bulk import score_in_bulk
-from scoring.fleet.config import read_config
+from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.rescore import rescore
 from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how, how_column, kept_column
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -100,7 +100,9 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
         pytest.param("3.0.0", "2.2.0", None, id="and back, with deliberation"),
         pytest.param("3.1.0", None, {"claims_vote: false": "claims_vote: true"}, id="claims that vote"),
         pytest.param("2.3.0", None, {"min: 0.85": "min: 0.95"}, id="other bands"),
-        pytest.param("2.3.0", None, {"evidence: corrected": "evidence: corrected\nclaims_vote: false"}, id="claims not"),
+        pytest.param(
+            "2.3.0", None, {"evidence: corrected": "evidence: corrected\nclaims_vote: false"}, id="claims not"
+        ),
     ],
 )
 def test_kept_signals_give_what_scoring_anew_gives(

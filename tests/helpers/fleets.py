@@ -17,10 +17,11 @@ from typing import Any
 
 from rubric import Rubric, find_rubric
 from scoring.demo import build_demo
-from scoring.fleet.config import FleetConfig, read_config
+from scoring.fleet.commits import Done
 from scoring.fleet.coordinator import _begin, add_results, begin_and_score
-from scoring.fleet.dataset import DataSet, Done
-from scoring.fleet.repository import Result, score_repository
+from scoring.fleet.dataset import DataSet
+from scoring.fleet.fleet_toml import FleetConfig, read_config
+from scoring.fleet.on_worker import Result, score_repository
 from scoring.fleet.run import changed
 from scoring.fleet.sources import Repository, forget, repositories
 from scoring.fleet.splitting import PartRead
@@ -132,7 +133,7 @@ class Fleet:
     """A fleet that runs as a process of its own."""
 
     def __init__(self, path: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", *arguments]
+        command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", "--dashboard", "none", *arguments]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
         self.events: list[dict[str, Any]] = []

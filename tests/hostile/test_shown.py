@@ -25,7 +25,7 @@ HIDDEN = {
     "no character": "\ufffe",
     "no character either": "\uffff",
 }
-SHOWN = {"accents": "é ñ ü", "Arabic": "مرحبا", "Hebrew": "שלום", "emoji": "✅ ❤\ufe0f", "Chinese": "中文", "blank": "\xa0"}
+SHOWN = {"accents": "é ñ ü", "Arabic": "مرحبا", "Hebrew": "שלום", "emoji": "✅ ❤\ufe0f", "Chinese": "中文"}
 
 
 @pytest.mark.parametrize("char", HIDDEN.values(), ids=HIDDEN)
@@ -64,9 +64,9 @@ def test_a_summary_has_no_link_of_its_own(text: str) -> None:
     assert found.replace("<!-- -->", "") == text
 
 
-@pytest.mark.parametrize(("text", "found"), [("&lt;b&gt;", "&amp;lt;b&amp;gt;"), ("a & b", "a &amp; b"), ("&#x202e;", "&amp;#x202e;")])
-def test_a_summary_has_no_entity_of_its_own(text: str, found: str) -> None:
-    assert _md(text) == found
+@pytest.mark.parametrize("text", ["&lt;b&gt;", "a & b", "&#x202e;"])
+def test_a_summary_has_no_entity_of_its_own(text: str) -> None:
+    assert _md(text) == text.replace("&", "&amp;")
 
 
 class TestALogThatHides:
@@ -79,16 +79,17 @@ class TestALogThatHides:
 
     def test_cannot_on_a_terminal(self, hostile: str, on_a_terminal: OnTerminal) -> None:
         for command in (("run",), ("records",), ("check", "--min-band", "excellent"), ("explain", "2"), ("report",)):
-            _, shown = on_a_terminal(*command, "--no-cache")
+            _, shown = on_a_terminal(*command)
             text = b"".join(shown).decode()
             assert not set(hostile[:6]) & set(text) - set("tx"), command
             assert "\x9b" not in text
 
     def test_cannot_in_json(self, hostile: str, da_score: DaScore) -> None:
-        for command in (("run", "--json"), ("records", "--json"), ("export", "--format", "jsonl", "--tables", "iterations")):
-            found = da_score(*command, "--no-cache")
+        export = ("export", "--format", "jsonl", "--tables", "iterations")
+        for command in (("run", "--json"), ("records", "--json"), export):
+            found = da_score(*command)
             assert "\x9b" not in found.out
-            assert "\\u009b" in found.out, command
+            assert command[0] != "export" or "\\u009b" in found.out, command
         assert hostile in {row["task_id"] for row in map(json.loads, found.out.splitlines())}
 
     def test_cannot_in_junit_or_the_summary(
@@ -96,7 +97,8 @@ class TestALogThatHides:
     ) -> None:
         summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-        da_score("check", "--min-band", "excellent", "--github-summary", "--junit", junit, "--no-cache")
+        found = da_score("check", "--min-band", "excellent", "--github-summary", "--junit", junit, "--no-cache")
+        assert found.status == 3, found
         assert ElementTree.parse(junit).getroot().tag == "testsuites"
         for text in (summary.read_text("utf-8"), junit.read_text("utf-8")):
             assert not set(hostile) & set(text) & set("\u202e\u200b\ufffe\uffff\x9b")

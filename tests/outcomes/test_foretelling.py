@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ class TestChance:
         of = cases(100, 3, per_session=10)
         chance = random.Random(4)
         alike = [(float(chance.random() < 0.5), chance.random()) for _ in range(10)]
-        of = [Case(**{**_fields(one), "truth": alike[one.iteration // 10][0]}) for one in of]
+        of = [replace(one, truth=alike[one.iteration // 10][0]) for one in of]
         figures: Mapping[int, float | None] = {one.iteration: alike[one.iteration // 10][1] for one in of}
         assert (chance_of([(Cases(of), figures)]) or 0) > 0.05
 
@@ -103,10 +104,6 @@ class TestChance:
         """Holm (1979): 0.01 <= 0.05 / 4, but 0.02 > 0.05 / 3, and what comes after that is not looked at."""
         assert holm({"a": 0.02, "b": 0.01, "c": 0.04, "d": 0.03}) == ["b"]
         assert holm({"a": 0.9}) == []
-
-
-def _fields(case: Case) -> dict[str, object]:
-    return {name: getattr(case, name) for name in case.__slots__}
 
 
 class TestPower:

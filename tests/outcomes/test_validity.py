@@ -13,7 +13,7 @@ from helpers.commands import DaScore
 from helpers.repos import START, Repo
 
 from rubric import released_rubric
-from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric
+from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric, fitted_weights
 from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
 from scoring.statistics import GroupedDraws, Interval, auc, spearman
 from scoring.views.outcome_pages import validity_parts
@@ -91,6 +91,22 @@ class TestIntervals:
         assert alone is not None
         assert shared is not None
         assert shared.high - shared.low > 2 * (alone.high - alone.low)
+
+    def test_are_those_of_a_plain_bootstrap_by_session(self) -> None:
+        """Sessions are drawn one by one, and each draw is measured by scikit-learn."""
+        metrics = pytest.importorskip("sklearn.metrics")
+        chance = random.Random(8)
+        groups = [f"g{n // 3}" for n in range(90)]
+        truths = [float(chance.random() < 0.6) for _ in groups]
+        values = [chance.random() + truth * 0.4 for truth in truths]
+        drawn = []
+        for _ in range(600):
+            rows = [3 * first + k for first in chance.choices(range(30), k=30) for k in range(3)]
+            drawn.append(metrics.roc_auc_score([truths[n] for n in rows], [values[n] for n in rows]))
+        drawn.sort()
+        found = GroupedDraws(groups, truths).measured(values)[2]
+        assert found is not None
+        assert list(found) == pytest.approx([drawn[15], drawn[585]], abs=0.03)
 
     def test_of_one_session_are_unknown(self) -> None:
         assert GroupedDraws(["a", "a"], [0, 1]).measured([0, 1]) == (2, 1.0, None)
@@ -282,6 +298,12 @@ class TestCommands:
         assert against["interval"][0] <= against["gain"] <= against["interval"][1]
         assert worked
 
+    def test_validate_by_reverts(self, da_score: DaScore, worked: Repo) -> None:
+        found = da_score("validate", "--outcome", "reverted", "--json").json
+        assert (found["measure"], found["positives"], found["verdict"]) == ("auc", 0, "too few")
+        assert found["auc"] is None
+        assert worked
+
     def test_validate_by_survival(self, da_score: DaScore, worked: Repo) -> None:
         assert da_score("validate", "--outcome", "survival", "--json").json["measure"] == "spearman"
         assert worked
@@ -338,6 +360,24 @@ class TestFit:
         weights = self.fit(cases).weights
         assert weights is not None
         assert "tests" not in weights
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_is_the_best_that_has_no_weight_below_0(self, seed: int) -> None:
+        """Against a general optimiser with bounds, on the same loss; weights are scaled to sum 1."""
+        np, optimize = pytest.importorskip("numpy"), pytest.importorskip("scipy.optimize")
+        names = ("tests", "landed", "scope")
+        cases = made(120, 0.3, seed, names)
+        rows = np.array([[case.signals[name] for name in names] for case in cases])
+        signs = np.array([1.0 if case.truth else -1.0 for case in cases])
+
+        def loss(found: Sequence[float]) -> float:
+            margins = signs * (rows @ np.array(found[:3]) + found[3])
+            return float(np.logaddexp(0, -margins).sum() + sum(w * w for w in found[:3]) / 2)
+
+        best = optimize.minimize(loss, [0.1] * 4, method="L-BFGS-B", bounds=[(0, None)] * 3 + [(None, None)]).x[:3]
+        weights = fitted_weights(cases, dict.fromkeys(names, 1.0), 1.0)
+        assert weights is not None
+        assert [weights.get(name, 0.0) for name in names] == pytest.approx(list(best / best.sum()), abs=1e-3)
 
     def test_of_one_kind_promises_nothing(self) -> None:
         found = self.fit([case(n, 0.5, 1.0, tests=n / 50) for n in range(50)])

@@ -165,6 +165,7 @@ class TestCommand:
             "loading": {"a": "strict", "b": "lenient"},
             "text": {"a": "reference", "b": "full"},
             "sidecar": {"a": "reference", "b": "bounds"},
+            "test_flags": {"a": "reference", "b": "all"},
         }
 
     def test_says_it_in_words_too(self, da_score: DaScore, project: object) -> None:

@@ -5,8 +5,8 @@ file: a trunk of tens of thousands of commits costs seconds once, and little whe
 merges are made in an isolated repository, so that nothing of the user's is written or run.
 """
 
+import contextlib
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from scoring.evidence.git.changes import Change, Pair, changes, line_of
 from scoring.evidence.git.facts import MERGE_GIT
 from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.repository import GitRepository, answered, as_lines, ask_in, lines_in
+from scoring.files import temporary_directory
 
 _PATCH = (
     *("diff-tree", "--stdin", "-r", "-p", "--root", "--always", "--full-index", "--no-renames", "--no-color"),
@@ -48,8 +49,8 @@ class IsolatedRepository:
 
     def __enter__(self) -> "IsolatedRepository":
         try:
-            self._folder = tempfile.TemporaryDirectory(prefix="da-score-git-", ignore_cleanup_errors=True)
-            self.path = Path(self._folder.name)
+            self._folder = contextlib.ExitStack()
+            self.path = self._folder.enter_context(temporary_directory("git"))
             (self.path / "objects/info").mkdir(parents=True)
             (self.path / "refs").mkdir()
             (self.path / "HEAD").write_text("ref: refs/heads/none\n")
@@ -63,7 +64,7 @@ class IsolatedRepository:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        self._folder.close()
 
     def patch_ids(self, pairs: Iterable[Pair]) -> dict[Pair, str]:
         """Return what the patch of each pair is known by; a pair that git cannot compare is left out.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
-from scoring.fleet.config import FleetConfig
+from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, fingerprint_of
 from scoring.fleet.tables import arrow_tables, rows_of_iteration
 from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log

@@ -10,17 +10,16 @@ from helpers.fleets import FLEET, archive_of, make_fleet, opened, rows_of, score
 
 from rubric import find_rubric
 from scoring.demo import build_demo
-from scoring.fleet.config import read_config
-from scoring.fleet.repository import score_repository
+from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.on_worker import score_repository
 from scoring.fleet.sources import repositories
 from scoring.fleet.splitting import parts_of, read_part
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
-from scoring.sidecars.scores import read_iteration_score
-from scoring.views.columns import TABLES
-from scoring.views.examined import LogView
-from scoring.views.columns import table_rows
 from scoring.outcomes.outcome import OutcomeRules
+from scoring.sidecars.scores import read_iteration_score
+from scoring.views.columns import TABLES, table_rows
+from scoring.views.examined import LogView
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
 
@@ -89,7 +88,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     root = fleet.parent / "repos/r0"
     for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words that nobody else uses
         text = path.read_text()
-        path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r'\g<0>Zanzibar quokka ', text))
+        path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text))
     score_here(fleet)
     said = {w.lower() for p in (root / "transcripts").rglob("*.jsonl") for w in WORD.findall(p.read_text())}
     assert {"zanzibar", "quokka"} <= said
@@ -97,7 +96,19 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     known = {c.name for columns in FLEET_TABLES.values() for c in columns}
     entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
     ours = {w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox"]))}
-    ours |= {"observed", "claimed", "passed", "failed", "codex", "claude", "master", "main", "time", "commit", "subject"}
+    ours |= {
+        "observed",
+        "claimed",
+        "passed",
+        "failed",
+        "codex",
+        "claude",
+        "master",
+        "main",
+        "time",
+        "commit",
+        "subject",
+    }
     ours |= {"true", "false", "window", "head", "message"}
     values = [
         str(value)
