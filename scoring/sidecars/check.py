@@ -14,9 +14,9 @@ from scoring.sessions import SessionScore
 from scoring.text import shown
 
 
-def problem_of(score: Breakdown, value: float) -> str:
+def problem_of(score: Breakdown, value: float, scored: bool) -> str:
     """Return what is wrong with an iteration's score of some value, in words; "" when nothing is."""
-    return next(chain(_in_value(value), _in_rows(score)), "")
+    return next(chain(_in_value(value), _in_rows(score, scored)), "")
 
 
 def session_problem_of(session: SessionScore) -> str:
@@ -30,9 +30,9 @@ def _in_value(value: float) -> Iterator[str]:
         yield f"its value {value:g} is not from 0 to 1"
 
 
-def _in_rows(score: Breakdown) -> Iterator[str]:
+def _in_rows(score: Breakdown, scored: bool) -> Iterator[str]:
     rows = score.breakdown
-    if score.scored and not rows:  # one that says nothing, as the reference reads an empty file, is shown as that
+    if scored and not rows:  # one that says nothing, as the reference reads an empty file, is shown as that
         yield "it is scored and has no breakdown"
     for row in rows:
         yield from _in_row(row)
