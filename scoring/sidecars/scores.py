@@ -274,7 +274,7 @@ def check_numbers(score: PersistedScore, name: str) -> None:
     Raises:
         InputError: it cannot; ``name`` says whose it is.
     """
-    if problem := problem_of(score, score.value):
+    if problem := problem_of(score, score.value, score.scored):
         raise InputError(f"{name}: {problem}")
 
 
