@@ -330,7 +330,7 @@ COMMANDS = (
     ("lint",),
     ("records",),
     ("integrity",),
-    ("compare", "--rubrics", "2.1.0,3.1.0"),
+    ("rubric", "diff", "2.1.0", "3.1.0"),
     ("derive", "--dry-run"),
     ("backfill", "--dry-run"),
     ("label", "show", "3"),
