@@ -18,7 +18,6 @@ from scoring.signals.values import SignalSet, SignalValue
 from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of
 from scoring.views.examined import Examined
 from scoring.views.formats import arrow_schema, clean
-from scoring.views.spending import spending_of
 
 if TYPE_CHECKING:
     from scoring.outcomes.outcome import Outcome
@@ -181,14 +180,13 @@ def rows_of_iteration(
     facts, score = found.facts, found.score
     number = facts.record.iteration
     ways = {CLAIMS: signal_set(facts, _ALL_OPTIONAL, True), SEEN: signal_set(facts, _ALL_OPTIONAL, False)}
-    used = spending_of(facts)
     month = month_of(facts.record, facts.window.end if facts.window else None)
 
     def row(table: str, it: object, columns: Sequence[DataColumn[Any]] | None = None) -> tuple[str, DataRow]:
         of = Of(repository, number, it)
         return table, {c.name: c.take(of) for c in columns or FLEET_TABLES[table]} | {MONTH: month}
 
-    yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed", spending=used))
+    yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed"))
     for contribution in score.breakdown:
         seen, said = (ways[way].value(contribution.signal) for way in (SEEN, CLAIMS))
         both = {
