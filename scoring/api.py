@@ -16,6 +16,7 @@ from rubric import SignalSpec as SignalSpec
 from rubric import default_rubric as default_rubric
 from scoring.demo import build_demo as build_demo
 from scoring.errors import DaScoreError as DaScoreError
+from scoring.errors import FleetError as FleetError
 from scoring.errors import GitError as GitError
 from scoring.errors import InputError as InputError
 from scoring.errors import LogError as LogError
