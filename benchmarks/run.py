@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.corpus import Corpus, add_size_options, make_corpus, open_corpus, size_of
 from benchmarks.measure import HERE
-from benchmarks.parts import compare, growth, memory, peer, profile, trunk
+from benchmarks.parts import compare, growth, long_log, memory, peer, profile, trunk
 from benchmarks.setting import Setting
 from benchmarks.tables import put
 
@@ -21,6 +21,7 @@ PARTS: dict[str, Callable[[Setting], str]] = {
     "compare": compare.measure,
     "memory": memory.measure,
     "growth": growth.measure,
+    "entries": long_log.measure,
     "trunk": trunk.measure,
     "profile": profile.measure,
     "peer": peer.measure,

@@ -14,7 +14,7 @@ same directory, are flushed to disk, and are renamed over the target. What this 
 A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
 :func:`remove_stale` takes it away, and :func:`remove_stale_directories` the temporary directories.
 
-The module is long because reading safely, writing whole and sweeping up what was left are promises about the same files.
+The module is long because reading safely, writing whole and sweeping up are promises about the same files.
 """
 
 import contextlib
@@ -200,8 +200,8 @@ def _flush(path: Path) -> None:
 def atomic_stream(path: Path, mode: int = MODE, durable: bool = True) -> Iterator[BinaryIO]:
     """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
 
-    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``. What a
-    killed process left beside it is taken away.
+    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``. What
+    a killed process left beside it is taken away.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.

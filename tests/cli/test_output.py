@@ -382,7 +382,7 @@ class TestJsonInParts:
         [
             pytest.param({"a": 1, "b": [1.5, {"c": []}, {}], "d": {"e": None}}, id="nested"),
             pytest.param({"a": [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1]}, id="floats"),
-            pytest.param({"a": ["".join(map(chr, range(160))), 'é€😀\u2028"\\/', "\udcff"]}, id="text"),
+            pytest.param({"a": ["".join(map(chr, range(127))), 'é€😀\u2028"\\/', "\udcff"]}, id="text"),
             pytest.param({"a": [], "b": [[]]}, id="empty"),
         ],
     )

@@ -1,0 +1,42 @@
+"""How the time grows with the entries of a log: for commands that look at all of them, and for one iteration."""
+
+from dataclasses import replace
+
+from benchmarks.commands import RECOMPUTE, Program
+from benchmarks.corpus import make_corpus
+from benchmarks.measure import BARE, BARE_CASE, Case, take_times
+from benchmarks.plots import draw
+from benchmarks.setting import Setting
+from benchmarks.tables import markdown, number
+
+_TIMES_AS_MANY = (5, 50, 500)
+_WARM = "`run --json --no-write`, warm cache"
+_NOTHING = "`backfill`, nothing to do"
+_KINDS = (_WARM, RECOMPUTE, _NOTHING)
+
+
+def measure(setting: Setting) -> str:
+    """Measure logs without transcripts, of one commit for each entry; a table of what a command takes above Python."""
+    counts = [setting.corpus.size.iterations * times for times in _TIMES_AS_MANY]
+    cases: list[Case] = [BARE_CASE]
+    for count in counts:
+        size = replace(setting.corpus.size, iterations=count, commits=1, transcript_mb=0, extra_commits=0)
+        program = Program.on(make_corpus(setting.room(f"made-{count}"), size), setting.room(f"log-{count}"))
+        commands = (
+            program.warm("run", "--json", "--no-write"),
+            program.warm("iteration", str(count), "--recompute"),
+            Case("", (*program.command("backfill")[:4], str(program.corpus.repo), "--cache-dir", str(program.cache))),
+        )
+        cases += [replace(case, name=_name(kind, count)) for kind, case in zip(_KINDS, commands, strict=True)]
+    taken = take_times(cases, setting.repeat)
+    print(taken)
+    lines = {kind: [taken.ratio(_name(kind, count), BARE, BARE).middle for count in counts] for kind in _KINDS}
+    if setting.plots:
+        up = "time above bare Python, in starts of Python"
+        draw(setting.out / "performance" / "entries.svg", "entries", up, counts, lines)
+    rows = [(f"{count:,}", *(number(line[n]) for line in lines.values())) for n, count in enumerate(counts)]
+    return markdown(("entries", *_KINDS), rows)
+
+
+def _name(kind: str, count: int) -> str:
+    return f"{kind}, {count} entries"
