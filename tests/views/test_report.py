@@ -295,8 +295,8 @@ class TestTerminal:
 
     def test_is_drawn_in_the_colours_of_bands(self, demo: Demo) -> None:
         drawn = io.StringIO()
-        lines = list(report_lines(digest_of(demo), 80))
-        draw(lines, Console(file=drawn, force_terminal=True, color_system="standard", width=80))
+        lines = list(report_lines(digest_of(demo), 400))
+        draw(lines, Console(file=drawn, force_terminal=True, color_system="standard", width=400))
         text = drawn.getvalue()
         assert text.startswith("\x1b[1m9 iterations, mean 0.749\x1b[0m")
         assert re.search(r"^poor +\x1b\[31m█+\x1b\[0m 1$", text, re.M)
