@@ -32,14 +32,21 @@ from scoring.fleet.cluster import local_cluster
 from scoring.fleet.commits import Commit, Done
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import FleetConfig, Source
-from scoring.fleet.on_worker import Result, score_repository
+from scoring.fleet.on_worker import Result, from_bytes, score_repository
 from scoring.fleet.sources import Repository, evidence_key, repositories
 from scoring.fleet.store import Store
 from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, arrow_tables, how_column, kept_column
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.table import SIGNALS
 
-TEXT = 'results = "{results}"\nrubric = "2.3.0"\ncache = "none"\n[[source]]\npath = {path}\ntranscripts = "../transcripts"\n'
+TEXT = """\
+results = "{results}"
+rubric = "2.3.0"
+cache = "none"
+[[source]]
+path = {path}
+transcripts = "../transcripts"
+"""
 ENTRIES = 3
 """How many entries a small repository has."""
 
@@ -180,7 +187,7 @@ def make_million(folder: Path, rows: int) -> DataSet:
         config = FleetConfig(str(folder / "million"), "2.3.0", (source,), cache="")
         rubric = find_rubric("2.3.0")
         result = score_repository(repositories(config)[0], config, rubric)
-    base = {name: coordinator.from_bytes(data) for name, data in result.tables.items()} or arrow_tables([])
+    base = {name: from_bytes(data) for name, data in result.tables.items()} or arrow_tables([])
     dataset, random, each = DataSet(Store(config.results)), np.random.default_rng(1), 500
     months = [f"2025-{month:02}" for month in range(1, 13)]
     for start_at in range(0, rows, 250_000):

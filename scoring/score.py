@@ -1,9 +1,7 @@
 """Scoring a log, or one iteration of it: entries → facts → signals → scores → sessions.
 
 The whole way is :func:`score_records`; the rest are the ways in, and :func:`write_scored_log`, which writes the
-sidecars.
-
-The module is long because every way in needs the others: one iteration, one log, several rubrics, and what is written.
+sidecars. The module is long because the ways in are many, and each says what it raises.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

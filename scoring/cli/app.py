@@ -3,12 +3,13 @@
 import functools
 import importlib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from scoring.cli.helptext import HelpfulContext, with_its_help
 from scoring.errors import SettingsError
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
@@ -29,49 +30,8 @@ COMMANDS = {name: f"scoring.cli.{name.replace('-', '_')}" for names in GROUPS.va
 """Every command with its module, which is loaded when it is called and has ``command``."""
 
 
-class _Help(click.HelpFormatter):
-    """Help that is folded between words only, and not inside ``da-score``."""
-
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        super().write_usage(prog.replace("-", _HYPHEN), args.replace("-", _HYPHEN), prefix)
-
-    def write_text(self, text: str) -> None:
-        super().write_text(text.replace("-", _HYPHEN))
-
-    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        most = col_max if self.width >= _NARROW else _NARROW // 4
-        super().write_dl([(name, text.replace("-", _HYPHEN)) for name, text in rows], most, col_spacing)
-
-    def getvalue(self) -> str:
-        return super().getvalue().replace(_HYPHEN, "-")
-
-
-_NARROW = 72
-"""Help of fewer columns gives less room to the names of options, and more to what they do."""
-
-_HYPHEN = "\u2011"
-"""A hyphen at which no line breaks."""
-
-
-class _Context(click.Context):
-    formatter_class = _Help
-
-
-def _with_its_help(command: click.Command) -> click.Command:
-    """Return a command whose help is as it should be; of a group each of its commands.
-
-    It lists what only the command has before what all have, no summary is cut off, and no word broken.
-    """
-    command.context_class = _Context
-    command.params.sort(key=lambda param: param.name is not None and param.name.replace("_", "-") in _EVERYWHERE)
-    for inner in (command.commands if isinstance(command, click.Group) else {}).values():
-        inner.short_help = inner.get_short_help_str(10**6)
-        _with_its_help(inner)
-    return command
-
-
 class _LazyGroup(click.Group):
-    context_class = _Context
+    context_class = HelpfulContext
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, each summary whole."""
@@ -93,7 +53,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
-        return _with_its_help(command)
+        return with_its_help(command, _EVERYWHERE)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from scoring.fleet.run import FleetReport
 
 
-class Lines:
+class Progress:
     """Says what happens, a line each: for people, or as JSON."""
 
     def __init__(self, as_json: bool) -> None:
         self._json = as_json
 
-    def __enter__(self) -> "Lines":
+    def __enter__(self) -> "Progress":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -50,21 +50,23 @@ def _dashboard(event: "FleetEvent") -> str:
     return f", dashboard {event.more['dashboard']}" if event.more.get("dashboard") else ""
 
 
-class _Bar(Lines):
+class _Bar(Progress):
     """Shows on a terminal how far it is: done, running, failed, how fast, and how long it takes still."""
 
     def __init__(self) -> None:
         super().__init__(False)
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._progress = Progress(
-            TextColumn("fleet"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[running]} running, {task.fields[failed]} failed, {task.fields[rate]} a minute,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
+        self._progress = progress.Progress(
+            progress.TextColumn("fleet"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn(
+                "{task.fields[running]} running, {task.fields[failed]} failed, {task.fields[rate]} a minute,"
+            ),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("left"),
             console=Console(stderr=True),
             transient=True,
         )
@@ -96,7 +98,7 @@ class _Bar(Lines):
         self._progress.update(self._task, completed=done, failed=failed, rate=rate, running=running)
 
 
-def sayer(as_json: bool) -> Lines:
+def sayer(as_json: bool) -> Progress:
     """Return what says the events of a run, as a context that is entered while it runs."""
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return _Bar() if on_terminal and not as_json else Lines(as_json)
+    return _Bar() if on_terminal and not as_json else Progress(as_json)

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,7 +43,8 @@ def local_cluster(workers: int, memory: int = 0, dashboard: str | None = None) -
             threads_per_worker=1,
             processes=True,
             memory_limit=memory or "auto",
-            dashboard_address=dashboard,
+            dashboard_address=dashboard or "127.0.0.1:0",
+            scheduler_kwargs={"dashboard": dashboard is not None},
             silence_logs=logging.CRITICAL,
         )
         try:
@@ -87,7 +89,9 @@ def _quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.disable(before)
 

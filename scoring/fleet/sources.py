@@ -148,7 +148,8 @@ def _stamp_of(info: Mapping[str, Any]) -> str:
 
 def evidence_key(rubric: Rubric) -> dict[str, Any]:
     """Return how a rubric has evidence read: what another one must have alike to be scored from what is kept."""
-    return {"evidence": rubric.evidence, "profile": meter_profile(rubric, observe=True), "loading": rubric.loading}
+    read = {"evidence": rubric.evidence, "profile": meter_profile(rubric, observe=True)}
+    return {**read, "test_flags": rubric.test_flags, "loading": rubric.loading}
 
 
 def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched: Sequence[str] = ()) -> str:
@@ -156,8 +157,8 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
 
     ``watched`` are files in the repository that its entries name, as :class:`~scoring.fleet.dataset.Done` has them.
     """
-    key = evidence_key(rubric)
-    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, key["evidence"], key["profile"], config.horizon
+    key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
+    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, key, config.horizon
     how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])

@@ -5,7 +5,7 @@ A sidecar is a file that anybody may have written. Whether it is right is anothe
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from rubric import SignalContribution
@@ -14,9 +14,9 @@ from scoring.sessions import SessionScore
 from scoring.text import shown
 
 
-def problem_of(score: Breakdown, value: float) -> str:
+def problem_of(score: Breakdown, value: float, scored: bool) -> str:
     """Return what is wrong with an iteration's score of some value, in words; "" when nothing is."""
-    return next(chain(_in_value(value), _in_rows(score)), "")
+    return next(chain(_in_value(value), _in_rows(score.breakdown, scored)), "")
 
 
 def session_problem_of(session: SessionScore) -> str:
@@ -30,9 +30,8 @@ def _in_value(value: float) -> Iterator[str]:
         yield f"its value {value:g} is not from 0 to 1"
 
 
-def _in_rows(score: Breakdown) -> Iterator[str]:
-    rows = score.breakdown
-    if score.scored and not rows:  # one that says nothing, as the reference reads an empty file, is shown as that
+def _in_rows(rows: Sequence[SignalContribution], scored: bool) -> Iterator[str]:
+    if scored and not rows:  # one that says nothing, as the reference reads an empty file, is shown as that
         yield "it is scored and has no breakdown"
     for row in rows:
         yield from _in_row(row)

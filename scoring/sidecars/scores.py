@@ -274,8 +274,8 @@ def check_numbers(score: PersistedScore, name: str) -> None:
     Raises:
         InputError: it cannot; ``name`` says whose it is.
     """
-    if problem := problem_of(score, score.value):
-        raise InputError(f"{name}: {problem}; this is no score sidecar, score it anew")
+    if problem := problem_of(score, score.value, score.scored):
+        raise InputError(f"{name}: {problem}")
 
 
 def is_iteration_score_name(name: str) -> bool:

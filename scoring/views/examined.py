@@ -39,7 +39,7 @@ class Examined:
 
     ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
     that was asked for, from ``facts`` and ``signals``. ``outcome`` is what became of the work, where that was asked
-    for; it has no part in any score. ``state`` is what the sidecar is worth, ``spending`` what the iteration used.
+    for; it has no part in any score. ``state`` is what the sidecar is worth.
     """
 
     facts: IterationFacts
@@ -49,12 +49,16 @@ class Examined:
     origin: ScoreOrigin
     outcome: "Outcome | None" = None
     state: State = CURRENT
-    spending: Spending | None = None
 
     @property
     def record(self) -> IterationRecord:
         """The entry."""
         return self.facts.record
+
+    @property
+    def spending(self) -> Spending | None:
+        """What the iteration used; None where nobody knows."""
+        return spending_of(self.facts)
 
     @property
     def differs(self) -> bool:
@@ -141,17 +145,16 @@ class LogView:
 
         ``store`` knows from which entry a sidecar was made; without it that is looked up in the cache of the options.
         """
-        used = spending_of(one.facts)
         on_disk = None if self.recompute else self._sidecar(one.record.iteration, warn)
         if on_disk is None:
-            return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed", spending=used)
+            return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed")
         was = read_provenance(self.iter_log_dir, one.record.iteration) if one.provenance else None
         store = store or self._fingerprints(self.options.get("cache_dir"))
         edited = store is not None and store.is_edited(
             one.facts, emit(on_disk.as_dict()), (self.repo_dir, self.iter_log_dir), self.rubric
         )
         state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
-        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state, spending=used)
+        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
         try:

@@ -22,7 +22,6 @@ DATA = {
     "schema": "a JSON schema",
     "completion": "a program for the shell",
     "fleet": "many repositories at once, which take long",
-    "report": "a page of HTML; --terminal cuts what it says to the width",
 }
 """What prints data, whose lines are as long as they are; its help and its errors fold like those of the others."""
 
@@ -30,7 +29,7 @@ LOOKS = [
     *("demo DIR/shown", "doctor", "doctor --rubric 3.1.0", "run --no-write", "run --no-write --rubric 3.1.0"),
     *("explain 5", "explain 7 --rubric 3.1.0", "iteration 5", "iteration 9 --rubric 3.1.0", "session 5c0e"),
     *("integrity", "outcomes", "validate", "label list", "label next", "label agreement"),
-    *("rubric list", "rubric show", "rubric show 3.1.0", "rubric diff 2.1.0 3.1.0"),
+    *("rubric list", "rubric show", "rubric show 3.1.0", "rubric diff 2.1.0 3.1.0", "report --terminal"),
     *("query 'select * from iterations limit 2'", "query 'select iteration, task_id, score from iterations'"),
     *("check --min-score 0.9", "check --rubric 3.1.0 --min-coverage 0.8", "export --describe", "lint"),
     *("derive --dry-run", "backfill --dry-run --rubric 3.1.0", "hook show", "watch --once"),
@@ -50,7 +49,7 @@ Screen = Callable[[str, int], list[str]]
 
 _KNOWN = re.compile(r"""(?x)
     [0-9]+/[0-9]+ | · | % | [0-9]+ | not | enough | insufficient | [0-9a-f]{8}  # what is said in brief
-    | [0-9.]+ | [0-9:-]+ | ━+ | █+  # how long something took, and bars
+    | [0-9.]+ | [0-9:-]+ | ━+ | [█▁▂▃▄▅▆▇·]+  # how long something took, and bars
 """)
 
 

@@ -215,7 +215,10 @@ class TestTerminal:
                 "7 of 7 signals, 100.0 % of the weight",
             ],
         )
-        assert any(re.fullmatch(r"scope +yes +0\.500 +0\.130 +0\.065 +2/4 changed files within .*", x) for x in lines)
+        below = lines[lines.index("scope                yes         0.500   0.130    0.065") + 1]
+        assert below.startswith(
+            "    outside: shortlink/app.py, shortlink/store.py · 2/4 changed files within declared "
+        )
         assert "Hook outcome sources" in lines
         assert lines[-1] == f"Source: {LOG}/iter-5.score.yaml"
         assert "Observed, not scored" not in lines
@@ -250,7 +253,7 @@ class TestTerminal:
         ]
         assert lines[1] == "3 of 3 iterations, 86.0 % of the weight on average"
         assert lines[2] == "mean 0.70–0.86, with 95 % confidence"
-        assert "   8  0.845  (0.84–0.84)  good       7 of 7 signals, 100.0 % of the weight" in lines
+        assert "   8  0.845  (0.84–0.84)  good       7 of 7 signals, 100.0 % of the weight  current" in lines
 
     @pytest.mark.usefixtures("scored")
     def test_shows_integrity(self, on_a_terminal: OnTerminal) -> None:

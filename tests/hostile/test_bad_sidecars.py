@@ -42,7 +42,6 @@ COMMANDS = {
     "export to CSV": ("export", "--format", "csv", "--tables", "signals"),
     "query": ("query", "select * from iterations"),
     "check": ("check", "--min-score", "0", "--json"),
-    "compare": ("compare", "--json"),
 }
 
 
@@ -55,8 +54,7 @@ def test_every_command_names_it_and_goes_on(da_score: DaScore, how: str) -> None
     for command in COMMANDS.values():
         found = da_score(*command, "--no-cache")
         assert found.status == 0, (command, found)
-        if command[0] != "compare":
-            assert "iter-3.score.yaml: " in found.err, (command, found.err)
+        assert "iter-3.score.yaml: " in found.err, (command, found.err)
         assert "NaN" not in found.out
         assert "Infinity" not in found.out
 

@@ -37,6 +37,7 @@ NAMED = {
 
 
 class TestALogThatFilesName:
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize("how", NAMED)
     @pytest.mark.parametrize("file", [".agents/da-score.toml", "pyproject.toml"])
     @pytest.mark.parametrize("command", ["run", "derive", "backfill"])

@@ -301,7 +301,8 @@ def count(lines: set[Line], sha: str) -> int:
 def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
     """Make a history of edits, moves, splits, indentation, branches and merges, and return its commits."""
     repo.commit({f"f{n}.py": lines(f"f{n}", 12) for n in range(4)})
-    commits, branch = [], ""
+    commits: list[str] = []
+    branch = ""
     for step in range(steps):
         files = sorted(path.name for path in repo.path.glob("*.py"))
         name = chance.choice(files)

@@ -394,7 +394,7 @@ class TestReport:
     @pytest.mark.slow
     def test_says_whether_its_scores_mean_anything(self, da_score: DaScore, worked: Repo) -> None:
         text = da_score("report", "--terminal").out
-        assert "foretelling defective work: too few" in text
+        assert "Foretelling defective work: too few." in text
         found = da_score("report", "--json").json["validity"]
         assert (found["outcome"], found["verdict"]) == ("defective", "too few")
         page = Path("report.html").read_text()

@@ -92,6 +92,11 @@ class TestDigest:
         assert not changes(now[:1], {"1": ["2.1.0", 0.5, "good"]})
 
 
+def no_pictures(_: Digest) -> dict[str, Any]:
+    found: dict[str, Any] = defaultdict(str)
+    return found | {"signals": defaultdict(str)}
+
+
 class _Structure(HTMLParser):
     """Collects what a page links to, its ids, and the text of its headings."""
 
@@ -311,7 +316,7 @@ class TestCommand:
     @pytest.fixture(autouse=True)
     def _without_pictures(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Draw nothing: what the pictures show is tested above."""
-        monkeypatch.setattr("scoring.views.report._charts", lambda _: defaultdict(str, signals=defaultdict(str)))
+        monkeypatch.setattr("scoring.views.report._charts", no_pictures)
 
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
         assert da_score("report").out == "Wrote report.html: 9 iterations\n"

@@ -35,12 +35,13 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     width = max(width, _NARROWEST)
     count = len(digest.lines)
     mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
-    yield Line(cell(f"{count} iterations, {mean}", width), "bold")
-    yield from (Line(cell(text, width)) for text in certainty(digest))
+    yield from _said(f"{count} iterations, {mean}", width, "bold")
+    for text in certainty(digest):
+        yield from _said(text, width)
     if digest.validity:
-        yield Line(cell(f"Foretelling defective work: {digest.validity.verdict}.", width))
-    yield Line(cell(f"rubric {digest.rubric.version}", width))
-    yield Line(cell(digest.log, width))
+        yield from _said(f"Foretelling defective work: {digest.validity.verdict}.", width)
+    yield from _said(f"rubric {digest.rubric.version}", width)
+    yield from _said(digest.log, width)
     if not digest.lines:
         return
     label = min(max(len("SCORE"), *(len(name) for name in digest.signals)), 20)
@@ -59,15 +60,23 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     for name, number in digest.bands.items():
         bar = Cell("█" * round(number / most * min(room, 40)), style=_STYLES.get(name, "dim"))
         yield Line((f"{cell(band_text(name), label):<{label}}  ", bar, f" {number}"))
-    lowest = [cell(_low(line), width) for line in digest.lowest()]
+    lowest = [_low(line) for line in digest.lowest()]
     over = [
-        cell(f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}", width)
+        f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}"
         for row in digest.integrity
         if row.over_claims
     ]
     for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over)):
         if texts:
-            yield from (Line(), Line(head, "bold"), *map(Line, texts))
+            yield from (Line(), Line(head, "bold"))
+            for text in texts:
+                yield from _said(text, width)
+
+
+def _said(text: str, width: int, style: str = "") -> Iterator[Line]:
+    """Yield a line, cut to a width on a pipe; a terminal folds it."""
+    yield Line(cell(text, width), style, only="pipe")
+    yield Line(text, style, only="terminal")
 
 
 def certainty(digest: Digest) -> Iterator[str]:

@@ -130,7 +130,7 @@ class ReportedIteration:
 
 def line_of(one: Examined) -> ReportedIteration:
     """Return what a report keeps of an iteration."""
-    score, record = one.score, one.record
+    score, record, spending = one.score, one.record, one.spending
     pressure, transcripts = one.facts.corrections, one.facts.transcripts
     return ReportedIteration(
         iteration=score.iteration,
@@ -155,10 +155,10 @@ def line_of(one: Examined) -> ReportedIteration:
         state_reason=_short(one.state.reason, _DETAIL),
         commit=_short(one.facts.landing.commit or one.facts.landing.sha or ""),
         harness=_short(_harness(one)),
-        models=_models(one),
+        models=_models(one, spending),
         landed=_stayed(one),
         sound=_sound(one),
-        spending=one.spending,
+        spending=spending,
         advice=tuple(_advice(row, one) for row in score.breakdown),
         places=tuple(
             LinesPlace(as_utf8(_place(path)), first, last)
@@ -193,9 +193,9 @@ def _harness(one: Examined) -> str:
     return next((known.name for known in ATTRIBUTED_HARNESSES if named.startswith(known.name)), named)
 
 
-def _models(one: Examined) -> tuple[str, ...]:
+def _models(one: Examined, spending: Spending | None) -> tuple[str, ...]:
     """Return the models that answered, or else the one that the entry names."""
-    seen = one.spending.models if one.spending else []
+    seen = spending.models if spending else []
     return tuple(map(_short, seen or filter(None, [one.record.agent.model])))
 
 

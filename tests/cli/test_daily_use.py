@@ -1,0 +1,251 @@
+"""What makes commands convenient: they work from any folder, take beginnings of ids, choose, and say things once."""
+
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, OnTerminal, lines_of, one_line, running
+
+LOG = ".agents/active/iteration-log"
+
+
+class TestWhereTheLogIs:
+    @pytest.mark.parametrize("folder", [".", "shortlink", f"{LOG}", "shortlink/deep/er"])
+    def test_is_found_from_any_folder_of_the_repository(
+        self, da_score: DaScore, scored: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+    ) -> None:
+        expected = da_score("records").json
+        inside = scored / folder
+        inside.mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(inside)
+        assert da_score("records").json == expected
+
+    def test_is_not_looked_for_outside_of_it(
+        self, da_score: DaScore, scored: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        shutil.copytree(scored / LOG, tmp_path / LOG)
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        assert "no such file or directory" in one_line(da_score("records"))
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(
+        ("made", "said"), [(None, "there is no such folder"), ("file", "is no folder")], ids=["nothing", "a file"]
+    )
+    def test_is_no_folder_that_is_not_there(
+        self, da_score: DaScore, tmp_path: Path, made: str | None, said: str
+    ) -> None:
+        if made:
+            (tmp_path / "place").write_text("")
+        found = da_score("run", "--repo-dir", tmp_path / "place")
+        assert found.status == 1
+        assert one_line(found).startswith(f"--repo-dir '{tmp_path / 'place'}': {said}")
+
+
+class TestBeginningOfASession:
+    @pytest.mark.usefixtures("scored")
+    def test_that_no_other_has_is_enough(self, da_score: DaScore) -> None:
+        assert da_score("session", "5c0e", "--json").json["session_id"] == "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+
+    def test_that_two_have_names_both(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run").status == 0
+        (project / LOG / "session-5c0e-other.score.yaml").write_text("")
+        found = one_line(da_score("session", "5c0e"))
+        assert found == "several sessions begin with '5c0e': 5c0e-other, 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+
+    @pytest.mark.usefixtures("scored")
+    def test_that_none_has_lists_those_that_are_there(self, da_score: DaScore) -> None:
+        assert "known sessions: 019cbd3b-" in one_line(da_score("session", "77"))
+
+
+class TestSession:
+    @pytest.mark.usefixtures("scored")
+    def test_says_that_its_scores_are_current(self, da_score: DaScore) -> None:
+        found = da_score("session", "5c0e", "--json").json
+        assert (found["state"], [one["state"] for one in found["states"]]) == ("current", ["current"] * 4)
+
+    def test_says_that_one_is_stale(self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal) -> None:
+        assert da_score("run").status == 0
+        entry = project / LOG / "iter-4.yaml"
+        entry.write_text(entry.read_text().replace("retries: ", "retries: 3"))
+        found = da_score("session", "5c0e")
+        assert found.err.startswith(
+            "da-score: warning: session 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310: iteration 4 stale: "
+        )
+        assert "stale" not in found.out
+        assert da_score("session", "5c0e", "--json").json["state"] == "stale"
+        assert any("good" not in line and "stale" in line for line in lines_of(on_a_terminal("session", "5c0e")[1]))
+
+
+class TestWarnings:
+    def warned(self, da_score: DaScore, project: Path, *options: str) -> list[str]:
+        assert da_score("run", "--rubric", "2.3.0").status == 0
+        shutil.rmtree(project.parent / "transcripts" / "claude")
+        (project.parent / "transcripts" / "claude").mkdir()
+        return da_score("run", "--rubric", "2.3.0", *options).err.splitlines()
+
+    def test_of_one_kind_are_one_line(self, da_score: DaScore, project: Path) -> None:
+        said = self.warned(da_score, project)
+        assert [line.endswith("(and 1 more like it; -v says each)") for line in said] == [False, True, False]
+
+    def test_are_said_one_by_one_with_v(self, da_score: DaScore, project: Path) -> None:
+        said = self.warned(da_score, project, "-v")
+        assert not any("more like it" in line or "times)" in line for line in said)
+        assert len(said) >= 3
+
+    def test_are_not_said_with_q(self, da_score: DaScore, project: Path) -> None:
+        assert self.warned(da_score, project, "-q") == []
+
+
+class TestChoice:
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(
+        ("options", "chosen"),
+        [
+            pytest.param(["--last", "2"], [8, 9], id="the newest"),
+            pytest.param(["--since", "2026-03-05"], [7, 8, 9], id="from a day on"),
+            pytest.param(["--task", "redirect"], [3], id="of a task"),
+            pytest.param(["--task", "*-slugs"], [6], id="of tasks by a pattern"),
+            pytest.param(["--since", "2026-03-04", "--last", "1"], [9], id="both"),
+            pytest.param(["--task", "nothing"], [], id="none"),
+        ],
+    )
+    def test_is_the_same_everywhere(self, da_score: DaScore, options: list[str], chosen: list[int]) -> None:
+        assert [
+            one["iteration"] for one in da_score("run", "--no-write", "--json", *options).json["iterations"]
+        ] == chosen
+        assert [one["iteration"] for one in da_score("records", "--json", *options).json] == chosen
+        asked = da_score("query", "select iteration from iterations order by 1", "--json", *options).json
+        assert [one["iteration"] for one in asked] == chosen
+
+    def test_is_made_among_labels_too(self, da_score: DaScore, project: Path) -> None:
+        assert project
+        for n in (3, 9):
+            assert da_score("label", n, "--correctness", "3", "--as", "ann").status == 0
+        assert [one["iteration"] for one in da_score("label", "list", "--json").json] == [3, 9]
+        assert [one["iteration"] for one in da_score("label", "list", "--json", "--last", "2").json] == [9]
+
+    @pytest.mark.usefixtures("scored")
+    def test_of_a_day_that_is_none_is_refused(self, da_score: DaScore) -> None:
+        assert "--since" in one_line(da_score("run", "--no-write", "--since", "yesterday"))
+
+
+class TestGates:
+    @pytest.mark.usefixtures("scored")
+    def test_without_one_are_wrong_usage(self, da_score: DaScore) -> None:
+        found = da_score("check")
+        assert (found.status, one_line(found).startswith("check: there is no gate")) == (2, True) or found.status == 2
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(
+        ("holds", "fails", "by"),
+        [
+            pytest.param(["--min-coverage", "0.2"], ["--min-coverage", "0.5"], [2], id="coverage"),
+            pytest.param(["--min-low", "0.1"], ["--min-low", "0.5"], [2, 5], id="the lower bound"),
+        ],
+    )
+    def test_of_evidence(self, da_score: DaScore, holds: list[str], fails: list[str], by: list[int]) -> None:
+        assert da_score("check", *holds).status == 0
+        found = da_score("check", *fails, "--json")
+        assert found.status == 3
+        assert da_score("check", *fails).out.count("FAIL  iteration") == len(by)
+
+    def test_of_commits_fails_for_one_that_is_gone_and_not_for_one_that_landed_as_another(
+        self, da_score: DaScore, project: Path
+    ) -> None:
+        assert da_score("check", "--no-unresolved-commits").status == 0
+        entry = project / LOG / "iter-4.yaml"
+        entry.write_text(
+            re.sub("commit: .*", "commit: deadbeef12", re.sub("summary: .*", "summary: no", entry.read_text()))
+        )
+        found = da_score("check", "--no-unresolved-commits")
+        assert (found.status, found.out.splitlines()[0]) == (
+            3,
+            "FAIL  iteration 4: no-unresolved-commits: commit deadbeef12 is not in this repository",
+        )
+
+
+class TestRubric:
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize("command", [["run"], ["check", "--min-score", "0"], ["explain", "3"], ["signals"]])
+    def test_that_does_not_exist_is_said_alone(self, da_score: DaScore, command: list[str]) -> None:
+        found = da_score(*command, "--rubric", "9.9.9", "--trunk", "main", "--transcripts", "auto")
+        assert (found.status, "9.9.9" in one_line(found)) == (1, True)
+
+
+class TestRun:
+    def test_points_on_after_the_first_score_only(self, project: Path, on_a_terminal: OnTerminal) -> None:
+        assert project
+        first, second = (lines_of(on_a_terminal("run")[1]) for _ in range(2))
+        assert "Next: 'da-score explain 5' says why that one scored lowest, 'da-score report' draws the log" in first
+        assert not any(line.startswith("Next:") for line in second)
+
+    def test_says_lost_beside_a_score_that_lost_evidence(
+        self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
+    ) -> None:
+        assert da_score("run").status == 0
+        shutil.rmtree(project.parent / "transcripts" / "claude")
+        (project.parent / "transcripts" / "claude").mkdir()
+        found = {one["iteration"]: one for one in da_score("run", "-q", "--no-write", "--json").json["iterations"]}
+        assert found[5]["lost"] == ["correction_pressure", "token_efficiency"]
+        assert "lost" not in found[9]
+        lines = lines_of(on_a_terminal("run", "--no-write")[1])
+        assert any(
+            line.startswith("   5  ") and line.endswith("lost: correction_pressure, token_efficiency") for line in lines
+        )
+
+
+@pytest.mark.slow
+def test_an_interrupted_watch_ends_with_130(project: Path) -> None:
+    with running("watch", "--repo-dir", project, "--interval", "1") as watching:
+        assert watching.stdout
+        watching.stdout.readline()
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(20) == 130
+
+
+def test_closing_a_task_leaves_a_score_that_is_current(da_score: DaScore, project: Path) -> None:
+    assert da_score("close-task", "--strict").status == 0
+    assert da_score("iteration", "9", "--json").json["state"] == "current"
+    entry = project / LOG / "iter-9.yaml"
+    entry.write_text(re.sub("wave: .*", "wave: another", entry.read_text()))
+    found = da_score("iteration", "9", "--json").json
+    assert (found["state"], found["state_reason"]) == ("stale", "its entry or a file beside it was edited since")
+
+
+def test_scoring_one_iteration_anew_brings_its_session_up_to_date(da_score: DaScore, project: Path) -> None:
+    assert da_score("run").status == 0
+    before = da_score("session", "5c0e", "--json").json["value"]
+    entry = project / LOG / "iter-4.yaml"
+    entry.write_text(entry.read_text().replace("retries: ", "retries: 3"))
+    changed = da_score("iteration", "4", "--recompute", "--json").json["value"]
+    after = da_score("session", "5c0e", "--json").json
+    assert after["value"] != before
+    assert {one["iteration"]: one["value"] for one in after["per_iteration"]}[4] == changed
+
+
+@pytest.mark.usefixtures("scored")
+def test_the_key_fact_stands_beside_a_detail(da_score: DaScore) -> None:
+    rows = {row["signal"]: row for row in da_score("iteration", "5", "--json").json["breakdown"]}
+    assert rows["verifier"]["fact"] == "load: fail, unit: partial"
+    assert rows["token_efficiency"]["fact"] == "cache hit rate 0.82 over 6 turns"
+    assert rows["correction_pressure"]["fact"] == "2 of 5 tool calls failed"
+    assert rows["hook_outcomes"]["fact"] is None
+    assert {one["signal"]: one["fact"] for one in da_score("explain", "5", "--json").json["signals"]}[
+        "tests"
+    ] == "unit: fail"
+    assert "load: fail" not in da_score("iteration", "5").out
+
+
+def test_all_test_flags_of_schema_2_are_claims_from_3_0_0_on(da_score: DaScore, project: Path) -> None:
+    entry = project / LOG / "iter-3.yaml"
+    entry.write_text("schema_version: 2\niteration: 3\ntask_id: redirect\nimpl: {tests_total_pass: true}\n")
+    old, new = (
+        {row["signal"]: row for row in da_score("explain", "3", "--rubric", v, "--json").json["signals"]}
+        for v in ("2.1.0", "3.0.0")
+    )
+    assert [(old[s]["present"], new[s]["present"]) for s in ("tests", "verifier")] == [(False, True)] * 2
+    assert old["verifier"]["advice"] == "list verifiers with a status in the entry"
+    assert new["tests"]["sources"] == [f"impl.tests_total_pass at {LOG}/iter-3.yaml:4"]

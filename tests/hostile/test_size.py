@@ -1,0 +1,90 @@
+"""Logs and meetings that are far larger than real ones: memory stays flat, and time grows with them."""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from helpers.commands import COMMAND
+from helpers.meetings import record
+from helpers.repos import Repo
+
+MEMORY = 400 << 10
+"""How much memory a command may take on a log of any length, in KiB."""
+
+
+def make_log(folder: Path, count: int) -> Path:
+    log = folder / ".agents/active/iteration-log"
+    log.mkdir(parents=True)
+    for n in range(1, count + 1):
+        (log / f"iter-{n}.yaml").write_text(
+            f"schema_version: 2\niteration: {n}\ndate: '2026-05-01'\ntask_id: task-{n % 97}\n"
+            f"agent: {{session_id: s{n // 10}}}\nimpl: {{summary: work {n}, retries: {n % 3}}}\n"
+            "verifiers: [{type: unit, status: pass}]\n"
+        )
+    return log
+
+
+def measured(folder: Path, *arguments: str) -> tuple[float, int]:
+    """Run a command; return the seconds of CPU and the most memory, in KiB, that it took."""
+    program = (
+        "import resource, subprocess, sys;"
+        "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN);"
+        "print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)"
+    )
+    command = [sys.executable, "-c", program, *COMMAND, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    status, seconds, memory = done.stdout.split()
+    assert status in ("0", "3"), done.stderr
+    return float(seconds), int(memory)
+
+
+COMMANDS = (
+    ("run", "--no-cache"),
+    ("report", "--no-cache", "--out", "report.html"),
+    ("check", "--no-cache", "--min-score", "0"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS, ids=[command[0] for command in COMMANDS])
+def test_a_log_of_a_hundred_thousand_entries(tmp_path: Path, command: tuple[str, ...]) -> None:
+    taken = {}
+    for count in (25_000, 100_000):
+        repo = Repo(tmp_path / str(count))
+        repo.commit({"a": "b"})
+        make_log(repo.path, count)
+        taken[count] = measured(repo.path, *command)
+    print(command[0], taken)
+    assert taken[100_000][0] < 4 * 1.5 * taken[25_000][0], taken
+    assert taken[100_000][1] < MEMORY, taken
+
+
+def test_a_log_of_some_hundred_entries_takes_no_more_for_each(tmp_path: Path) -> None:
+    """The same at a size that there is time for, with a margin for what every command takes."""
+    taken = []
+    for count in (100, 400):
+        repo = Repo(tmp_path / str(count))
+        repo.commit({"a": "b"})
+        make_log(repo.path, count)
+        taken.append(measured(repo.path, *COMMANDS[0])[0])
+    assert taken[1] < 4 * taken[0]
+
+
+@pytest.mark.slow
+def test_a_meeting_of_three_hundred_thousand_records(tmp_path: Path) -> None:
+    """It is over the limit of a file long before, which is said in one line, at once and in little memory."""
+    path = tmp_path / "meeting.jsonl"
+    with path.open("w") as f:
+        for n in range(300_000):
+            f.write(json.dumps(record(n + 1)) + "\n")
+    start = time.monotonic()
+    done = subprocess.run([*COMMAND, "meeting", "score", str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "larger than 16 MiB" in done.stderr
+    assert time.monotonic() - start < 20
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MEMORY
