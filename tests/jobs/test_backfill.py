@@ -354,8 +354,8 @@ class TestReasons:
         work = getattr(scoring.jobs.backfill, when)
         left = [reject]
 
-        def and_then(*arguments: Any) -> Any:
-            found = work(*arguments)
+        def and_then(*arguments: Any, **how: Any) -> Any:
+            found = work(*arguments, **how)
             if left:
                 left.pop()(project)
             return found
