@@ -521,10 +521,14 @@ class TestBackfill:
         record = load_iteration_log(log.path)[0]
         sources = Sources.under(REFERENCE, log.repo.path)
         with sources.transcripts() as scan:
-            evidence = Evidence([record], log.path, sources, scan)
-            before = [inputs_of(record, evidence, log.path, use) for use in ({DIMINISHING_RETURNS}, ())]
+
+            def inputs() -> list[str]:
+                evidence = Evidence([record], log.path, sources, scan)  # which looks once at what is there
+                return [inputs_of(record, evidence, log.path, use) for use in ({DIMINISHING_RETURNS}, ())]
+
+            before = inputs()
             change(log)
-            after = [inputs_of(record, evidence, log.path, use) for use in ({DIMINISHING_RETURNS}, ())]
+            after = inputs()
         assert [old != new for old, new in zip(before, after, strict=True)] == [shows, False]
 
     def test_does_not_wait_for_a_fifo(self, log: Log) -> None:
