@@ -45,7 +45,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("how", BREAKS)
 @pytest.mark.usefixtures("project")
 def test_every_command_names_it_and_goes_on(da_score: DaScore, how: str) -> None:

@@ -74,7 +74,7 @@ class TestTimeLimit:
         """A repository whose git answers nothing any more."""
         repo.commit({"a": "b"})
         opened = GitRepository(repo.path)
-        monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "1")
+        monkeypatch.setattr(git, "time_limit", lambda: 0.2)
         monkeypatch.setattr(GitRepository, "command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
         monkeypatch.setattr(git, "_command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
         return opened

@@ -92,6 +92,7 @@ class TestIntervals:
         assert shared is not None
         assert shared.high - shared.low > 2 * (alone.high - alone.low)
 
+    @pytest.mark.slow
     def test_are_those_of_a_plain_bootstrap_by_session(self) -> None:
         """Sessions are drawn one by one, and each draw is measured by scikit-learn."""
         metrics = pytest.importorskip("sklearn.metrics")

@@ -325,6 +325,7 @@ def test_the_cases_are_all_here() -> None:
 
 
 @needs_shared
+@pytest.mark.slow
 def test_shared_cases_are_those_of_the_copy(tmp_path: Path) -> None:
     shared = [path for path in SHARED.iterdir() if path != FUZZ]
     assert sorted(path.name for path in shared) == CASES

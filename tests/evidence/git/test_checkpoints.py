@@ -495,6 +495,7 @@ class TestReadingObjects:
     ("bundle", "checkpoints", "sessions", "transcripts"),
     [("entire-cli.bundle", 239, 259, 218), ("git-sync.bundle", 174, 305, 128)],
 )
+@pytest.mark.slow
 def test_reads_real_checkpoints(tmp_path: Path, bundle: str, checkpoints: int, sessions: int, transcripts: int) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "--bare", REAL / bundle, clone / ".git"], check=True)

@@ -330,6 +330,7 @@ def every_value(line: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
 @pytest.mark.parametrize(("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)])
+@pytest.mark.slow
 def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "-n", REAL / bundle, clone], check=True)
