@@ -144,7 +144,7 @@ def line_of(one: Examined) -> ReportedIteration:
         weight=score.coverage.weight,
         weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
         sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
-        rows=tuple(map(_vote, score.breakdown)),
+        rows=tuple(_vote(row, one) for row in score.breakdown),
         claims=tuple(map(_claim, one.signals.integrity)),
         retries=pressure.retries if pressure.reported else None,
         corrections=pressure.corrections if pressure.reported else None,
@@ -212,10 +212,12 @@ def _cache_hit_rate(one: Examined) -> float | None:
     return transcripts.cache_hit_rate if transcripts and transcripts.turns else None
 
 
-def _vote(row: SignalContribution) -> Vote:
+def _vote(row: SignalContribution, one: Examined) -> Vote:
+    signal = signal_of(row.signal)
+    label = signal.named(row.label, one.facts) if signal else row.label
     weight = row.effective_weight if row.present else row.nominal_weight
     detail = _short(row.detail, _DETAIL)
-    return Vote(row.signal, _short(row.label), row.present, row.sub_score, weight, row.contribution, detail)
+    return Vote(row.signal, _short(label), row.present, row.sub_score, weight, row.contribution, detail)
 
 
 def _claim(found: IntegrityObservation) -> ReportedClaim:
