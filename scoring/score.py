@@ -50,6 +50,8 @@ class ScoredIteration:
     """What the score was computed from, where the rubric's evidence rules keep that."""
     lost: tuple[Loss, ...] | None = None
     """The evidence that the sidecar on disk had and this score lacks; None where nobody looked."""
+    on_disk: bool | None = None
+    """Whether its sidecar, and what stands beside that, is on disk as it would be written; None where nobody looked."""
 
     @property
     def persisted(self) -> PersistedScore:
@@ -263,7 +265,7 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
     paths: list[Path] = []
     for found in scored.iterations:
         paths.append(iteration_score_path(iter_log_dir, found.record.iteration))
-        if not is_written(iter_log_dir, found.persisted, found.provenance):
+        if not _on_disk(iter_log_dir, found):
             _warn_of_loss(iter_log_dir, found, warn)
             changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
@@ -305,10 +307,17 @@ def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = 
 
 def with_losses(iter_log_dir: Path | str, scored: ScoredLog) -> ScoredLog:
     """Return the same log with what each score lacks of the evidence of its sidecar, before that is written anew."""
-    return replace(scored, iterations=tuple(replace(one, lost=_lost(iter_log_dir, one)) for one in scored.iterations))
+    looked_at = (replace(one, on_disk=_on_disk(iter_log_dir, one)) for one in scored.iterations)
+    return replace(scored, iterations=tuple(replace(one, lost=_lost(iter_log_dir, one)) for one in looked_at))
+
+
+def _on_disk(iter_log_dir: Path | str, one: ScoredIteration) -> bool:
+    return is_written(iter_log_dir, one.persisted, one.provenance) if one.on_disk is None else one.on_disk
 
 
 def _lost(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Loss, ...]:
+    if one.on_disk:
+        return ()
     if one.lost is not None:
         return one.lost
     return tuple(loss_on_disk(iter_log_dir, one.persisted, one.facts, one.provenance))

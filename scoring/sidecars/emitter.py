@@ -18,17 +18,20 @@ import base64
 import functools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from scoring.yamlnodes import OLD_BOOLEANS, STR, resolve
 
+_Put: TypeAlias = Callable[[str], None]
 Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
 
 _INDENT = 4
 _BREAKS = "\n\r\x85\u2028\u2029"
 _INDICATORS_FIRST = "#,[]{}&*!|>'\"%@`"
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?", re.ASCII)
+_SIMPLE = re.compile(r"[A-Za-z0-9](?: ?[!-\"$-9;-~])*+")
+"""Text that is plain whatever it says, unless it reads as another type: ASCII without ``:``, ``#`` and odd spaces."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _ESCAPES = {
     "\0": "0",
@@ -51,47 +54,50 @@ _ESCAPES = {
 
 def emit(document: Mapping[str, Value]) -> bytes:
     """Return the document as UTF-8 YAML, in the style this module describes."""
-    return "".join(_mapping(document, 0, "")).encode("utf-8")
+    parts: list[str] = []
+    _mapping(document, 0, "", parts.append)
+    return "".join(parts).encode("utf-8")
 
 
-def _mapping(mapping: Mapping[str, Value], indent: int, first: str) -> Iterator[str]:
-    """Yield a mapping whose keys stand at ``indent``; ``first`` is what stands before the first key."""
-    before = first or " " * indent
+def _mapping(mapping: Mapping[str, Value], indent: int, first: str, put: _Put) -> None:
+    """Write a mapping whose keys stand at ``indent``; ``first`` is what stands before the first key."""
+    spaces = " " * indent
+    before = first or spaces
     for key, value in mapping.items():
-        yield f"{before}{key}:"
-        yield from _value(value, indent)
-        before = " " * indent
+        put(f"{before}{key}:")
+        _value(value, indent, put)
+        before = spaces
 
 
-def _value(value: Value, indent: int) -> Iterator[str]:
+def _value(value: Value, indent: int, put: _Put) -> None:
     if isinstance(value, str):
-        yield f" {_line(text(value, _next_stop(indent)))}"
+        put(f" {_line(text(value, _next_stop(indent)))}")
     elif value is None:
-        yield " null\n"
+        put(" null\n")
     elif isinstance(value, bool | int | float):
-        yield f" {scalar(value)}\n"
+        put(f" {scalar(value)}\n")
     elif isinstance(value, Mapping):
         if not value:
-            yield " {}\n"
+            put(" {}\n")
         else:
-            yield "\n"
-            yield from _mapping(value, _next_stop(indent), "")
+            put("\n")
+            _mapping(value, _next_stop(indent), "", put)
     elif not value:
-        yield " []\n"
+        put(" []\n")
     else:
-        yield "\n"
+        put("\n")
         for item in value:
-            yield from _item(item, _next_stop(indent))
+            _item(item, _next_stop(indent), put)
 
 
-def _item(item: Value, indent: int) -> Iterator[str]:
+def _item(item: Value, indent: int, put: _Put) -> None:
     dash = " " * indent + "- "
     if isinstance(item, Mapping) and item:
-        yield from _mapping(item, indent + 2, dash)
+        _mapping(item, indent + 2, dash, put)
     elif isinstance(item, str):
-        yield f"{dash}{_line(text(item, indent + 2))}"
+        put(f"{dash}{_line(text(item, indent + 2))}")
     elif isinstance(item, bool | int | float):
-        yield f"{dash}{scalar(item)}\n"
+        put(f"{dash}{scalar(item)}\n")
     else:
         raise TypeError("sidecars hold no lists of lists")
 
@@ -112,25 +118,30 @@ def scalar(value: bool | int | float) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
+    return _float(value) if value else "-0" if math.copysign(1, value) < 0 else "0"
+
+
+@functools.lru_cache(4096)  # weights and whole votes, over and over
+def _float(value: float) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
     # repr gives the shortest digits that read back the same; only their layout is made here.
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     point = len(whole) + int(exponent or 0)  # where the decimal point stands, counted from the first digit
-    figures = (whole + fraction).rstrip("0") or "0"
-    point -= len(figures) - len(figures := figures.lstrip("0") or "0")
+    figures = (whole + fraction).rstrip("0")
+    point -= len(figures) - len(figures := figures.lstrip("0"))
     # Go's shortest %g: an exponent below 1e-4, and from seven digits before the point on.
-    if figures != "0" and not -4 < point <= 6:
+    if not -4 < point <= 6:
         mantissa = figures[0] + ("." + figures[1:] if len(figures) > 1 else "")
         written = f"{mantissa}e{'-' if point - 1 < 0 else '+'}{abs(point - 1):02d}"
     elif point <= 0:
-        written = "0." + "0" * -point + figures if figures != "0" else "0"
+        written = "0." + "0" * -point + figures
     elif point >= len(figures):
         written = figures + "0" * (point - len(figures))
     else:
         written = figures[:point] + "." + figures[point:]
-    return ("-" if math.copysign(1, value) < 0 else "") + written
+    return ("-" if value < 0 else "") + written
 
 
 @functools.lru_cache(4096)  # the sidecars of a log say the same labels and reasons over and over
@@ -140,12 +151,12 @@ def text(value: str, indent: int) -> str:
         encoded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode()
         lines = [encoded[i : i + 70] for i in range(0, len(encoded), 70)]
         return f"!!binary {encoded}" if len(encoded) < 70 else "!!binary " + _literal("\n".join(lines) + "\n", indent)
-    shape = _Shape(value)
-    if "\n" in value:
+    shape = None if _SIMPLE.fullmatch(value) else _Shape(value)
+    if shape and "\n" in value:
         return _literal(value, indent) if shape.block_allowed else _double_quoted(value)
     if resolve(value)[0] != STR or _BASE_60.fullmatch(value) or value in OLD_BOOLEANS:
         return _double_quoted(value)
-    if shape.plain_allowed:
+    if shape is None or shape.plain_allowed:
         return value
     return _single_quoted(value, indent) if shape.single_quoted_allowed else _double_quoted(value)
 

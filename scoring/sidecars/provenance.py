@@ -10,6 +10,7 @@ evidence lacks something that the old one has, so that no score outlives what it
 """
 
 import datetime
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -181,7 +182,8 @@ _TOGETHER = 2000
 
 def is_written(iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None) -> bool:
     """Tell whether a score, and what it was computed from, is on disk exactly as it would be written."""
-    if not holds(iteration_score_path(iter_log_dir, score.iteration), emit(score.as_dict())):
+    path = iteration_score_path(iter_log_dir, score.iteration)
+    if not os.path.lexists(path) or not holds(path, emit(score.as_dict())):
         return False
     return provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version)
 
