@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from helpers.commands import DaScore, OnTerminal, lines_of, one_line, running
 
+from scoring.evidence.git.repository import GitRepository
+
 LOG = ".agents/active/iteration-log"
 
 
@@ -181,6 +183,34 @@ class TestRun:
         first, second = (lines_of(on_a_terminal("run")[1]) for _ in range(2))
         assert "Next: 'da-score explain 5' says why that one scored lowest, 'da-score report' draws the log" in first
         assert not any(line.startswith("Next:") for line in second)
+
+    @pytest.mark.parametrize(
+        ("branch", "named", "rubric", "missing"),
+        [
+            pytest.param("main", True, "2.1.0", ["there is no branch master"], id="another trunk"),
+            pytest.param("master", False, "2.1.0", ["no transcript folder is named"], id="no transcripts"),
+            pytest.param("main", False, "2.1.0", ["no branch master", "no transcript folder"], id="neither"),
+            pytest.param("master", True, "2.1.0", [], id="all that the reference looks for"),
+            pytest.param("main", False, "3.1.0", [], id="a rubric that finds both itself"),
+        ],
+    )
+    def test_says_what_a_reference_rubric_cannot_see(
+        self,
+        project: Path,
+        on_a_terminal: OnTerminal,
+        monkeypatch: pytest.MonkeyPatch,
+        branch: str,
+        named: bool,
+        rubric: str,
+        missing: list[str],
+    ) -> None:
+        GitRepository(project).ask("branch", "-m", "master", branch)
+        if not named:
+            monkeypatch.delenv("DA_SCORE_TRANSCRIPT_DIR")
+            (project / ".agents/da-score.toml").unlink()
+        text = " ".join(lines_of(on_a_terminal("run", "--no-write", "--rubric", rubric)[1]))
+        assert all(part in text for part in missing)
+        assert ("finds the trunk and the transcripts that are here" in text) is bool(missing)
 
     def test_says_lost_beside_a_score_that_lost_evidence(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
