@@ -17,15 +17,19 @@ _NOISE = 0.01
 def over_linear(work: Callable[[str], object], shape: Callable[[int], str], most: int = LARGE) -> str:
     """Return how the time grew where it grew by more than the text; "" where it did not.
 
-    The text gets longer step by step, and the first step that is too slow is the last, so that quadratic work is not
-    waited for.
+    The text gets longer step by step. One step that is too slow may be a limit that was reached, or somebody else's
+    work; two in a row, or the last one when it is measured again, are not, and what follows is not waited for.
     """
-    size, before = SMALL, max(_seconds(work, shape(SMALL)), _NOISE)
+    size, before, slow = SMALL, max(_seconds(work, shape(SMALL)), _NOISE), ""
     while (size := size * _STEP) <= most:
         text, limit = shape(size), before * _STEP * FACTOR
         took = _seconds(work, text)
-        if took > limit and (took := min(took, _seconds(work, text))) > limit:  # the first may have been disturbed
+        if took <= limit or (took := min(_seconds(work, text) for _ in range(3))) <= limit:
+            slow = ""
+        elif slow or size * _STEP > most:
             return f"{took:.2f} s for {size} characters, {before:.3f} s for {size // _STEP}"
+        else:
+            slow = "once"
         before = max(took, _NOISE)
     return ""
 

@@ -358,7 +358,7 @@ def check_command(
     shutil.copytree(demo, root, symlinks=True)
     for splice in splices:
         _changed(root, splice)
-    here, out, err = os.getcwd(), io.StringIO(), io.StringIO()
+    here, out, err = os.getcwd(), io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     os.chdir(root / "repo")
     try:
         with limited(3 * SECONDS), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
