@@ -1,6 +1,7 @@
 """FLEET.toml and archives that mean harm, or are only wrong: one line, nothing outside, nothing run."""
 
 import io
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -11,6 +12,7 @@ from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, ta
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
+from scoring.fleet.archives import scratch_folder
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
@@ -39,6 +41,29 @@ WRONG = {
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
     "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),
 }
+
+
+@pytest.mark.parametrize(
+    ("host", "process", "stays"),
+    [
+        pytest.param("here", "4194305", False, id="of a process that has ended"),
+        pytest.param("here", str(os.getpid()), True, id="of one that is there"),
+        pytest.param("elsewhere", "4194305", True, id="of another machine on this disk"),
+        pytest.param("here", "9" * 30, True, id="of the number of no process"),
+        pytest.param("here", "\u00b2", True, id="of no number"),
+    ],
+)
+def test_what_a_worker_left_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, process: str, stays: bool
+) -> None:
+    config = read_config(write_fleet(tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}'))
+    monkeypatch.setattr("socket.gethostname", lambda: host)
+    with scratch_folder(config) as folder:
+        left = folder.with_name(folder.name.replace(f"-{os.getpid()}-", f"-{process}-x"))
+        left.mkdir()
+    monkeypatch.setattr("socket.gethostname", lambda: "here")
+    with scratch_folder(config):
+        assert left.is_dir() is stays
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
