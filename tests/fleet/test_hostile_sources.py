@@ -13,7 +13,10 @@ from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, ta
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
 from scoring.fleet.archives import scratch_folder
+from scoring.fleet.commits import Commit, Done, parsed, written
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
+from scoring.fleet.sources import repositories
+from scoring.log.settings import DEFAULT_LOG_DIR
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
 
@@ -232,3 +235,15 @@ def test_the_files_of_a_hostile_zip_are_no_links(tmp_path: Path) -> None:
         archive.writestr(info, "/etc")
     (tmp_path / "in/x.zip").write_bytes(out.getvalue())
     assert "no git bundle" in reason(tmp_path, tmp_path / "in/x.zip")
+
+
+def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path: Path) -> None:
+    log = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff")) / DEFAULT_LOG_DIR
+    log.mkdir(parents=True)
+    (log / "iter-1.yaml").write_text("iteration: 1\n")
+    config = read_config(write_fleet(tmp_path, 'results = "r"\n[[source]]\npath = "*"\n'))
+    (found,) = repositories(config)
+    assert f"{tmp_path}/bad\\xff" in found.name
+    assert found.log == log
+    commit = Commit("1", "3.1.0", "", {}, (Done(found.name, "", 1, watched=("b\udcff.json",)),))
+    assert parsed("here", written(commit)) == commit
