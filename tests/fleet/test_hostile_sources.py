@@ -2,9 +2,11 @@
 
 import io
 import os
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.commands import DaScore
@@ -12,6 +14,7 @@ from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, ta
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
+from scoring.evidence.git.repository import check_out
 from scoring.fleet.archives import scratch_folder
 from scoring.fleet.commits import Commit, Done, parsed, written
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
@@ -247,3 +250,22 @@ def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path:
     assert found.log == log
     commit = Commit("1", "3.1.0", "", {}, (Done(found.name, "", 1, watched=("b\udcff.json",)),))
     assert parsed("here", written(commit)) == commit
+
+
+@pytest.mark.parametrize("names", ["sha1", "sha256"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_bare_repository_is_checked_out_whatever_its_objects_are_named_by(
+    tmp_path: Path, names: str, packed: bool
+) -> None:
+    bare, made = tmp_path / "x.git", tmp_path / "made"
+    quiet: dict[str, Any] = {"check": True, "capture_output": True}
+    subprocess.run(["git", "init", "-q", "-b", "main", f"--object-format={names}", made], **quiet)
+    who = "-c", "user.name=a", "-c", "user.email=a@example.org"
+    subprocess.run(["git", "-C", made, *who, "commit", "-q", "--allow-empty", "-m", "one"], **quiet)
+    subprocess.run(["git", "clone", "-q", "--bare", made, bare], **quiet)
+    if not packed:
+        (bare / "packed-refs").unlink()
+        (bare / "refs/heads/main").write_bytes((made / ".git/refs/heads/main").read_bytes())
+    check_out(bare, tmp_path / "out")
+    shown = subprocess.run(["git", "-C", tmp_path / "out", "log", "--format=%s", "main"], **quiet)
+    assert shown.stdout == b"one\n"
