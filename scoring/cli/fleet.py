@@ -8,8 +8,9 @@ import click
 
 from scoring.cli.app import PATH, loudness_options
 from scoring.cli.fleet_progress import sayer
-from scoring.cli.output import show, warn, write, write_json
+from scoring.cli.output import say, show, warn, write_json
 from scoring.errors import DaScoreError, InputError, WriteError
+from scoring.text import printable
 from scoring.views.table import Block, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # --help needs neither
@@ -138,10 +139,10 @@ def _failures(failed: list[tuple[str, int, str]]) -> Iterator[Block]:
     if not failed:
         return
     yield Line()
-    columns = (Column("FAILED", width=0), Column("TIMES", width=5), Column("REASON", width=0))
+    columns = (Column("FAILED", width=0), Column("TIMES", width=5), Column("REASON", width=0, prose=True))
     yield Table(columns, [(name, str(times), why) for name, times, why in failed[:_MOST_SHOWN]])
-    if more := len(failed) - _MOST_SHOWN:
-        yield from [Line(f"and {more} more; --json lists all")] if more > 0 else []
+    if (more := len(failed) - _MOST_SHOWN) > 0:
+        yield Line(f"and {more} more; --json lists all")
 
 
 def opened(place: str) -> "DataSet":
@@ -243,4 +244,5 @@ def init(file: Path) -> None:
         raise InputError(f"{file}: is there already; name another file") from e
     except OSError as e:
         raise WriteError(f"{file}: cannot write: {(e.strerror or str(e)).lower()}") from e
-    write(f"{file} is written; change the sources in it, then: da-score fleet {file}\n")
+    name = printable(str(file))
+    say(f"{name} is written; change the sources in it, then: da-score fleet {name}\n")

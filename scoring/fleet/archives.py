@@ -9,6 +9,7 @@ import contextlib
 import os
 import posixpath
 import shutil
+import socket
 import tarfile
 import tempfile
 import zipfile
@@ -23,6 +24,7 @@ from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository
 from scoring.fleet.store import file_system
 from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.sidecars.fingerprint import digest_of
 
 MOST_FILES = 2_000_000
 _PIECE = 1 << 20
@@ -51,7 +53,7 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
     try:
         base.mkdir(parents=True, exist_ok=True)
         _remove_left_over(base)
-        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=base))
+        folder = Path(tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-", dir=base))
     except OSError as e:
         raise InputError(f"{base}: no room to unpack: {(e.strerror or str(e)).lower()}") from e
     try:
@@ -60,15 +62,21 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _own_prefix() -> str:
+    """Return how the folders of this machine begin: several may share a disk, and numbers of processes are its own."""
+    return f"{_PREFIX}{digest_of(os.fsencode(socket.gethostname()))[:8]}-"
+
+
 def _remove_left_over(base: Path) -> None:
-    for place in base.glob(f"{_PREFIX}*-*"):
-        process = place.name.removeprefix(_PREFIX).partition("-")[0]
-        if process.isdigit():
+    own = _own_prefix()
+    for place in base.glob(f"{own}*-*"):
+        process = place.name.removeprefix(own).partition("-")[0]
+        if process.isascii() and process.isdigit():
             try:
                 os.kill(int(process), 0)
             except ProcessLookupError:
                 shutil.rmtree(place, ignore_errors=True)
-            except OSError:
+            except (OSError, OverflowError, ValueError):  # somebody else's, or the number of no process
                 continue
 
 

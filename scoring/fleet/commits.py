@@ -104,8 +104,8 @@ def parsed(where: str, data: bytes) -> Commit:
 
 
 def written(commit: Commit) -> bytes:
-    """Return a commit as bytes, which :func:`parsed` reads."""
-    return json.dumps({"format": FORMAT, **asdict(commit)}, ensure_ascii=False).encode()
+    """Return a commit as bytes, which :func:`parsed` reads: ASCII, which holds names of files that are no UTF-8 too."""
+    return json.dumps({"format": FORMAT, **asdict(commit)}).encode()
 
 
 def part_name(table: str, rubric: str, month: str, commit: str) -> str:

@@ -98,7 +98,7 @@ def _directories(source: Source) -> Iterator[Repository]:
             for log in logs:
                 repo_dir = log.repo_dir or log.iter_log_dir
                 usual = log.repo_dir is not None
-                yield Repository(str(repo_dir if usual else log.iter_log_dir), source, repo_dir, log.iter_log_dir)
+                yield Repository(_name(repo_dir if usual else log.iter_log_dir), source, repo_dir, log.iter_log_dir)
 
 
 def _remote(source: Source, storage: Mapping[str, Mapping[str, Any]]) -> Iterator[Repository]:
@@ -115,7 +115,12 @@ def _remote(source: Source, storage: Mapping[str, Mapping[str, Any]]) -> Iterato
             raise InputError(f"{url}: nothing is there that is an archive or a folder with a repository")
         for place, (stamp, size) in found.items():
             place = f"{protocol}://{place}"
-            yield Repository(place, source, url=place, stamp=stamp, size=size)
+            yield Repository(_name(place), source, url=place, stamp=stamp, size=size)
+
+
+def _name(place: Path | str) -> str:
+    """Return what the data set calls a repository: its path or URL, with bytes that are no UTF-8 as escapes."""
+    return os.fsencode(place).decode("utf-8", "backslashreplace")
 
 
 def _listed(fs: Any, path: str) -> dict[str, tuple[str, int]]:

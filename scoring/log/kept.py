@@ -26,7 +26,7 @@ from zlib import crc32
 import msgspec
 
 from scoring.errors import LogError, WriteError
-from scoring.files import READ_PLAIN, atomic_stream, remove_stale
+from scoring.files import READ_PLAIN, atomic_stream
 from scoring.log.model import IterationRecord
 
 FORMAT = 1
@@ -365,7 +365,6 @@ class EntryIndex:
         """Begin to write the index anew; None when it cannot be. A cache that cannot be written is no error."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            remove_stale(self._folder)
             return _Writer(stack.enter_context(atomic_stream(self._place, durable=False)), self._log)
         except (OSError, WriteError):
             return None

@@ -12,7 +12,16 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
 from scoring.numbers import wrap64
-from scoring.signals.signal import Signal, attribution, counted, named_fields, seen_source, unattributed, work_source
+from scoring.signals.signal import (
+    KEEP_TRANSCRIPT,
+    Signal,
+    attribution,
+    counted,
+    named_fields,
+    seen_source,
+    unattributed,
+    work_source,
+)
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
@@ -55,7 +64,7 @@ class CorrectionPressure(Signal):
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only those make it vote."""
         if not present and facts.observed is not None:
-            return "keep the transcript of the session that made the commit where da-score looks for it"
+            return KEEP_TRANSCRIPT
         return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:

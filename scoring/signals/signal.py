@@ -12,6 +12,9 @@ from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue, absent_signal
 
+KEEP_TRANSCRIPT = "keep the transcript of the session that made the commit where da-score looks for it"
+"""What makes a signal vote that is read from lines, where none are found."""
+
 
 class Signal(ABC):
     """One signal, complete in itself. Everything here is pure: facts in, judgement out."""

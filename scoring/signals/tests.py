@@ -12,7 +12,15 @@ from scoring.evidence.filekinds import is_document
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
-from scoring.signals.signal import Signal, attribution, counted, named_fields, seen_source, unattributed
+from scoring.signals.signal import (
+    KEEP_TRANSCRIPT,
+    Signal,
+    attribution,
+    counted,
+    named_fields,
+    seen_source,
+    unattributed,
+)
 from scoring.signals.values import (
     ROLE_IMPL,
     ROLE_VERIFIER,
@@ -81,6 +89,8 @@ class Tests(Signal):
             return super().advice(present, facts)
         if present:
             return "the last test run before the commit passes, and no code is edited after it"
+        if facts.observed.method is None:
+            return KEEP_TRANSCRIPT
         return "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:

@@ -11,7 +11,15 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
-from scoring.signals.signal import Signal, attribution, counted, named_fields, unattributed, work_source
+from scoring.signals.signal import (
+    KEEP_TRANSCRIPT,
+    Signal,
+    attribution,
+    counted,
+    named_fields,
+    unattributed,
+    work_source,
+)
 from scoring.signals.values import SignalValue, absent_signal, claim_signal, present_signal
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
@@ -36,7 +44,7 @@ class TokenEfficiency(Signal):
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; without a window no transcript can."""
         if not present and facts.observed is not None:
-            return "keep the transcript of the session that made the commit where da-score looks for it"
+            return KEEP_TRANSCRIPT
         if not present and facts.window is None:
             where = "as one that this repository has: its time decides which transcripts belong to it"
             return f"name the commit in the entry, {where}"

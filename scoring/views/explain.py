@@ -171,7 +171,9 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         advice = f": {signal.advice}" if signal.advice and signal.present else ""
         yield f"  +{signal.could_add:.3f}  {signal.label}{missing}{advice}"
     if not explanation.raises:
-        yield "  nothing: every vote is full and every signal voted"
+        could_vote = any(s.applicable and not s.present for s in explanation.signals)
+        others = "the signals that did not vote could only lower it" if could_vote else "every signal voted"
+        yield f"  nothing: every vote is full and {others}"
     if one.signals.integrity:
         yield from ("", "What was claimed, and what was seen")
         yield from (f"  {_claim(observation)}" for observation in one.signals.integrity)

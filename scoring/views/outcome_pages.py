@@ -113,6 +113,8 @@ def validity_page(found: Validity) -> Iterator[Block]:
     for text in validity_sentences(found):
         yield Line(text, "bold" if text.startswith("Verdict") else "")
     for title, part in validity_parts(found).items():
+        if not part:
+            continue
         yield Line()
         yield Line(title, "bold")
         yield Table(

@@ -1,9 +1,12 @@
 """FLEET.toml and archives that mean harm, or are only wrong: one line, nothing outside, nothing run."""
 
 import io
+import os
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.commands import DaScore
@@ -11,7 +14,12 @@ from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, ta
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
+from scoring.evidence.git.repository import check_out
+from scoring.fleet.archives import scratch_folder
+from scoring.fleet.commits import Commit, Done, parsed, written
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
+from scoring.fleet.sources import repositories
+from scoring.log.settings import DEFAULT_LOG_DIR
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
 
@@ -39,6 +47,29 @@ WRONG = {
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
     "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),
 }
+
+
+@pytest.mark.parametrize(
+    ("host", "process", "stays"),
+    [
+        pytest.param("here", "4194305", False, id="of a process that has ended"),
+        pytest.param("here", str(os.getpid()), True, id="of one that is there"),
+        pytest.param("elsewhere", "4194305", True, id="of another machine on this disk"),
+        pytest.param("here", "9" * 30, True, id="of the number of no process"),
+        pytest.param("here", "\u00b2", True, id="of no number"),
+    ],
+)
+def test_what_a_worker_left_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, process: str, stays: bool
+) -> None:
+    config = read_config(write_fleet(tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}'))
+    monkeypatch.setattr("socket.gethostname", lambda: host)
+    with scratch_folder(config) as folder:
+        left = folder.with_name(folder.name.replace(f"-{os.getpid()}-", f"-{process}-x"))
+        left.mkdir()
+    monkeypatch.setattr("socket.gethostname", lambda: "here")
+    with scratch_folder(config):
+        assert left.is_dir() is stays
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
@@ -207,3 +238,34 @@ def test_the_files_of_a_hostile_zip_are_no_links(tmp_path: Path) -> None:
         archive.writestr(info, "/etc")
     (tmp_path / "in/x.zip").write_bytes(out.getvalue())
     assert "no git bundle" in reason(tmp_path, tmp_path / "in/x.zip")
+
+
+def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path: Path) -> None:
+    log = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff")) / DEFAULT_LOG_DIR
+    log.mkdir(parents=True)
+    (log / "iter-1.yaml").write_text("iteration: 1\n")
+    config = read_config(write_fleet(tmp_path, 'results = "r"\n[[source]]\npath = "*"\n'))
+    (found,) = repositories(config)
+    assert f"{tmp_path}/bad\\xff" in found.name
+    assert found.log == log
+    commit = Commit("1", "3.1.0", "", {}, (Done(found.name, "", 1, watched=("b\udcff.json",)),))
+    assert parsed("here", written(commit)) == commit
+
+
+@pytest.mark.parametrize("names", ["sha1", "sha256"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_bare_repository_is_checked_out_whatever_its_objects_are_named_by(
+    tmp_path: Path, names: str, packed: bool
+) -> None:
+    bare, made = tmp_path / "x.git", tmp_path / "made"
+    quiet: dict[str, Any] = {"check": True, "capture_output": True}
+    subprocess.run(["git", "init", "-q", "-b", "main", f"--object-format={names}", made], **quiet)
+    who = "-c", "user.name=a", "-c", "user.email=a@example.org"
+    subprocess.run(["git", "-C", made, *who, "commit", "-q", "--allow-empty", "-m", "one"], **quiet)
+    subprocess.run(["git", "clone", "-q", "--bare", made, bare], **quiet)
+    if not packed:
+        (bare / "packed-refs").unlink()
+        (bare / "refs/heads/main").write_bytes((made / ".git/refs/heads/main").read_bytes())
+    check_out(bare, tmp_path / "out")
+    shown = subprocess.run(["git", "-C", tmp_path / "out", "log", "--format=%s", "main"], **quiet)
+    assert shown.stdout == b"one\n"

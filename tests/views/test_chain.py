@@ -18,6 +18,7 @@ from scoring.evidence.git.facts import ANCESTOR, Landing
 from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt, WorkSeen
 from scoring.log.model import IterationRecord
 from scoring.sidecars.ownlines import OwnLines
+from scoring.signals.signal import KEEP_TRANSCRIPT
 from scoring.signals.table import signal_of
 from scoring.views.chain import chain_lines, chain_payload, kept_payload
 from scoring.views.doctor import attribution_found
@@ -110,7 +111,7 @@ class TestDoctor:
 
     def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
         found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
-        assert "run the tests before the commit" in found["signals"]["advice"]
+        assert found["signals"]["advice"] == KEEP_TRANSCRIPT
 
     @pytest.mark.slow
     def test_has_none_of_it_where_nothing_is_attributed(self, run: Run) -> None:

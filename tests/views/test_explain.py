@@ -10,7 +10,7 @@ from helpers.commands import DaScore
 from scoring.demo import Demo
 from scoring.log.load import entry_places, load_iteration_log
 from scoring.views.examined import Examined, LogView
-from scoring.views.explain import Explanation, explain
+from scoring.views.explain import Explanation, explain, explanation_text
 
 LOG = Path(".agents/active/iteration-log")
 
@@ -92,6 +92,12 @@ class TestExplanation:
         assert [s.signal for s in found.raises][:2] == ["landed", "verifier"]
         assert math.isclose(found.raises[0].could_add, 0.2)
         assert explained(demo, 1).raises == []
+
+    def test_of_a_full_score_says_whether_every_signal_voted(self, demo: Demo) -> None:
+        found = explained(demo, 1)
+        assert "every vote is full and the signals that did not vote could only lower it\n" in explanation_text(found)
+        voted = replace(found, signals=tuple(s for s in found.signals if s.present))
+        assert "every vote is full and every signal voted\n" in explanation_text(voted)
 
     def test_of_a_silent_signal_says_what_its_vote_could_add(self, demo: Demo) -> None:
         found = explained(demo, 2)

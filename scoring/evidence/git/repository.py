@@ -544,7 +544,7 @@ def check_out(source: Path, directory: Path) -> None:
     directory.mkdir(parents=True)
     head = ""
     if source.is_dir():
-        _demand(directory, _git(directory, settings, ("init", "--quiet", "--template="), b""), "init")
+        run("init", "--quiet", "--template=", f"--object-format={_object_format(source)}")
         own = directory / ".git"
         head = _first_ref(source / "HEAD")
         ignored = shutil.ignore_patterns("alternates", "http-alternates")
@@ -569,6 +569,20 @@ def check_out(source: Path, directory: Path) -> None:
         run("symbolic-ref", "HEAD", head)
     if not _git(directory, settings, ("rev-parse", "--verify", "--quiet", "HEAD"), b"").returncode:
         run("reset", "--quiet", "--hard", "HEAD")
+
+
+def _object_format(bare: Path) -> str:
+    """Return how the objects of a bare repository are named, as its refs show: its settings are not obeyed."""
+    for path in (bare / "packed-refs", *(bare / "refs").rglob("*")):
+        if path.is_file():
+            with open(path, "rb") as f:
+                found = _NAMED.search(f.read(4096))
+            if found:
+                return "sha256" if len(found[0]) == 64 else "sha1"
+    return "sha1"
+
+
+_NAMED = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
 
 
 def _first_ref(path: Path) -> str:

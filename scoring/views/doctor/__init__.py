@@ -176,7 +176,9 @@ def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFou
         values = [signals.value(spec.id) for signals in sets]
         reasons = Counter(value.reason for value in values if not value.present)
         signal = signal_of(spec.id)
-        lacking = next((facts for facts, value in zip(found, values, strict=True) if not value.present), None)
+        absent = [(facts, value.reason) for facts, value in zip(found, values, strict=True) if not value.present]
+        usual = next(iter(reasons.most_common(1)), ("", 0))[0]
+        lacking = next((facts for facts, reason in absent if reason == usual), None)
         advice = signal.advice(False, lacking) if signal and lacking else ""
         present = sum(value.present for value in values)
         counted.append(SignalFound(spec.id, present, len(values), dict(reasons.most_common()), advice))
