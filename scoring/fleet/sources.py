@@ -255,6 +255,8 @@ def _git_state(repo: str) -> Iterator[object]:
 
 
 def _first_line(path: str) -> str:
+    if not os.path.isfile(path):  # a FIFO would be waited for
+        return ""
     try:
         with open(path, "rb") as f:
             return os.fsdecode(f.readline(4096).rstrip(b"\n"))
