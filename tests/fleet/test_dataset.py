@@ -54,6 +54,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.sampled(6)
 def test_what_changed_is_scored_anew_and_the_old_rows_go(fleet: Path, change: str) -> None:
     score_here(fleet)
     CHANGES[change](fleet.parent / "repos/r1")
@@ -75,6 +76,7 @@ UNCHANGED: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", UNCHANGED)
+@pytest.mark.sampled(4)
 def test_what_no_score_rests_on_changes_nothing(fleet: Path, change: str) -> None:
     score_here(fleet)
     UNCHANGED[change](fleet.parent / "repos/r1")
@@ -112,6 +114,7 @@ def test_a_commit_that_cannot_be_written_leaves_what_was(fleet: Path, monkeypatc
     assert dataset.sweep() > 0
 
 
+@pytest.mark.slow
 def test_many_small_commits_are_joined(fleet: Path) -> None:
     score_here(fleet)
     dataset = opened(read_config(fleet))

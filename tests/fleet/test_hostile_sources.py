@@ -73,6 +73,7 @@ def test_what_a_worker_left_is_taken_away(
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
+@pytest.mark.sampled(4)
 def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "FLEET.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -177,6 +178,7 @@ NO_ARCHIVES = {
 
 @pytest.mark.parametrize(("data", "said"), NO_ARCHIVES.values(), ids=NO_ARCHIVES)
 @pytest.mark.parametrize("ending", ["tar.gz", "zip", "tar.zst"])
+@pytest.mark.sampled(4)
 def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, said: str, ending: str) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / f"in/x.{ending}").write_bytes(data)
@@ -254,6 +256,7 @@ def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path:
 
 @pytest.mark.parametrize("names", ["sha1", "sha256"])
 @pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.sampled(4)
 def test_a_bare_repository_is_checked_out_whatever_its_objects_are_named_by(
     tmp_path: Path, names: str, packed: bool
 ) -> None:

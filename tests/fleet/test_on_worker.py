@@ -40,6 +40,7 @@ def tables_of_log(root: Path, rubric: str) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("rubric", ["2.0.2", "2.3.0", "3.0.0", "3.1.0"])
+@pytest.mark.sampled(4)
 def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
     score_here(fleet, rubric)
     dataset = opened(read_config(fleet))
@@ -133,6 +134,7 @@ def test_an_iteration_has_a_row_of_outcomes_and_one_of_provenance(fleet: Path) -
 
 @pytest.mark.parametrize("bare", [False, True], ids=["bundle", "bare repository"])
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "archive"])
+@pytest.mark.sampled(4)
 def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, packed: bool) -> None:
     """But for what is only in a work tree and not committed: there are no artifacts in the archive."""
     seed = build_demo(tmp_path / "seed")
@@ -158,6 +160,7 @@ def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, 
 
 @pytest.mark.parametrize("rubric", ["2.2.0", "2.3.0", "3.1.0"])
 @pytest.mark.parametrize("packed", [False, True], ids=["directory", "archive"])
+@pytest.mark.sampled(6)
 def test_transcripts_that_are_read_in_parts_give_the_same(tmp_path: Path, rubric: str, packed: bool) -> None:
     seed = build_demo(tmp_path / "seed")
     folder = tmp_path / "seed/transcripts"

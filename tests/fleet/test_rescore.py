@@ -59,6 +59,7 @@ def rubrics() -> list[Rubric]:
 
 
 @pytest.mark.parametrize("rubric", rubrics(), ids=lambda rubric: rubric.version)
+@pytest.mark.sampled(4)
 def test_the_bits_are_those_of_the_scorer(rubric: Rubric) -> None:
     kept, sets = some_sets(3000, CLAIMS if rubric.claims_vote else SEEN)
     scores = score_in_bulk(kept, rubric)
@@ -105,6 +106,7 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
         ),
     ],
 )
+@pytest.mark.sampled(4)
 def test_kept_signals_give_what_scoring_anew_gives(
     tmp_path: Path, old: str, new: str | None, changes: dict[str, str] | None
 ) -> None:
@@ -125,6 +127,7 @@ def test_kept_signals_give_what_scoring_anew_gives(
         assert mine[table] == rows_of(theirs, table, version), table
 
 
+@pytest.mark.slow
 def test_rescored_twice_the_rows_are_there_once(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 2)
     score_here(fleet, "2.0.2")
