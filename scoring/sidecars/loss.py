@@ -13,8 +13,7 @@ from rubric.scorer import TOLERANCE
 from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file
-from scoring.sidecars.emitter import emit
-from scoring.sidecars.provenance import Loss, Provenance, is_kept, lost_between, read_provenance
+from scoring.sidecars.provenance import Loss, Provenance, lost_between, read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
 from scoring.signals.human_label import HUMAN_LABEL
@@ -100,12 +99,9 @@ def loss_on_disk(
     """
     path = iteration_score_path(iter_log_dir, new.iteration)
     try:
-        data, was = read_file(path), None
-        if data == emit(new.as_dict()) and (now is None or is_kept(iter_log_dir, now, new.rubric_version)):
-            return []  # most end here, unparsed
-        if now is not None:
-            was = read_provenance(iter_log_dir, new.iteration)
-        return lost_evidence(parse_iteration_score(data, str(path)), new, facts, was, now)
+        old = parse_iteration_score(read_file(path), str(path))
+        was = read_provenance(iter_log_dir, new.iteration) if now is not None else None
+        return lost_evidence(old, new, facts, was, now)
     except (DaScoreError, FileNotFoundError):
         return []
 
