@@ -7,6 +7,7 @@ import contextlib
 import errno
 import gc
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -110,4 +111,6 @@ def _discard_output() -> None:
 def run() -> None:
     """Run the command line of this process, and end the process with its status."""
     gc.set_threshold(_OBJECTS, 20, 20)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it was while this was loaded
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())

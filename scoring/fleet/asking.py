@@ -7,7 +7,7 @@ from typing import Any
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.tables import ASKED, FLEET_TABLES, REPOSITORY
 from scoring.views.formats import arrow_schema, require
-from scoring.views.sql import Answer, answered
+from scoring.views.sql import Answer, answered, database
 
 PARTITIONS = "rubric", "month"
 
@@ -22,10 +22,8 @@ def ask_fleet(dataset: DataSet, sql: str) -> Iterator[Answer]:
         InputError: DuckDB is not installed, or the statement cannot be run; the text says why.
     """
     require("fleet", "duckdb", "pyarrow")
-    import duckdb
-
     gone = dataset.superseded()
-    with contextlib.closing(duckdb.connect()) as db:
+    with database() as db:
         for table in ASKED:
             views = [
                 f"SELECT * FROM {_registered(db, dataset, table, number, commits)}{_but(commits, gone)}"  # noqa: S608 - ours

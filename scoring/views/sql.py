@@ -34,14 +34,27 @@ def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
         InputError: DuckDB is not installed, or the statement cannot be run; the text says why.
     """
     require("query", "duckdb")
-    import duckdb
-
-    with contextlib.closing(duckdb.connect()) as db:
+    with database() as db:
         with temporary_directory("query") as directory:
             for path in write_directory(rows, tuple(TABLES), "jsonl", directory):
                 _load(db, path)
         with answered(db, sql, tuple(TABLES)) as answer:
             yield answer
+
+
+@contextlib.contextmanager
+def database() -> Iterator[Any]:
+    """Return a database in memory for a while, in which Ctrl-C is Ctrl-C and no error of DuckDB's."""
+    with _ends_when_interrupted():
+        import duckdb  # which aborts where it is interrupted here
+
+    try:
+        with contextlib.closing(duckdb.connect()) as db:
+            yield db
+    except RuntimeError as e:
+        if "interrupted" in str(e).lower():
+            raise KeyboardInterrupt from e
+        raise
 
 
 @contextlib.contextmanager

@@ -4,8 +4,10 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -312,6 +314,17 @@ class TestErrors:
         monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(KeyboardInterrupt()))
         found = da_score("records")
         assert (found.status, found.out, found.err.strip()) == (130, "", "da-score: error: interrupted")
+
+    @pytest.mark.slow
+    def test_an_interruption_while_it_starts_is_silent(self, project: Path) -> None:
+        for tenths in range(2, 12, 2):
+            command = [sys.executable, "-m", "scoring", "run", "--no-write"]
+            with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                time.sleep(tenths / 10)
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=30)
+            assert process.returncode in (0, 130, -signal.SIGINT), (out, err)
+            assert b"Traceback" not in err
 
 
 def raising(error: BaseException) -> Callable[..., Any]:

@@ -27,6 +27,7 @@ from scoring.sidecars.scores import iteration_score_path, read_iteration_score, 
 from scoring.views.columns import TABLES, table_rows
 from scoring.views.examined import LogView
 from scoring.views.formats import CsvWriter, JsonlWriter
+from scoring.views.sql import database
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -322,6 +323,12 @@ class TestQuery:
                 process.kill()
         assert (process.returncode in (130, -signal.SIGINT), out) == (True, b"")
         assert b"internal error" not in err
+
+    def test_an_interruption_while_the_tables_are_made_is_one(self) -> None:
+        with pytest.raises(KeyboardInterrupt), database():
+            raise RuntimeError("Query interrupted")
+        with pytest.raises(RuntimeError, match="something else"), database():
+            raise RuntimeError("something else")
 
     def test_without_duckdb_says_what_to_install(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
