@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack
 
 from rubric import Rubric
-from scoring.errors import InputError, LogError
+from scoring.errors import NAME_THE_LOG, InputError, LogError
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Options, Sources, rules_of
@@ -134,7 +134,7 @@ class LogWatch:
         try:
             self._names = frozenset(list_names(self._log))
         except InputError as e:
-            raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+            raise LogError(f"{e}; {NAME_THE_LOG}") from e
         names = sorted(n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME)
         for gone in self._files.keys() - set(names):
             del self._files[gone]

@@ -155,7 +155,7 @@ def together(found: "Iterable[Spending | None]") -> Spending | None:
 def tokens_text(count: int) -> str:
     """Return a number of tokens as people read it: ``940``, ``12.3 k``, ``4.1 M``."""
     for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        if count >= size:
+        if count >= size - size // 20_000:  # 999,950 and more are a million to one digit
             return f"{count / size:.1f} {unit}"
     return str(count)
 

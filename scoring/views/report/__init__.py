@@ -9,8 +9,7 @@ from typing import Any
 
 from scoring.errors import InputError
 from scoring.files import read_file
-from scoring.signals.signal import counted
-from scoring.text import json_escaped
+from scoring.text import counted, json_escaped
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers, charts
 from scoring.views.report.digest import Digest

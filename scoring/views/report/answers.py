@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from scoring.signals.table import signal_of
 from scoring.statistics import Interval, bootstrap_interval
-from scoring.text import spans
+from scoring.text import counted, spans
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
 from scoring.views.spending import Spending, together
@@ -85,7 +85,7 @@ def steps(digest: Digest) -> list[Step]:
         if present:
             gain = sum(lost for lost, _, _ in costly) / count
             if gain >= _WORTH_SAYING:
-                why = f"costs {gain:.3f} of the mean, in {_iterations(len(about))}"
+                why = f"costs {gain:.3f} of the mean, in {counted(len(about), 'iteration')}"
                 ranked.append((gain, Step(f"{label}: {advice}", why, about)))
         elif not _by_choice(signal) and (share := len(about) / len(digest.lines)) >= _SELDOM:
             weight = sum(lost for lost, _, _ in costly) / len(digest.lines)
@@ -95,7 +95,7 @@ def steps(digest: Digest) -> list[Step]:
             )  # evidence is worth less than a better vote
     found += [step for _, step in sorted(ranked, key=lambda pair: -pair[0])]
     if over := {line.iteration for line, _ in digest.over_claims}:
-        why = f"{_iterations(len(over))} claimed more than was seen"
+        why = f"{counted(len(over), 'iteration')} claimed more than was seen"
         found.insert(min(1, len(found)), Step("Ask for evidence where a claim is not borne out", why, sorted(over)))
     return found[:_MOST_STEPS]
 
@@ -109,10 +109,6 @@ def _of_states(digest: Digest) -> Step:
     about = sorted(n for iterations in digest.states.values() for n in iterations)
     why = "; ".join(f"{len(found)} {state}" for state, found in digest.states.items())
     return Step("Score the log again with 'da-score run': some scores are not what the evidence gives", why, about)
-
-
-def _iterations(count: int) -> str:
-    return "1 iteration" if count == 1 else f"{count} iterations"
 
 
 class Group(NamedTuple):
