@@ -189,11 +189,11 @@ class Evidence:
     def _windows(self) -> dict[int, IterationWindow]:
         windows: dict[int, IterationWindow] = {}
         start: int | None = None
-        for record in self._records:
-            time = self.git.committed(record.commit)
+        for number, commit in zip(self._records.numbers, self._records.commits, strict=True):
+            time = self.git.committed(commit)
             if time is not None:
                 end = clamp_ns(time * NS)
-                windows[record.iteration] = IterationWindow(record.iteration, start, end)
+                windows[number] = IterationWindow(number, start, end)
                 start = end
         return windows
 
