@@ -7,7 +7,7 @@ sidecars. The module is long because the ways in are many, and each says what it
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack
 
 from rubric import Bounds, Coverage, Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
@@ -124,6 +124,29 @@ class ScoredLog:
             spec.id: sum(i.signals.value(spec.id).present for i in self.iterations) / count if count else 0.0
             for spec in self.rubric.signals
         }
+
+
+class Told(Protocol):
+    """What is told of a log that was scored: a :class:`ScoredLog`, or one that was gone through."""
+
+    @property
+    def rubric(self) -> Rubric:
+        """The rubric it was scored under."""
+
+    @property
+    def lines(self) -> Sequence[ScoredLine]:
+        """What tables show of its iterations."""
+
+    @property
+    def sessions(self) -> Sequence[SessionScore]:
+        """Its sessions, sorted by id."""
+
+    @property
+    def trunk(self) -> Trunk | None:
+        """Where work lands; None of an empty log."""
+
+    def presence(self) -> dict[str, float]:
+        """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
 
 
 def score_records(

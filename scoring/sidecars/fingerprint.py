@@ -14,10 +14,9 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from rubric import Rubric
 from scoring.errors import InputError, WriteError
@@ -29,7 +28,7 @@ from scoring.locks import held_alone
 from scoring.log.model import IterationRecord
 from scoring.signals.table import files_beside, optional_signals
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class FingerprintStore:
         self._log, self._rubric = os.path.realpath(log_dir), rubric
         name = blake2b(os.fsencode(self._log), digest_size=16).hexdigest()
         self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / f"{name}.json"
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._kept: dict[str, str] = {}
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -158,8 +157,8 @@ class FingerprintStore:
     def get(self, iteration: int) -> Fingerprint | None:
         """Return what the score of an iteration was computed from, when that is known."""
         try:
-            return Fingerprint(**self._kept[str(iteration)])
-        except (KeyError, TypeError):
+            return Fingerprint(*self._kept[str(iteration)].split(" "))
+        except (KeyError, TypeError, AttributeError):
             return None
 
     def is_edited(self, facts: IterationFacts, sidecar: bytes, places: tuple[Path | str, Path], rubric: Rubric) -> bool:
@@ -178,7 +177,7 @@ class FingerprintStore:
 
     def put(self, iteration: int, found: Fingerprint) -> None:
         """Note what the score of an iteration was computed from."""
-        self._kept[str(iteration)] = asdict(found)
+        self._kept[str(iteration)] = " ".join((found.inputs, found.window, found.facts, found.git, found.sidecar))
 
     def save(self) -> None:
         """Write what is noted. A cache that cannot be written is no error."""

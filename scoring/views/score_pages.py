@@ -8,7 +8,7 @@ hold beside them.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rubric import newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
@@ -34,11 +34,9 @@ from scoring.views.spending import spending_of
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
-    from rubric import Rubric, SignalContribution
+    from rubric import SignalContribution
     from scoring.evidence.beside import HookOutcome
-    from scoring.evidence.git.facts import Trunk
-    from scoring.score import ScoredIteration, ScoredLine, ScoredLog
-    from scoring.sessions import SessionScore
+    from scoring.score import ScoredIteration, ScoredLine, ScoredLog, Told
     from scoring.sidecars.scores import PersistedScore
     from scoring.sidecars.states import State
     from scoring.signals.values import Deliberation, IterationObjectives
@@ -67,30 +65,7 @@ _HOOKS = (
 )
 
 
-class Told(Protocol):
-    """What is told of a log that was scored: a :class:`~scoring.score.ScoredLog`, or one that was gone through."""
-
-    @property
-    def rubric(self) -> "Rubric":
-        """The rubric it was scored under."""
-
-    @property
-    def lines(self) -> "Sequence[ScoredLine]":
-        """What tables show of its iterations."""
-
-    @property
-    def sessions(self) -> "Sequence[SessionScore]":
-        """Its sessions, sorted by id."""
-
-    @property
-    def trunk(self) -> "Trunk | None":
-        """Where work lands; None of an empty log."""
-
-    def presence(self) -> dict[str, float]:
-        """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
-
-
-def run_page(scored: Told, source: Path, written: tuple[int, int] | None, intervals: bool = False) -> Iterator[Block]:
+def run_page(scored: "Told", source: Path, written: tuple[int, int] | None, intervals: bool = False) -> Iterator[Block]:
     """Yield the summary of a scored log; a terminal sees too how sure the scores are, and where the log is blind.
 
     ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. With
@@ -118,7 +93,7 @@ def run_page(scored: Told, source: Path, written: tuple[int, int] | None, interv
         yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
 
 
-def pointer(scored: Told, named: bool) -> Iterator[Block]:
+def pointer(scored: "Told", named: bool) -> Iterator[Block]:
     """Yield the line that says what a rubric of the reference cannot see here, and what to do; only on a terminal.
 
     ``named`` is whether folders of transcripts were named.
@@ -134,7 +109,7 @@ def pointer(scored: Told, named: bool) -> Iterator[Block]:
         yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
 
 
-def next_steps(scored: Told) -> Iterator[Block]:
+def next_steps(scored: "Told") -> Iterator[Block]:
     """Yield the line that points on after the first score of a log; only on a terminal."""
     with_value = [line for line in scored.lines if line.scored]
     if with_value:
@@ -288,7 +263,7 @@ def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
 
 
-def run_parts(scored: Told, iterations: "Iterable[ScoredIteration]") -> Iterator[tuple[str, Any]]:
+def run_parts(scored: "Told", iterations: "Iterable[ScoredIteration]") -> Iterator[tuple[str, Any]]:
     """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other."""
     yield "rubric_version", scored.rubric.version
     found = ((one, score_payload(one.persisted, one.signals.deliberation)) for one in iterations)

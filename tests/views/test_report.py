@@ -43,8 +43,7 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
 
 def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> ReportedIteration:
     rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
-    subs = {"landed": value}
-    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, "", subs, rows, ())
+    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, "", rows, ())
 
 
 def made(*lines: ReportedIteration) -> Digest:
@@ -255,9 +254,8 @@ class TestPage:
             claims = tuple(
                 ReportedClaim("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4]
             )
-            subs: dict[str, float | None] = dict.fromkeys(names, value)
             head = (n, f"task-{n}", "2026-01-01", f"session-{n // 9}", "2.1.0", value, "good", "sidecar", 1.0, told)
-            lines.append(ReportedIteration(*head, subs, rows, claims, n % 3, n % 2, 0.1))
+            lines.append(ReportedIteration(*head, rows, claims, n % 3, n % 2, 0.1))
         html = page(made(*lines), None)
         assert len(html.encode()) < 3_000_000
 

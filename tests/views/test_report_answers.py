@@ -44,9 +44,7 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
         )
         for name, vote in votes.items()
     )
-    made = ReportedIteration(
-        number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, "", dict(votes), rows, ()
-    )
+    made = ReportedIteration(number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, "", rows, ())
     return replace(made, **known)
 
 
