@@ -503,3 +503,13 @@ class TestInABrowser:
         shown.goto(f"file://{tmp_path}/r.html#iter-7")
         wait_for(shown, "Iteration 7: 0.864, excellent")
         shown.close()
+
+
+def test_the_page_of_a_very_long_log_can_be_compared_with(tmp_path: Path) -> None:
+    """That of 100,000 iterations is larger than what da-score reads of other files."""
+    earlier = tmp_path / "report.html"
+    with earlier.open("wb") as f:
+        f.truncate(80 << 20)
+        f.seek(0, 2)
+        f.write(f'{DATA}{{"snapshot":{{"1":["2.1.0",0.5,"fair"]}}}}</script>'.encode())
+    assert read_snapshot(earlier) == {"1": ["2.1.0", 0.5, "fair"]}
