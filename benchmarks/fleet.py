@@ -135,13 +135,11 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
 
     threading.Thread(target=watch, daemon=True).start()
     assert process.stdout is not None
-    first, events = 0.0, []
-    for line in process.stdout:
-        events.append(json.loads(line))
-        first = first or (time.monotonic() if events[-1]["event"] == "cluster" else 0.0)
+    events = [json.loads(line) for line in process.stdout]
     process.wait()
     ended.set()
     now, last = time.monotonic(), events[-1]
+    first, *_, done = [e["time"] for e in events if e["event"] in ("cluster", "done")] or [0, 0]
     quarter = max(len(samples) // 4, 1)
     return {
         "status": process.returncode,
@@ -149,7 +147,7 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         "to_score": events[0].get("to_score"),
         "scored": last.get("scored"),
         "failed": len(last.get("failed", [])),
-        "per_second": round(last.get("scored", 0) / (now - first), 2) if first else None,
+        "per_second": round(last["scored"] / (done - first), 2) if first else None,
         "kills": kills,
         "coordinator_mb": [max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])],
         "worker_mb": [max((m for _, w in p for m in w), default=0) for p in (samples[:quarter], samples[-quarter:])],
