@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.doors import ends, make_fifo
+from helpers.doors import ends, make_fifo, watched_doors
 from helpers.repos import Repo
 
 from scoring.evidence.facts import Evidence
@@ -233,6 +233,22 @@ class TestStore:
         self.keep(cache, log, n2=ONE)
         assert (self.kept(cache, log, 1), self.kept(cache, log, 2)) == (ONE, ONE)
 
+    def test_of_one_iteration_reads_and_writes_those_near_it_alone(self, cache: Path, log: Path) -> None:
+        self.keep(cache, log, n1=ONE, n5000=ONE, n900=ONE)
+        before = {path.name: path.stat().st_ino for path in cache.glob("*/*.json")}
+        with watched_doors() as doors:
+            assert self.kept(cache, log, 5000) == ONE
+        assert len([path for path in doors.opened if path.endswith(".json")]) == 1
+        self.keep(cache, log, n5001=ONE)
+        after = {path.name: path.stat().st_ino for path in cache.glob("*/*.json")}
+        assert [name.rpartition("-")[2] for name in after if after[name] != before.get(name)] == ["19.json"]
+
+    def test_that_says_the_same_is_not_written_again(self, cache: Path, log: Path) -> None:
+        self.keep(cache, log, n1=ONE)
+        before = self.file(cache).stat().st_ino
+        self.keep(cache, log, n1=ONE)
+        assert self.file(cache).stat().st_ino == before
+
     def test_is_of_one_log(self, cache: Path, log: Path, tmp_path: Path) -> None:
         self.keep(cache, log, n1=ONE)
         assert self.kept(cache, tmp_path / "other", 1) is None
@@ -287,6 +303,7 @@ class TestStore:
             b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": null}}',
             b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": []}}',
             b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": "inputs window facts git"}}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"inputs": "x"}}}',
             b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"other": "x"}}}',
         ],
         ids=lambda content: ascii(content[:90]),
