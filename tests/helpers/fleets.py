@@ -1,6 +1,8 @@
 """Fleets for tests: copies of the demo as directories and as archives, and what scores them without a cluster."""
 
+import atexit
 import contextlib
+import functools
 import io
 import json
 import os
@@ -9,12 +11,13 @@ import signal
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from helpers.repos import Repo
 from rubric import Rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet.commits import Done
@@ -38,11 +41,21 @@ transcripts = "../transcripts"
 """
 
 
+@functools.cache
+def _demo() -> Path:
+    """Return a demo to copy, built once, its objects packed into few files."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    root = Path(folder, "demo")
+    Repo.at(build_demo(root).repo_dir).git("repack", "-a", "-d", "-q")
+    return root
+
+
 def make_fleet(root: Path, count: int, text: str = FLEET) -> Path:
     """Make a folder of copies of the demo, ``repos/r0`` and so on, and return the path of its FLEET.toml."""
     seed = root / "seed"
     if not seed.exists():
-        build_demo(seed)
+        shutil.copytree(_demo(), seed, symlinks=True)
     for number in range(count):
         shutil.copytree(seed, root / f"repos/r{number}")
     return write_fleet(root, text)
@@ -84,7 +97,7 @@ def rows_of(dataset: DataSet, table: str, rubric: str | None = None) -> list[dic
 def archive_of(demo: Path, to: Path, bare: bool = False) -> Path:
     """Make a folder of a demo as archives hold it: a bundle or a bare repository, a log, transcripts."""
     to.mkdir(parents=True)
-    git = partial(subprocess.run, check=True, capture_output=True)
+    git = functools.partial(subprocess.run, check=True, capture_output=True)
     if bare:
         git(["git", "clone", "-q", "--bare", str(demo / "repo"), str(to / "demo.git")])
     else:
