@@ -24,8 +24,8 @@ QUICK_CASES = 4
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let hypothesis try a fourth of its examples where slow tests are left out."""
-    settings.register_profile("quick", max_examples=25)
+    """Let hypothesis try a tenth of its examples where slow tests are left out."""
+    settings.register_profile("quick", max_examples=10)
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")
 

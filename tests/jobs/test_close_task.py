@@ -210,6 +210,7 @@ class TestLibrary:
 
 
 class TestRecompute:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("iteration", "recompute", "rewritten"),
         [
@@ -229,6 +230,7 @@ class TestRecompute:
         close(scored, iteration, recompute)
         assert [n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()] == rewritten
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("iteration", "recompute", "sessions"),
         [
@@ -314,6 +316,7 @@ class TestSession:
         close(scored, 9)
         assert snapshot(scored.log) == before  # the same bytes are not even written again
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "spoil",
         [
@@ -345,6 +348,7 @@ class TestSession:
         assert {path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")} == before
         assert closed.warnings == ()
 
+    @pytest.mark.slow
     def test_of_another_rubric_scores_all_members_anew(self, scored: Project) -> None:
         rubric = dataclasses.replace(default_rubric(), version="9.9.9")
         closed = close_task(scored.log, scored.repo, scored.claude, scored.codex, rubric=rubric)
@@ -357,6 +361,7 @@ class TestSession:
             f"session-{CODEX}.score.yaml",
         ]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("session_id", "shown"),
         [
@@ -535,11 +540,13 @@ EVENTS: dict[str, dict[str, Any]] = {
 
 
 class TestHarness:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("fields", EVENTS.values(), ids=EVENTS)
     def test_names_the_repository(self, shared: Project, hook: Hook, fields: dict[str, Any]) -> None:
         found = hook(given=claude_stop(shared, **fields))
         assert found == Outcome(0, f"iteration 9  score 0.704  good  → {shared.sidecar(9)}\n", "")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("fields", "tokens"),
         [
@@ -609,6 +616,7 @@ class TestHarness:
         hook("3", "--transcript-dir", ".", given=claude_stop(project, **named))
         assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("number", [(), ("8",)], ids=["the highest", "N"])
     @pytest.mark.parametrize("first", [True, False], ids=["in front", "behind"])
     def test_may_say_it_in_an_argument(
@@ -622,11 +630,13 @@ class TestHarness:
     def test_that_says_it_in_an_argument_is_not_listened_to(self, project: Project, hook: Hook) -> None:
         assert hook(json.dumps(codex_notify(project)), given=b"garbage").err == ""
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["shortlink", ".agents/active", ".agents/active/iteration-log", "."])
     def test_may_stand_in_a_folder_of_the_repository(self, project: Project, hook: Hook, name: str) -> None:
         found = hook(given=claude_stop(project, cwd=str(project.repo / name)))
         assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
 
+    @pytest.mark.slow
     def test_may_stand_in_a_linked_work_tree(self, project: Project, hook: Hook) -> None:
         linked = project.root / "linked"
         Repo.at(project.repo).git("worktree", "add", "-q", str(linked), "export-csv")
@@ -659,6 +669,7 @@ class TestHarness:
         found = hook(given=claude_stop(project)).json
         assert (found["sidecar_path"], found["rubric_version"]) == (f"{project.repo}/log/iter-9.score.yaml", "2.0.2")
 
+    @pytest.mark.slow
     def test_without_a_place_works_on_this_folder(
         self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -683,6 +694,7 @@ class TestStopHookActive:
     def test_looks_at_nothing_else(self, hook: Hook) -> None:
         assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", [False, None, "true", 1, [True]], ids=repr)
     def test_is_true_only_when_it_is_true(self, shared: Project, hook: Hook, value: object) -> None:
         assert hook(given=claude_stop(shared, stop_hook_active=value)).out.startswith("iteration 9 ")
@@ -828,7 +840,7 @@ ODD: list[Any] = [
 class TestFields:
     """Nothing that a harness says is trusted."""
 
-    @pytest.mark.sampled(8)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
     @pytest.mark.parametrize("name", ["transcript_path", "agent_transcript_path"])
     def test_of_transcripts_that_are_odd_are_as_if_they_were_not_there(
@@ -843,6 +855,7 @@ class TestFields:
         said = {"cwd": "/a", "transcript_path": "/t/x.jsonl", name: value}
         assert parse_hook_input(json.dumps(said)) == HookInput(Path("/a"), (Path("/t"),), False)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
     def test_of_the_place_that_are_odd_are_as_if_they_were_not_there(
         self, shared: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
@@ -951,6 +964,7 @@ FAILURES: dict[str, tuple[Broken, str]] = {
 class TestFailure:
     """Whatever happens: status 0, nothing but JSON on standard output, and one line on standard error."""
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
     def test_is_a_warning_and_with_strict_an_error(self, project: Project, hook: Hook, make: Broken, said: str) -> None:
         arguments = make(project)
@@ -1042,6 +1056,7 @@ class TestFailure:
     def test_of_another_command_is_one_of_that(self, arguments: list[str]) -> None:
         assert main(arguments) in (1, 2)
 
+    @pytest.mark.slow
     def test_is_the_status_of_a_process_too(self, project: Project) -> None:
         for arguments in (["--bogus"], ["99"], ["--repo-dir"]):
             found = process(*arguments, cwd=project.repo)
@@ -1163,6 +1178,7 @@ class TestProcess:
 
     LINE = "iteration 9  score 0.704  good  → .agents/active/iteration-log/iter-9.score.yaml\n"
 
+    @pytest.mark.slow
     def test_reads_what_a_harness_writes_and_does_not_close(self, project: Project) -> None:
         with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             assert child.stdin is not None
@@ -1274,7 +1290,7 @@ class TestProcess:
         assert child.wait(30) == 0
         assert "iter-9" in project.written()
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.slow
     @pytest.mark.parametrize(("options", "status"), [([], 0), (["--strict"], 1)], ids=["lenient", "strict"])
     def test_bears_a_full_disk_behind_standard_output(self, project: Project, options: list[str], status: int) -> None:
         with open("/dev/full", "wb") as full:

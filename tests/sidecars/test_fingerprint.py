@@ -122,6 +122,7 @@ def differing(one: Fingerprint, other: Fingerprint) -> set[str]:
 
 
 class TestFingerprint:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("change", "shows"),
         [
@@ -384,6 +385,7 @@ class TestStore:
             assert holder.stdin is not None
             holder.stdin.close()
 
+    @pytest.mark.slow
     def test_is_waited_for(self, cache: Path, log: Path) -> None:
         with self.hold(cache, log) as holder:
             assert holder.stdin is not None

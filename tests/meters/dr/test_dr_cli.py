@@ -496,6 +496,7 @@ class TestWatching:
             f"da-score: warning: {path}: shrank or was replaced; reading it anew",
         ]
 
+    @pytest.mark.slow
     def test_follows_standard_input_to_its_end(self) -> None:
         with self.process("-", given=subprocess.PIPE) as watching:
             assert watching.stdin is not None and watching.stdout is not None
@@ -508,6 +509,7 @@ class TestWatching:
 
 
 class TestPlot:
+    @pytest.mark.slow
     def test_draws_novelty_readiness_and_the_stop(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", {"topic": "What a <plan> $x$ & more", **converged()})
         found = dr("score", path, "--plot", "rounds.svg")
@@ -518,6 +520,7 @@ class TestPlot:
         for text in ("novelty rate", "action readiness", "SHIP at round 3", "What a &lt;plan&gt; $x$ &amp; more"):
             assert f">{text}<" in drawn
 
+    @pytest.mark.slow
     def test_has_no_stop_where_there_is_none(self) -> None:
         drawn = draw_convergence(score_transcript(transcript(outputs(["a"])))).decode()
         assert ">novelty rate<" in drawn
