@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import shutil
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -24,7 +25,9 @@ QUICK_CASES = 4
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let hypothesis try a tenth of its examples where slow tests are left out."""
+    """Let processes be interrupted, and hypothesis try a tenth of its examples where slow tests are left out."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a background job, and then in every process it starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile("quick", max_examples=10)
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.extras import needs
 from helpers.fleets import FLEET, Fleet, begin_or_die, make_fleet, opened, rows_of, score_here
 
 import scoring.fleet.coordinator
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.run import FleetReport, Where, run_fleet
 
-pytest.importorskip("distributed", reason="the extra 'fleet' is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs("distributed")]
 
 
 def each_once(path: Path, repositories: int) -> None:

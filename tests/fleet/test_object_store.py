@@ -10,6 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 from helpers.commands import DaScore
+from helpers.extras import needs
 from helpers.fleets import archive_of, opened, rows_of, score_here, tar_of, write_fleet
 
 from scoring.demo import build_demo
@@ -18,9 +19,11 @@ from scoring.fleet import lease
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.store import Store
 
-pytest.importorskip("s3fs", reason="s3fs is not installed")
-pytest.importorskip("moto.server", reason="moto[server], which speaks S3, is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    needs("s3fs", "moto", "flask"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 
 @pytest.fixture(scope="module")

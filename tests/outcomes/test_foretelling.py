@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.extras import needs
 from helpers.histories import History
 from helpers.repos import Repo
 
 pytest.importorskip("numpy")
-pytest.importorskip("sklearn")
 
 from benchmarks.deeds import deeds_of
 from benchmarks.foretelling import main
@@ -34,6 +34,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.outcomes.validity import Case
 from scoring.score import score_log
+
+pytestmark = needs("sklearn")
 
 PAGE = Path(__file__).parents[2] / "docs" / "VALIDITY.md"
 REAL = Path(__file__).parents[3] / "shared" / "real"
