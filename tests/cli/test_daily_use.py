@@ -240,7 +240,7 @@ def test_an_interrupted_watch_ends_with_130(project: Path) -> None:
         assert watching.stdout
         watching.stdout.readline()
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(20) == 130
+        assert watching.wait(300) == 130
 
 
 @pytest.mark.slow

@@ -331,7 +331,7 @@ for n in range(6):
         command = [sys.executable, "-c", self.SCRIPT, str(log)]
         started = [subprocess.Popen([*command, name], stdin=subprocess.PIPE) for name in names]
         for one in started:
-            one.communicate(b"\n", timeout=120)
+            one.communicate(b"\n", timeout=300)
         assert [one.returncode for one in started] == [0] * 4
         histories = {one["actor"]: len(one["history"]) for one in labels_in(log)}
         assert histories == dict.fromkeys(names, 6) | {"all": 24}
@@ -552,7 +552,7 @@ class TestOnATerminal:
         command = [*COMMAND, "label", number, *ANN]
         with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=environment) as done:
             os.close(child)
-            shown, waiting, until = b"", list(answers), time.monotonic() + 40
+            shown, waiting, until = b"", list(answers), time.monotonic() + 300
             while time.monotonic() < until:
                 if not select.select([parent], [], [], 5)[0]:
                     if CONTROL_C in answers and not waiting:  # readline does not see one between prompt and waiting

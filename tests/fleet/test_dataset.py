@@ -280,7 +280,7 @@ class TestLease:
         store = Store(str(tmp_path))
         with lease.held(store) as held:
             (before,) = held._found().values()
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 300
             while held._found()[held._name]["seen"] == before["seen"] and time.monotonic() < deadline:
                 time.sleep(0.02)
             assert held._found()[held._name]["seen"] > before["seen"]

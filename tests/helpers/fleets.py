@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -94,6 +95,27 @@ def rows_of(dataset: DataSet, table: str, rubric: str | None = None) -> list[dic
     return sorted(rows, key=lambda row: [str(row[name]) for name in ("repository", "iteration")])
 
 
+def free_port() -> int:
+    """Return a port of this machine at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def listens(port: int, seconds: float = 300) -> None:
+    """Wait until something listens at a port of this machine."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 5).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
 def archive_of(demo: Path, to: Path, bare: bool = False) -> Path:
     """Make a folder of a demo as archives hold it: a bundle or a bare repository, a log, transcripts."""
     to.mkdir(parents=True)
@@ -160,7 +182,7 @@ class Fleet:
                 raise AssertionError(f"it ended before {event}: {self.process.communicate()[1]}")
             self.events.append(json.loads(line))
 
-    def end(self, timeout: float = 180) -> tuple[int, str]:
+    def end(self, timeout: float = 900) -> tuple[int, str]:
         """Wait for its end, and return its status and what it said on standard error."""
         out, said = self.process.communicate(timeout=timeout)
         self.events += map(json.loads, out.splitlines())

@@ -177,7 +177,7 @@ class TestCommand:
             seen = json.loads(watching.stdout.readline())
             assert (seen["change"], seen["iteration"]) == ("new", 20)
             watching.send_signal(signal.SIGINT)
-            assert watching.wait(20) == 130
+            assert watching.wait(300) == 130
             assert watching.stderr is not None
             assert watching.stderr.read().lstrip() == "da-score: error: interrupted\n"
 
