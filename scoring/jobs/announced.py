@@ -45,7 +45,7 @@ def times_to_look(
         due = patient = 0.0  # what changed before changes were announced shows in a look right away
         try:
             if not folders or None in known:
-                raise FileNotFoundError
+                raise FileNotFoundError  # noqa: TRY301 - as where one disappears meanwhile
             for changed in watch(
                 *folders,
                 watch_filter=wanted,
