@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.commands import DaScore
 from helpers.extras import needs
 from helpers.fleets import FLEET, Fleet, begin_or_die, free_port, listens, make_fleet, opened, rows_of, score_here
 
+import scoring.fleet.cluster
 import scoring.fleet.coordinator
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.run import FleetReport, Where, run_fleet
@@ -146,10 +148,11 @@ def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_p
     each_once(path, 8)
 
 
-def test_a_scheduler_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 1)
-    with Fleet(path, "--scheduler", "tcp://127.0.0.1:1") as fleet:
-        status, said = fleet.end()
-    assert status == 1
-    assert "does not answer" in said
-    assert len(said.splitlines()) == 1
+def test_a_scheduler_that_is_not_there_is_a_clear_error(
+    tmp_path: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring.fleet.cluster, "_CONNECTS_WITHIN", 1)
+    found = da_score("fleet", make_fleet(tmp_path, 1), "--dashboard", "none", "--scheduler", "tcp://127.0.0.1:1")
+    assert found.status == 1
+    assert "does not answer" in found.err
+    assert len(found.err.splitlines()) == 1
