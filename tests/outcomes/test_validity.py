@@ -208,7 +208,7 @@ class TestValidity:
         assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None), "too few", ())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def _worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = Repo(tmp_path_factory.mktemp("worked") / "repo")
     log = repo.path / ".agents/active/iteration-log"
@@ -401,9 +401,6 @@ class TestFit:
     @pytest.mark.slow
     def test_refuses_noise(self) -> None:
         assert sum(self.fit(made(150, 0, seed)).holds for seed in range(NOISES)) <= NOISES * 0.05
-
-    def test_refuses_one_that_is_noise(self) -> None:
-        assert not self.fit(made(150, 0, 0)).holds
 
 
 class TestReport:

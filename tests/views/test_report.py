@@ -122,7 +122,7 @@ def structure(html: str) -> _Structure:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def html(_built_demo: Path) -> str:
     demo = _built_demo / "repo"
     log = demo / ".agents/active/iteration-log"
