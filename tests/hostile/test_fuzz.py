@@ -383,7 +383,7 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-@settings(SOME, max_examples=4)
+@settings(SOME, max_examples=2)
 @given(splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS))
 def test_commands_take_anything(
     compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: tuple[str, ...]
