@@ -101,6 +101,7 @@ def run(
 
     from scoring.fleet.fleet_toml import read_config
     from scoring.fleet.run import Where, run_fleet
+    from scoring.signals.signal import counted
     from scoring.views.formats import require
 
     if scheduler and workers:
@@ -113,9 +114,8 @@ def run(
     if not _wants_json(as_json):
         show(_page(report))
     if report.failed:
-        raise DaScoreError(
-            f"{len(report.failed)} of {report.repositories} repositories failed; 'da-score fleet status' lists them"
-        )
+        of = counted(report.repositories, "repository", "repositories")
+        raise DaScoreError(f"{len(report.failed)} of {of} failed; 'da-score fleet status' lists them")
 
 
 def _page(report: "FleetReport") -> Iterator[Block]:
@@ -220,12 +220,14 @@ def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     """
     from rubric import find_rubric
     from scoring.fleet.rescore import rescore as score_anew
+    from scoring.signals.signal import counted
 
     done = score_anew(opened(place), find_rubric(rubric), source)
     if _wants_json(as_json):
         write_json(done.as_dict())
         return
-    show([Line(f"{done.iterations} iterations of {done.repositories} repositories scored under {done.rubric}")])
+    of = counted(done.repositories, "repository", "repositories")
+    show([Line(f"{counted(done.iterations, 'iteration')} of {of} scored under {done.rubric}")])
     for text in done.left_out:
         warn(text)
 

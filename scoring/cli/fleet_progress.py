@@ -30,20 +30,24 @@ class Progress:
             named = {"repository": event.repository} if event.repository else {}
             write_json({"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None)
             return
+        from scoring.signals.signal import counted  # --help does without
+
         place = printable(event.repository)
         if event.kind == "begun":
-            write(f"{report.repositories} repositories, {event.more['to_score']} to score\n")
+            many = counted(report.repositories, "repository", "repositories")
+            write(f"{many}, {event.more['to_score']} to score\n")
         elif event.kind == "cluster":
             write(f"scheduler {event.more['scheduler']}{_dashboard(event)}\n")
         elif event.kind == "done":
-            left = f", {event.more['broken']} broken entries left out" if event.more["broken"] else ""
+            broken = counted(event.more["broken"], "broken entry", "broken entries")
+            left = f", {broken} left out" if event.more["broken"] else ""
             write(f"{place}: {event.more['iterations']} scored{left}\n")
             for text in event.more["warnings"]:
                 warn(f"{place}: {text}")
         elif event.kind == "retried":
             write(f"{place}: failed, will be tried again: {printable(event.more['reason'])}\n")
         elif event.kind == "failed":
-            write(f"{place}: failed {event.more['attempts']} times: {printable(event.more['reason'])}\n")
+            write(f"{place}: failed {counted(event.more['attempts'], 'time')}: {printable(event.more['reason'])}\n")
 
 
 def _dashboard(event: "FleetEvent") -> str:

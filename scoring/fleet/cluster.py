@@ -16,6 +16,8 @@ _CONNECTS_WITHIN = 20
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # the coordinator counts: it knows which repository was begun
     "distributed.scheduler.work-stealing": False,
+    "distributed.admin.low-level-log-length": 50,  # whole messages of each worker: with the usual 1,000 it grows
+    "distributed.admin.log-length": 500,
     "distributed.comm.timeouts.connect": f"{_CONNECTS_WITHIN}s",
     "distributed.worker.daemon": True,
     "distributed.admin.log-format": "%(message)s",

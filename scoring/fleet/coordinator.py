@@ -115,13 +115,15 @@ class Coordinator:
         """Score repositories, and yield what happens.
 
         Raises:
-            FleetError: the scheduler is lost, or it has no workers; what was added before counts.
+            FleetError: the scheduler is lost, or it has no workers, or another fleet has the data set; what was added
+                before counts.
             WriteError: the data set cannot be written.
         """
         self._waiting.extend(Task(one) for one in repositories)
         self._client.subscribe_topic(BEGUN, lambda event: self._begun.add(event[1]))
         try:
             while self._waiting or self._out:
+                self._dataset.check()
                 self._hand_out()
                 yield from self._take(self._next())
                 yield from self._added(whatever=False)

@@ -17,6 +17,7 @@ from typing import Any
 
 from scoring.errors import InputError
 from scoring.fleet.commits import Commit, PartFile, Standings, parsed, part_name, written
+from scoring.fleet.lease import Lease
 from scoring.fleet.store import Store
 from scoring.fleet.tables import FLEET_TABLES, MONTH, REPOSITORY
 
@@ -27,11 +28,12 @@ _MANY_COMMITS = 24
 
 
 class DataSet:
-    """A data set at a URL. Only who holds its lease writes."""
+    """A data set at a URL. Only who holds its lease writes, and looks whether it still does before anything counts."""
 
-    def __init__(self, store: Store) -> None:
-        """Take the store; reads nothing yet."""
+    def __init__(self, store: Store, lease: Lease | None = None) -> None:
+        """Take the store, and the lease of who writes; reads nothing yet."""
         self.store = store
+        self.lease = lease
         self.commits: list[Commit] = []
 
     def load(self) -> "DataSet":
@@ -85,12 +87,23 @@ class DataSet:
         last = max((int(commit.id.partition("-")[0]) for commit in self.commits), default=0)
         return f"{max(time.time_ns(), last + 1):020d}"
 
+    def check(self) -> None:
+        """Do nothing, unless another fleet is known to have the data set by now.
+
+        Raises:
+            FleetError: it has.
+        """
+        if self.lease:
+            self.lease.check()
+
     def add(self, commit: Commit, tables: Mapping[str, Any]) -> Commit:
         """Write rows, in tables that have the column ``month``, and then their commit; return it with its files.
 
         Raises:
+            FleetError: another fleet has the data set by now; nothing counts.
             WriteError: something could not be written; then nothing counts.
         """
+        self.check()
         parts: list[PartFile] = []
         for table, rows in tables.items():
             for month in sorted(set(rows.column(MONTH).to_pylist())):
@@ -126,8 +139,14 @@ class DataSet:
         return PartFile(name, part.table, part.month, part.rows)
 
     def put(self, commit: Commit, parts: Sequence[PartFile]) -> Commit:
-        """Put a commit in place whose files are written, and return it with them."""
+        """Put a commit in place whose files are written, and return it with them.
+
+        Raises:
+            FleetError, WriteError: as :meth:`add`.
+        """
         whole = Commit(**{n: getattr(commit, n) for n in commit.__slots__} | {"parts": tuple(parts)})
+        if self.lease:
+            self.lease.renew()
         self.store.put(f"{_COMMITS}{commit.id}.json", written(whole))
         self.commits = [c for c in self.commits if c.id not in commit.replaces] + [whole]
         return whole

@@ -49,7 +49,7 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
         FleetError: no rows were read alike, or another fleet writes the data set.
         WriteError, InputError: the data set cannot be written or read; then nothing counts.
     """
-    with held(dataset.store):
+    with held(dataset.store) as dataset.lease:
         dataset.load()
         dataset.sweep()
         source = _source(dataset, rubric, source)

@@ -86,8 +86,8 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
     store = Store(config.results, config.storage)
     forget()
     found = repositories(config)
-    with held(store):
-        dataset = DataSet(store).load()
+    with held(store) as lease:
+        dataset = DataSet(store, lease).load()
         dataset.sweep()
         todo = found if force else changed(found, config, rubric, dataset)
         report.repositories, report.skipped = len(found), len(found) - len(todo)

@@ -1,13 +1,14 @@
 """Which repositories a FLEET.toml names, and what shows that one of them did not change.
 
 A fingerprint is made of names, sizes and times of files (of an object store: what it says of an object), so no file is
-opened for it. It has all that a score rests on: the entries, the files that they name, plans and settings, the refs of
-git, the transcripts, and the rubric.
+opened for it. It has all that a score rests on: the entries and their sidecars, the files that entries name, plans and
+settings, the refs of git, the transcripts, and the rubric.
 """
 
 import glob
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +31,10 @@ from scoring.signals.table import meter_profile
 FORMAT = 1
 """Goes up when what a worker returns is another; every repository is then scored anew."""
 
-_SIDECARS = (".score.yaml", ".evidence.yaml", ".tmp")
+_NOT_READ = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
+"""Files in a log on which no row rests. The sidecars of iterations are none of them: where the evidence of one is gone,
+what its sidecar says stands."""
+
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
 
@@ -170,7 +174,7 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
     repo = str(one.repo_dir)
     named = [*map(str, (SETTINGS_FILE, PYPROJECT_FILE)), *watched]
     parts: list[object] = [versions, how, repo, str(one.log)]
-    parts += [list(_files(str(one.log), _SIDECARS)), [_stamp(os.path.join(repo, name)) for name in named]]
+    parts += [list(_files(str(one.log), _NOT_READ)), [_stamp(os.path.join(repo, name)) for name in named]]
     parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]
     parts += [_transcripts_state(str(folder)) for folder in transcript_folders(one)]
     return _digest(parts)
@@ -205,7 +209,7 @@ def forget() -> None:
     _shared_state.cache_clear()
 
 
-def _files(folder: str, passed_over: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
+def _files(folder: str, passed_over: re.Pattern[str] | None = None) -> Iterator[tuple[str, object]]:
     """Yield the files below a folder, by name, each with its stamp; links to folders are not followed."""
     waiting = [folder]
     while waiting:
@@ -218,7 +222,7 @@ def _files(folder: str, passed_over: tuple[str, ...] = ()) -> Iterator[tuple[str
             try:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                elif not (passed_over and entry.name.endswith(passed_over)):
+                elif not (passed_over and passed_over.fullmatch(entry.name)):
                     yield entry.path, _of(entry.stat())
             except OSError:
                 yield entry.path, None

@@ -107,32 +107,6 @@ class Store:
                 if goal != path:
                     self.fs.mv(goal, path)
 
-    def create(self, name: str, data: bytes) -> bool:
-        """Make a file that is not there yet, and return whether this call made it.
-
-        Where the file system cannot tell, another one may have been made at the same moment.
-
-        Raises:
-            WriteError: it could not be written.
-        """
-        path = self.path(name)
-        with self._said(path):
-            if self.local:
-                os.makedirs(posixpath.dirname(path), exist_ok=True)
-                with contextlib.suppress(FileExistsError), open(path, "xb") as f:
-                    f.write(data)
-                    return True
-                return False
-            try:
-                self.fs.pipe_file(path, data, mode="create")
-            except FileExistsError:
-                return False
-            except (TypeError, NotImplementedError):
-                if self.fs.exists(path):
-                    return False
-                self.put(name, data)
-            return True
-
     def get(self, name: str) -> bytes | None:
         """Return what is in a file; None when there is none.
 

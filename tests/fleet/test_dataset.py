@@ -2,12 +2,15 @@
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -48,13 +51,17 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     ),
     "a new transcript": lambda root: (root / "transcripts/claude/new.jsonl").write_text("{}\n"),
     "an artifact": lambda root: next((root / "repo/.agents/active/verification").rglob("*.yaml")).write_text("a: 1\n"),
+    "a sidecar, which stands where the evidence is gone": lambda root: (
+        root / "repo" / DEFAULT_LOG_DIR / "iter-3.score.yaml"
+    ).write_text("value: 1\n"),
+    "its provenance": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.evidence.yaml").write_text("value: 1\n"),
     "a ref": lambda root: subprocess.run(["git", "-C", str(root / "repo"), "branch", "another"], check=True),
     "the settings": lambda root: (root / "repo/.agents/da-score.toml").write_text('trunk = "master"\n'),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 def test_what_changed_is_scored_anew_and_the_old_rows_go(fleet: Path, change: str) -> None:
     score_here(fleet)
     CHANGES[change](fleet.parent / "repos/r1")
@@ -70,13 +77,16 @@ def test_what_changed_is_scored_anew_and_the_old_rows_go(fleet: Path, change: st
 
 
 UNCHANGED: dict[str, Callable[[Path], object]] = {
-    "a sidecar": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.score.yaml").write_text("value: 1\n"),
+    "what stands for a session": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "session-1.score.yaml").write_text(
+        "a: 1\n"
+    ),
+    "a temporary file": lambda root: (root / "repo" / DEFAULT_LOG_DIR / ".da-score-1-00.tmp").write_text("a: 1\n"),
     "a file that no entry names": lambda root: (root / "repo/notes.txt").write_text("x"),
 }
 
 
 @pytest.mark.parametrize("change", UNCHANGED)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 def test_what_no_score_rests_on_changes_nothing(fleet: Path, change: str) -> None:
     score_here(fleet)
     UNCHANGED[change](fleet.parent / "repos/r1")
@@ -151,6 +161,50 @@ def test_a_commit_that_is_none_is_named(tmp_path: Path, content: str, said: str)
         DataSet(Store(str(tmp_path))).load()
 
 
+class SlowStore(Store):
+    """A store each of whose answers takes a moment, so that what others do falls in between."""
+
+    def get(self, name: str) -> bytes | None:
+        found = super().get(name)
+        time.sleep(random.random() / 50)
+        return found
+
+
+def left_behind(store: Store, **other: object) -> None:
+    """Leave the lease of a fleet that has ended, or of one that ``other`` describes."""
+    held = {"id": "x", "host": "elsewhere", "process": 1, "seen": 0, **other}
+    store.put("_fleet/lease-x.json", json.dumps(held).encode())
+
+
+TAKES = """
+import os, random, sys, time
+from pathlib import Path
+from scoring.errors import FleetError
+from scoring.fleet import lease
+from scoring.fleet.store import Store
+
+class SlowStore(Store):
+    def get(self, name):
+        found = super().get(name)
+        time.sleep(random.random() / 20)
+        return found
+
+def wait_for_all(what):
+    (Path(sys.argv[2]) / f"{what}-{os.getpid()}").touch()
+    while sum(name.startswith(what) for name in os.listdir(sys.argv[2])) < 4:
+        time.sleep(0.005)
+
+wait_for_all("ready")
+try:
+    with lease.held(SlowStore(sys.argv[1])):
+        wait_for_all("tried")
+        print("held")
+except FleetError:
+    wait_for_all("tried")
+    print("refused")
+"""
+
+
 class TestLease:
     def test_a_second_one_is_refused_and_says_who_has_it(self, tmp_path: Path) -> None:
         store = Store(str(tmp_path))
@@ -175,8 +229,7 @@ class TestLease:
         ended = subprocess.Popen([sys.executable, "-c", ""])
         ended.wait()
         number = ended.pid if process == "ended" else os.getppid()
-        held = {"id": "x", "host": host, "process": number, "seen": time.time() - age}
-        store.put(lease.NAME, json.dumps(held).encode())
+        left_behind(store, host=host, process=number, seen=time.time() - age)
         if free:
             with lease.held(store):
                 pass
@@ -187,9 +240,71 @@ class TestLease:
     @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"host": 1}'])
     def test_one_that_cannot_be_read_is_nobodys(self, tmp_path: Path, content: str) -> None:
         store = Store(str(tmp_path))
-        store.put(lease.NAME, content.encode())
+        store.put("_fleet/lease-x.json", content.encode())
         with lease.held(store):
             pass
+
+    def test_of_several_that_take_it_over_at_once_one_goes_on(self, tmp_path: Path) -> None:
+        for turn in range(4):
+            store = SlowStore(str(tmp_path / str(turn)))
+            left_behind(store)
+            together, all_tried = threading.Barrier(4), threading.Barrier(4)
+
+            def take(store: Store, together: threading.Barrier, all_tried: threading.Barrier) -> str:
+                together.wait()
+                try:
+                    with lease.held(store):
+                        all_tried.wait()
+                        return "held"
+                except FleetError:
+                    all_tried.wait()
+                    return "refused"
+
+            with ThreadPoolExecutor(4) as pool:
+                jobs = [pool.submit(take, store, together, all_tried) for _ in range(4)]
+                assert sorted(job.result() for job in jobs) == ["held", *["refused"] * 3]
+
+    @pytest.mark.slow
+    def test_of_several_processes_that_take_it_over_at_once_one_goes_on(self, tmp_path: Path) -> None:
+        left_behind(Store(str(tmp_path / "results")))
+        (tmp_path / "meeting").mkdir()
+        command = [sys.executable, "-c", TAKES, str(tmp_path / "results"), str(tmp_path / "meeting")]
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+        said = sorted(process.communicate(timeout=60)[0].strip() for process in processes)
+        assert said == ["held", *["refused"] * 3]
+
+    def test_one_that_goes_on_is_renewed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lease, "_RENEWED", 0.02)
+        store = Store(str(tmp_path))
+        with lease.held(store) as held:
+            (before,) = held._found().values()
+            deadline = time.monotonic() + 10
+            while held._found()[held._name]["seen"] == before["seen"] and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert held._found()[held._name]["seen"] > before["seen"]
+            held.check()
+
+    @pytest.mark.parametrize("still_there", [True, False], ids=["the other writes", "the other has ended"])
+    def test_one_that_was_silent_for_too_long_adds_nothing_more(
+        self, fleet: Path, monkeypatch: pytest.MonkeyPatch, still_there: bool
+    ) -> None:
+        score_here(fleet)
+        first = opened(read_config(fleet)).commits[0]
+        store = Store(read_config(fleet).results)
+        with lease.held(store) as old, monkeypatch.context() as silent:
+            silent.setattr(lease, "_lives", lambda other: other.get("id") != old._mine["id"])
+            other = lease.Lease(store)
+            if not still_there:
+                other.give_back()
+            dataset = DataSet(store, old).load()
+            with pytest.raises(FleetError, match="took it over") as said:
+                dataset.put(Commit(dataset.next_id(), first.rubric, "", {}, (), ()), [])
+            assert "\n" not in str(said.value)
+            with pytest.raises(FleetError, match="took it over"):
+                dataset.check()
+            assert len(opened(read_config(fleet)).commits) == 1
+            if still_there:
+                other.renew()
 
 
 class TestCommands:

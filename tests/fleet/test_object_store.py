@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -83,6 +85,28 @@ def test_a_lease_there_is_held_by_one(fleet: Path) -> None:
         pass
     with lease.held(store):
         pass
+
+
+def test_of_several_that_take_it_over_there_at_once_one_goes_on(fleet: Path) -> None:
+    config = read_config(fleet)
+    store = Store(config.results, config.storage)
+    store.put("_fleet/lease-x.json", b'{"id": "x", "host": "elsewhere", "process": 1, "seen": 0}')
+    together, all_tried = threading.Barrier(3), threading.Barrier(3)
+
+    def take(_: int) -> str:
+        together.wait()
+        try:
+            with lease.held(Store(config.results, config.storage)) as held:
+                all_tried.wait()
+                held.renew()
+                return "held"
+        except FleetError:
+            all_tried.wait()
+            return "refused"
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sorted(pool.map(take, range(3))) == ["held", "refused", "refused"]
+    assert store.names("_fleet") == []
 
 
 def test_a_changed_object_is_scored_anew(fleet: Path, tmp_path: Path) -> None:

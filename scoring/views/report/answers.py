@@ -9,7 +9,7 @@ from scoring.statistics import Interval, bootstrap_interval
 from scoring.text import counted, spans
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
-from scoring.views.spending import Spending, together
+from scoring.views.spending import Spending, purchase
 
 _WORST = 5
 _MOST_STEPS = 6
@@ -164,7 +164,7 @@ def comparisons(digest: Digest) -> list[Comparison]:
 def _group(name: str, lines: Sequence[ReportedIteration]) -> Group:
     values = [line.value for line in lines if line.counted and line.value is not None]
     landing, fates = [line.landed for line in lines], [line.sound for line in lines]
-    bought = purchase(lines)
+    bought = purchase(line.used for line in lines)
     return Group(
         name,
         len(lines),
@@ -177,51 +177,6 @@ def _group(name: str, lines: Sequence[ReportedIteration]) -> Group:
         sum(claim.delta < 0 for line in lines for claim in line.claims),
         bought.spending,
         bought.per_landed,
-    )
-
-
-class Purchase(NamedTuple):
-    """What the tokens of some iterations bought; costs are US dollars, None where none is known.
-
-    ``priced`` of ``iterations`` have a cost. ``per_landed`` is what all of these cost by those among them that landed
-    and stayed, so work that came to nothing is in it; ``unsound`` is the cost of work that was reverted or fixed, in
-    the iterations ``unsound_in``; ``not_landed`` that of work which never landed.
-    """
-
-    spending: Spending | None
-    iterations: int
-    priced: int
-    landed: int
-    per_landed: float | None
-    unsound: float | None
-    unsound_in: list[int]
-    not_landed: float | None
-
-    @property
-    def cost(self) -> float | None:
-        """What all of it cost."""
-        return self.spending.cost if self.spending else None
-
-
-def purchase(lines: Sequence[ReportedIteration]) -> Purchase:
-    """Return what the tokens of some iterations bought."""
-    priced = [line for line in lines if line.cost is not None]
-    landed = sum(line.landed is True for line in priced)
-    spent = together(line.spending for line in lines)
-    unsound = [line for line in priced if line.sound is False]
-    lost = [line for line in priced if line.landed is False and line.sound is not False]
-    known = any(line.sound is not None for line in priced)
-    landing_known = any(line.landed is not None for line in priced)
-    whole = sum(line.cost or 0 for line in priced)
-    return Purchase(
-        spent,
-        len(lines),
-        len(priced),
-        landed,
-        whole / landed if landed else None,
-        sum(line.cost or 0 for line in unsound) if known else None,
-        [line.iteration for line in unsound],
-        sum(line.cost or 0 for line in lost) if landing_known else None,
     )
 
 
