@@ -372,13 +372,17 @@ class EntryIndex:
     def _stamps(self, names: Sequence[str]) -> "array[int]":
         """Return size, times and inode of some files; zeros for one that cannot be looked at."""
         stamps: array[int] = array("q")
-        folder = os.fspath(self._log_dir) + os.sep
+        try:
+            folder = os.open(self._log_dir, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return array("q", [0]) * (_STAMP * len(names))
         for name in names:
             try:
-                found = os.stat(folder + name)
+                found = os.stat(name, dir_fd=folder)  # without a walk from the root for each
                 stamps.fromlist([found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino & _INODE])
             except (OSError, OverflowError):
                 stamps += _NO_STAMP
+        os.close(folder)
         return stamps
 
     def _writer(self, stack: contextlib.ExitStack) -> _Writer | None:
