@@ -173,7 +173,7 @@ def large(folder: Path) -> dict[str, Any]:
     found = []
     for corpus in (part_of(whole, whole.transcript_bytes // 4, folder / "part"), whole):
         source = Source((str(corpus.repo),), transcripts=tuple(map(str, corpus.transcripts)))
-        config = FleetConfig(str(folder / "none"), sources=(source,), cache="")
+        config = FleetConfig(str(folder / "none"), "3.1.0", (source,), cache="")
         (one,) = repositories(config)
         best = float("inf")
         for _ in range(3):
