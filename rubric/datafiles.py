@@ -2,10 +2,16 @@
 
 A profile is what a meter goes by where it votes: a YAML file in ``rubric/profiles/``, named by its name. It is plain
 data to this package; the meter knows what it means. A released profile never changes, as a released rubric.
+
+Beside each released YAML file is what it says as JSON, with the checksum of the YAML, which is the one source: a
+library that reads YAML takes long to load. Where the checksum is wrong, or there is no JSON, the YAML is read.
+``python -m rubric`` writes the JSON.
 """
 
+import json
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 PROFILES_DIR = Path(__file__).parent / "profiles"
 
@@ -40,10 +46,28 @@ def released_profile(name: str) -> dict[str, object]:
     """
     if name not in profile_names():
         raise RubricError(f"profile {name!r} is not released; released: {', '.join(profile_names())}")
-    data = read_data(PROFILES_DIR / f"{name}.yaml")
+    data = read_released(PROFILES_DIR / f"{name}.yaml")
     if not isinstance(data, dict):
         raise RubricError(f"profile {name!r} is not a mapping")
     return data
+
+
+def read_released(path: Path) -> object:
+    """Return the plain data of a released YAML file; raises as :func:`read_data`."""
+    try:
+        kept = json.loads(path.with_suffix(".json").read_bytes())
+        if kept["checksum"] == crc32(path.read_bytes()):
+            data: object = kept["data"]
+            return data
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass
+    return read_data(path)
+
+
+def as_json(path: Path) -> str:
+    """Return what the file beside a released YAML file is to hold."""
+    content = {"checksum": crc32(path.read_bytes()), "data": read_data(path)}
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def read_data(path: Path) -> object:

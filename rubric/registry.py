@@ -4,12 +4,12 @@ A released rubric is a YAML file in ``rubric/versions/``, named by its version; 
 reader takes a user's own file.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rubric.datafiles import SIZE_LIMIT, RubricError, read_data
+from rubric.datafiles import SIZE_LIMIT, RubricError, read_data, read_released
 from rubric.model import (
     EVIDENCE_REFERENCE,
     REFERENCE_FLAGS,
@@ -58,7 +58,7 @@ def released_rubric(version: str) -> Rubric:
     """
     if version not in rubric_versions():
         raise RubricError(f"rubric {version!r} is not released; released: {', '.join(rubric_versions())}")
-    return load_rubric(VERSIONS_DIR / f"{version}.yaml")
+    return _valid(VERSIONS_DIR / f"{version}.yaml", read_released)
 
 
 def find_rubric(name: str) -> Rubric:
@@ -98,8 +98,12 @@ def load_rubric(path: Path) -> Rubric:
     Raises:
         RubricError: naming the file and the field at fault.
     """
+    return _valid(path, read_data)
+
+
+def _valid(path: Path, read: Callable[[Path], object]) -> Rubric:
     try:
-        rubric = parse_rubric(read_data(path))
+        rubric = parse_rubric(read(path))
         rubric.validate()
     except RubricError as e:
         raise RubricError(f"{path}: {e}") from e

@@ -163,3 +163,8 @@ def spans(numbers: Sequence[int]) -> str:
         else:
             runs.append([n, n])
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: ``1 entry``, ``2 entries``; ``many`` is for nouns that take more than an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.cli.output import write
-from scoring.errors import InputError, LogError
+from scoring.errors import NAME_THE_LOG, InputError, LogError
 from scoring.files import list_names
 from scoring.log.settings import resolve_settings
 
@@ -50,7 +50,7 @@ def _found(log_dir: Path, pattern: "re.Pattern[str]") -> list[str]:
     try:
         names = list_names(log_dir)
     except InputError as e:
-        raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+        raise LogError(f"{e}; {NAME_THE_LOG}") from e
     return [m[1] for name in names if (m := pattern.fullmatch(name))]
 
 

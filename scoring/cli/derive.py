@@ -13,6 +13,7 @@ from scoring.errors import SettingsError
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive
 from scoring.log.settings import Settings
+from scoring.text import counted
 from scoring.views.table import Block, Column, Line, Table
 
 
@@ -68,7 +69,7 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
         columns = [Column("SKIPPED", width=12), Column("REASON", width=0, prose=True)]
         yield Table(columns, [(one.commit[:12], one.reason) for one in done.skipped])
         yield Line()
-    count = f"{len(done.written)} {'entry' if len(done.written) == 1 else 'entries'}"
+    count = counted(len(done.written), "entry", "entries")
     if dry_run:
         yield Line(f"Would write {count} to {settings.iter_log_dir}")
     elif done.written:

@@ -101,7 +101,7 @@ def run(
 
     from scoring.fleet.fleet_toml import read_config
     from scoring.fleet.run import Where, run_fleet
-    from scoring.signals.signal import counted
+    from scoring.text import counted
     from scoring.views.formats import require
 
     if scheduler and workers:
@@ -220,7 +220,7 @@ def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     """
     from rubric import find_rubric
     from scoring.fleet.rescore import rescore as score_anew
-    from scoring.signals.signal import counted
+    from scoring.text import counted
 
     done = score_anew(opened(place), find_rubric(rubric), source)
     if _wants_json(as_json):

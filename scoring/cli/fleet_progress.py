@@ -30,7 +30,7 @@ class Progress:
             named = {"repository": event.repository} if event.repository else {}
             write_json({"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None)
             return
-        from scoring.signals.signal import counted  # --help does without
+        from scoring.text import counted  # --help does without
 
         place = printable(event.repository)
         if event.kind == "begun":

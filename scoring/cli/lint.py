@@ -7,7 +7,7 @@ from scoring.cli.output import say, write_json
 from scoring.cli.reading import sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
-from scoring.text import printable
+from scoring.text import counted, printable
 
 EXIT_ERROR = 1
 
@@ -38,15 +38,11 @@ def command(settings: Settings) -> int | None:
         for one in found:
             place = f"{one.path}:{one.line}" if one.line else str(one.path)
             say(f"{printable(place)}: {one.level}: {printable(one.text)}\n")
-        say(f"{_counted(count, 'entry', 'entries')}: {_found(errors, len(found) - errors)}\n")
+        say(f"{counted(count, 'entry', 'entries')}: {_found(errors, len(found) - errors)}\n")
     return EXIT_ERROR if errors else None
 
 
 def _found(errors: int, warnings: int) -> str:
     if not errors and not warnings:
         return "nothing is wrong"
-    return f"{_counted(errors, 'error', 'errors')}, {_counted(warnings, 'warning', 'warnings')}"
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+    return f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}"

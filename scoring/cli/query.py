@@ -41,7 +41,7 @@ def command(
     fleet: str | None,
     as_csv: bool,
 ) -> None:
-    """Ask the tables iterations, signals, integrity and sessions of the log, or of the logs at ROOT, in SQL.
+    """Ask the tables iterations, signals, integrity, sessions and tasks of the log, or of the logs at ROOT, in SQL.
 
     'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files. Of
     several statements with ; between, the answer of the last is printed.

@@ -1,6 +1,5 @@
 """``da-score watch``: scores entries while they are written."""
 
-import time
 from typing import Any
 
 import click
@@ -26,7 +25,7 @@ _TASK_WIDTH = 60
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait between two looks.",
+    help="How long to wait between two looks where the system announces no changes.",
 )
 @click.option("--write", "writes", is_flag=True, help="Write the sidecar of what was scored too.")
 @click.option("--once", is_flag=True, help="Look once and end.")
@@ -38,6 +37,7 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
     for a status bar.
     """
     from rubric import find_rubric
+    from scoring.jobs.announced import times_to_look
     from scoring.jobs.watch import LogWatch
 
     log_dir = settings.iter_log_dir
@@ -52,8 +52,9 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
         if once:
             raise
         warned = _warned(e, warned)
-    while not once:
-        time.sleep(interval)
+    if once:
+        return
+    for _ in times_to_look(interval, lambda: watch.places, lambda: bool(warned) or watch.restless, watch.matters):
         try:
             _show(watch.look(), settings, writes)
             warned = ""

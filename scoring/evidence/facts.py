@@ -111,7 +111,8 @@ class Evidence:
             near = records
             if self._only is not None and not sources.rules.compares_entries:
                 near = records.near(self._only, before)
-            git = sources.rules.git(sources.repo_dir, near, self._scan.cache_dir, sources.trunk)
+            opened = self._scan.repository or sources.repo_dir
+            git = sources.rules.git(opened, near, self._scan.cache_dir, sources.trunk)
             if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
                 return git, near
             before *= _BEFORE

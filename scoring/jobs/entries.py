@@ -18,7 +18,16 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from scoring.errors import GitError, InputError, LogError, NotFoundError, SettingsError, WriteError, YamlError
+from scoring.errors import (
+    NAME_THE_LOG,
+    GitError,
+    InputError,
+    LogError,
+    NotFoundError,
+    SettingsError,
+    WriteError,
+    YamlError,
+)
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import list_names, read_file, write_atomically
@@ -337,7 +346,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
     try:
         names = list_names(log_dir)
     except InputError as e:
-        raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+        raise LogError(f"{e}; {NAME_THE_LOG}") from e
     found: list[LintFinding] = []
     entries: list[_Entry] = []
     for name in filter(is_entry_name, names):

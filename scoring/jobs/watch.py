@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack
 
 from rubric import Rubric
-from scoring.errors import InputError, LogError
+from scoring.errors import NAME_THE_LOG, InputError, LogError
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Options, Sources, rules_of
@@ -106,6 +106,24 @@ class LogWatch:
         self._due = dict.fromkeys(sorted(self._records)[-last:] if last else [], "now")
         return [*broken, *self._scored()]
 
+    @property
+    def places(self) -> list[Path]:
+        """The folders in which a change is one that a look would find: the log, and those of the trunk's branch."""
+        if self._refs is None:
+            return []
+        folders = (self._log, self._refs, (self._refs / self._trunk_ref).parent, self._refs / "reftable")
+        return [folder for folder in dict.fromkeys(folders) if folder.is_dir() or folder == self._log]
+
+    @property
+    def restless(self) -> bool:
+        """Whether a later look may find something where nothing changes: an entry that is broken, or not scored yet."""
+        return bool(self._due or self._untold) or any(0 < file.in_vain < PATIENCE for file in self._files.values())
+
+    @staticmethod
+    def matters(path: str) -> bool:
+        """Return whether a change of a file in one of the places may be one; sidecars and locks are none."""
+        return not path.endswith((".score.yaml", ".evidence.yaml", ".lock", ".tmp"))
+
     def look(self, settle: bool = False) -> list[Seen]:
         """Look at the log once, and return what happened since the last time, by iteration; raises as :meth:`begin`.
 
@@ -134,7 +152,7 @@ class LogWatch:
         try:
             self._names = frozenset(list_names(self._log))
         except InputError as e:
-            raise LogError(f"{e}; name the iteration log with --iter-log-dir") from e
+            raise LogError(f"{e}; {NAME_THE_LOG}") from e
         names = sorted(n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME)
         for gone in self._files.keys() - set(names):
             del self._files[gone]

@@ -313,6 +313,10 @@ class EntryIndex:
         known, stamps = self._opened(), self._stamps(names)
         rows = _rows_still_right(known, names, stamps)
         lacking = sum(row < 0 for row in rows)
+        if known and not lacking and len(known.names) <= 2 * len(names):
+            numbers, commits, sessions = known.numbers, known.table.commits, known.table.sessions
+            as_kept = [(numbers[row], commits[row], sessions[row]) for row in rows]
+            return Records(as_kept, lambda n: self._record(names[n], known.entry(rows[n])))
         found: list[tuple[str, _Entry]] = []
         with contextlib.suppress(WriteError), contextlib.ExitStack() as stack:
             wanted = lacking > len(names) // _SHARE or (known and len(known.names) > 2 * len(names))
@@ -355,10 +359,9 @@ class EntryIndex:
         for name in names:
             try:
                 found = os.stat(folder + name)
-                stamp = array("q", (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino & _INODE))
+                stamps.fromlist([found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino & _INODE])
             except (OSError, OverflowError):
-                stamp = _NO_STAMP
-            stamps += stamp
+                stamps += _NO_STAMP
         return stamps
 
     def _writer(self, stack: contextlib.ExitStack) -> _Writer | None:

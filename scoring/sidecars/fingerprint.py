@@ -29,7 +29,10 @@ from scoring.locks import held_alone
 from scoring.log.model import IterationRecord
 from scoring.signals.table import files_beside, optional_signals
 
-FORMAT = 2
+FORMAT = 3
+
+IN_A_FILE = 256
+"""The fingerprints of how many iterations are in one file: a command about one reads and writes no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,9 @@ class FingerprintStore:
         """Prepare to read what is kept for one rubric; ``cache_dir`` None keeps nothing."""
         self._log, self._rubric = os.path.realpath(log_dir), rubric
         name = blake2b(os.fsencode(self._log), digest_size=16).hexdigest()
-        self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / f"{name}.json"
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / name
+        self._kept: dict[int, dict[str, Any]] = {}
+        self._changed: set[int] = set()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -135,7 +139,9 @@ class FingerprintStore:
             return
         try:
             self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = os.open(self._place.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(
+                self._place.with_name(f"{self._place.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
         except OSError:  # a cache that cannot be written is no error
             self._place = None
             yield
@@ -145,20 +151,34 @@ class FingerprintStore:
             yield
 
     def load(self) -> None:
-        """Read what is kept, as it is at this moment; nothing is written."""
+        """Forget what was read or noted: what is kept is read anew when it is asked for."""
+        self._kept, self._changed = {}, set()
+
+    def _near(self, iteration: int) -> dict[str, Any]:
+        """Return what is kept of an iteration and of those in the same file, by their numbers."""
+        number = iteration // IN_A_FILE
+        if number not in self._kept:
+            self._kept[number] = self._read(number)
+        return self._kept[number]
+
+    def _read(self, number: int) -> dict[str, Any]:
         if self._place is None:
-            return
+            return {}
         try:
-            data = json.loads(read_file(self._place))
+            data = json.loads(read_file(self._file(self._place, number)))
             same = data["format"] == FORMAT and data["log"] == self._log and data["rubric"] == self._rubric
-            self._kept = dict(data["iterations"]) if same else {}
+            return dict(data["iterations"]) if same else {}
         except (OSError, InputError, ValueError, TypeError, KeyError, RecursionError):
-            self._kept = {}
+            return {}
+
+    @staticmethod
+    def _file(place: Path, number: int) -> Path:
+        return place.with_name(f"{place.name}-{number}.json")
 
     def get(self, iteration: int) -> Fingerprint | None:
         """Return what the score of an iteration was computed from, when that is known."""
         try:
-            return Fingerprint(**self._kept[str(iteration)])
+            return Fingerprint(**self._near(iteration)[str(iteration)])
         except (KeyError, TypeError):
             return None
 
@@ -178,13 +198,19 @@ class FingerprintStore:
 
     def put(self, iteration: int, found: Fingerprint) -> None:
         """Note what the score of an iteration was computed from."""
-        self._kept[str(iteration)] = asdict(found)
+        given = asdict(found)
+        if self._near(iteration).get(str(iteration)) != given:
+            self._near(iteration)[str(iteration)] = given
+            self._changed.add(iteration // IN_A_FILE)
 
     def save(self) -> None:
-        """Write what is noted. A cache that cannot be written is no error."""
-        if self._place is None:
+        """Write what is noted and differs. A cache that cannot be written is no error."""
+        if self._place is None or not self._changed:
             return
-        content = {"format": FORMAT, "log": self._log, "rubric": self._rubric, "iterations": self._kept}
         remove_stale(self._place.parent)
+        about = {"format": FORMAT, "log": self._log, "rubric": self._rubric}
         with contextlib.suppress(OSError, WriteError):
-            write_atomically(self._place, json.dumps(content).encode(), durable=False)
+            for number in sorted(self._changed):
+                content = json.dumps(about | {"iterations": self._kept[number]}).encode()
+                write_atomically(self._file(self._place, number), content, durable=False)
+            self._changed = set()

@@ -16,13 +16,13 @@ from scoring.signals.signal import (
     KEEP_TRANSCRIPT,
     Signal,
     attribution,
-    counted,
     named_fields,
     seen_source,
     unattributed,
     work_source,
 )
 from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.text import counted
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 

@@ -4,8 +4,9 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "Objective checks".
 """
 
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Observed, TranscriptFacts
-from scoring.signals.signal import attribution, counted, unattributed
+from scoring.signals.signal import attribution, unattributed
 from scoring.signals.values import IterationObjectives, SignalValue, absent_signal, present_signal
+from scoring.text import counted
 
 _MANY = "interruptions by the user"
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"

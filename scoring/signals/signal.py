@@ -11,6 +11,7 @@ from scoring.evidence.transcripts.facts import IterationWindow, Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue, absent_signal
+from scoring.text import counted
 
 KEEP_TRANSCRIPT = "keep the transcript of the session that made the commit where da-score looks for it"
 """What makes a signal vote that is read from lines, where none are found."""
@@ -88,11 +89,6 @@ def attribution(observed: Observed | None) -> str:
         return f"; evidence by {observed.method}"
     by = "" if observed.method == "shared" else f"by {observed.method}, "
     return f"; {by}evidence shared with iteration {observed.shared_with}"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:

@@ -16,7 +16,6 @@ from scoring.signals.signal import (
     KEEP_TRANSCRIPT,
     Signal,
     attribution,
-    counted,
     named_fields,
     seen_source,
     unattributed,
@@ -32,7 +31,7 @@ from scoring.signals.values import (
     present_signal,
 )
 from scoring.signals.verifier import verifier_value
-from scoring.text import cut
+from scoring.text import counted, cut
 
 TESTS = SignalID("tests")
 

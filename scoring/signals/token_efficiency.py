@@ -15,12 +15,12 @@ from scoring.signals.signal import (
     KEEP_TRANSCRIPT,
     Signal,
     attribution,
-    counted,
     named_fields,
     unattributed,
     work_source,
 )
 from scoring.signals.values import SignalValue, absent_signal, claim_signal, present_signal
+from scoring.text import counted
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
 

@@ -10,7 +10,7 @@ from typing import Any
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import LinesFound, Method, Observed
 from scoring.sidecars.ownlines import OwnLines
-from scoring.text import cut, short
+from scoring.text import counted, cut, short
 
 _METHODS: dict[Method, str] = {
     "checkpoint": "by checkpoint: its commit names the checkpoints that hold them",
@@ -66,19 +66,15 @@ def _work(observed: Observed) -> Iterator[str]:
     parts = []
     if work.edits:
         most = f", {work.most} of one" if work.files > 1 and work.most > 1 else ""
-        parts.append(f"{_counted(work.edits, 'edit')} of {_counted(work.files, 'file')}{most}")
+        parts.append(f"{counted(work.edits, 'edit')} of {counted(work.files, 'file')}{most}")
     if work.agents:
-        parts.append(f"{_counted(work.agents, 'sub-agent')} started")
+        parts.append(f"{counted(work.agents, 'sub-agent')} started")
     if work.compactions:
-        parts.append(f"context compacted {_counted(work.compactions, 'time')}")
+        parts.append(f"context compacted {counted(work.compactions, 'time')}")
     if parts:
         yield "; ".join(parts)
     if observed.by_people is not None:
         yield f"people wrote or changed {observed.by_people * 100:.0f} % of its lines, as its checkpoints say"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _landed(facts: IterationFacts) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the list of tables is for --help too, which examines nothin
     from rubric import Rubric, SignalContribution
     from scoring.signals.values import IntegrityObservation, SignalValue
     from scoring.views.examined import Examined
-    from scoring.views.spending import Spending
+    from scoring.views.spending import Purchase, Used
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]
@@ -112,26 +112,27 @@ def _sub_score(value: "SignalValue | SignalContribution") -> float | None:
     return float(value.sub_score) if value.present else None
 
 
-class SessionSeen(NamedTuple):
-    """A session with what it used, as far as that is known."""
+class GroupSeen(NamedTuple):
+    """The iterations of one session or one task under one rubric, with what their tokens bought."""
 
     score: SessionScore
-    used: "Spending | None"
+    bought: "Purchase"
+    sessions: int
 
 
-def _sum(name: str, meaning: str = "likewise") -> DataColumn[SessionSeen]:
-    """Return a column of the tokens of one kind that a session used."""
+def _sum(name: str, meaning: str = "likewise") -> DataColumn[GroupSeen]:
+    """Return a column of the tokens of one kind that a group used."""
     return _count(
-        name,
+        f"used_{name}",
         "tokens",
         meaning,
-        lambda of: getattr(of.it.used, name.removeprefix("used_")) if _spent(of.it) else None,
+        lambda of: getattr(used, name) if (used := of.it.bought.spending) and used.spent else None,
         True,
     )
 
 
-def _spent(session: SessionSeen) -> bool:
-    return session.used is not None and bool(session.used.spent)
+def _dollars(name: str, meaning: str, take: Callable[[Of[T]], Any]) -> DataColumn[T]:
+    return DataColumn(name, "number", "US dollars", meaning, take, True)
 
 
 _LOG: DataColumn[Any] = _text("log", "the log directory, as it was named", lambda of: of.log)
@@ -210,14 +211,7 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
     _kind("output_tokens"),
     _kind("cache_read_tokens"),
     _kind("cache_write_tokens"),
-    DataColumn(
-        "cost",
-        "number",
-        "US dollars",
-        "what these tokens cost, as far as prices are known; needs the extra cost",
-        _used("cost"),
-        True,
-    ),
+    _dollars("cost", "what these tokens cost, as far as prices are known; needs the extra cost", _used("cost")),
     _text("unpriced_models", "those of them with no known price", lambda of: _listed(_used("unpriced")(of)), "", True),
     DataColumn("duration", "number", "seconds", "from the first line to the last", _used("seconds"), True),
     _count("used_shared_with", "", "the iteration that counts the same lines", _used("shared_with"), True),
@@ -259,14 +253,7 @@ _INTEGRITY: "tuple[DataColumn[IntegrityObservation], ...]" = (
     _text("observed_detail", "where the observation comes from", lambda of: of.it.observed.detail),
 )
 
-_SESSIONS: tuple[DataColumn[SessionSeen], ...] = (
-    _LOG,
-    _text("session_id", "the agent's session", lambda of: of.it.score.session_id),
-    _text(
-        "rubric_version",
-        "the rubric of its scores; a session scored under two has two rows",
-        lambda of: of.it.score.rubric_version,
-    ),
+_GROUP: tuple[DataColumn[GroupSeen], ...] = (
     _count("iterations", "iterations", "how many belong to it", lambda of: len(of.it.score.iterations)),
     _count(
         "scored_iterations",
@@ -285,21 +272,45 @@ _SESSIONS: tuple[DataColumn[SessionSeen], ...] = (
     _flag("scored", "whether any of them has a score", lambda of: of.it.score.scored),
     _share("score", "the mean of their scores", lambda of: of.it.score.value if of.it.score.scored else None, True),
     _text("band", "the name of that mean", lambda of: of.it.score.band),
-    _sum("used_input_tokens", "what its iterations used; lines that two share count once"),
-    _sum("used_output_tokens"),
-    _sum("used_cache_read_tokens"),
-    _sum("used_cache_write_tokens"),
-    DataColumn(
-        "cost", "number", "US dollars", "what these tokens cost", lambda of: getattr(of.it.used, "cost", None), True
-    ),
+    _sum("input_tokens", "what its iterations used; lines that two share count once"),
+    _sum("output_tokens"),
+    _sum("cache_read_tokens"),
+    _sum("cache_write_tokens"),
+    _dollars("cost", "what these tokens cost", lambda of: of.it.bought.cost),
     DataColumn(
         "duration",
         "number",
         "seconds",
         "the sum of the durations of its iterations",
-        lambda of: getattr(of.it.used, "seconds", None),
+        lambda of: getattr(of.it.bought.spending, "seconds", None),
         True,
     ),
+    _count("priced_iterations", "iterations", "how many of them have a cost", lambda of: of.it.bought.priced),
+    _count("landed_iterations", "iterations", "how many of these landed and stayed", lambda of: of.it.bought.landed),
+    _dollars("cost_per_landed", "the cost by those that landed and stayed", lambda of: of.it.bought.per_landed),
+    _dollars("cost_unsound", "the cost of work that was reverted or fixed", lambda of: of.it.bought.unsound),
+    _dollars("cost_not_landed", "the cost of work that never landed", lambda of: of.it.bought.not_landed),
+)
+
+
+def _rubric_of(what: str) -> DataColumn[GroupSeen]:
+    meaning = f"the rubric of its scores; a {what} scored under two has two rows"
+    return _text("rubric_version", meaning, lambda of: of.it.score.rubric_version)
+
+
+_SESSIONS: tuple[DataColumn[GroupSeen], ...] = (
+    _LOG,
+    _text("session_id", "the agent's session", lambda of: of.it.score.session_id),
+    _rubric_of("session"),
+    *_GROUP,
+)
+
+_TASKS: tuple[DataColumn[GroupSeen], ...] = (
+    _LOG,
+    _text("task_id", "the task", lambda of: of.it.score.session_id),
+    _rubric_of("task"),
+    _count("sessions", "sessions", "how many sessions worked on it", lambda of: of.it.sessions),
+    *_GROUP,
 )
 
 TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
@@ -307,6 +318,7 @@ TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
     "signals": _SIGNALS,
     "integrity": _INTEGRITY,
     "sessions": _SESSIONS,
+    "tasks": _TASKS,
 }
 """Every table, with its columns in order."""
 
@@ -317,41 +329,48 @@ def _row(table: str, log: Path, iteration: int, it: object) -> DataRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRows:
-    """Collects the members of sessions during a pass over a log, and makes the rows of ``sessions`` of them."""
+class GroupRows:
+    """Collects the members of sessions and of tasks during a pass over a log, and makes the rows of both tables."""
 
     log: Path
     rubric: "Rubric"
-    members: dict[tuple[str, str], list[SessionIterRef]] = field(default_factory=dict)
-    used: "dict[tuple[str, str], list[Spending | None]]" = field(default_factory=dict)
+    members: dict[tuple[str, str, str], list[SessionIterRef]] = field(default_factory=dict)
+    used: "dict[tuple[str, str, str], list[Used]]" = field(default_factory=dict)
+    sessions: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
     def add(self, examined: "Examined") -> None:
         """Note one iteration."""
-        score = examined.score
-        if session := examined.record.agent.session_id:
-            key = session, score.rubric_version
-            self.members.setdefault(key, []).append(SessionIterRef.of(score))
-            self.used.setdefault(key, []).append(examined.spending)
+        score, record = examined.score, examined.record
+        session = record.agent.session_id
+        member, used = SessionIterRef.of(score), examined.used
+        for table, name in (("sessions", session), ("tasks", record.task_id)):
+            if not name:
+                continue
+            key = table, name, score.rubric_version
+            self.members.setdefault(key, []).append(member)
+            self.used.setdefault(key, []).append(used)
+            self.sessions.setdefault(key, set()).update(filter(None, [session]))
 
-    def rows(self) -> Iterator[DataRow]:
-        """Yield the rows, by session and rubric version."""
-        from scoring.views.spending import together  # loaded by whoever examined
+    def rows(self) -> Iterator[tuple[str, DataRow]]:
+        """Yield the rows with the names of their tables: by session and rubric version, then by task and version."""
+        from scoring.views.spending import purchase  # loaded by whoever examined
 
-        for session_id, version in sorted(self.members):
-            session = session_score(self.rubric, session_id, self.members[session_id, version])
-            seen = SessionSeen(replace(session, rubric_version=version), together(self.used[session_id, version]))
-            yield _row("sessions", self.log, session.iterations[0], seen)
+        for key in sorted(self.members):
+            table, name, version = key
+            score = replace(session_score(self.rubric, name, self.members[key]), rubric_version=version)
+            group = GroupSeen(score, purchase(self.used[key]), len(self.sessions[key]))
+            yield table, _row(table, self.log, score.iterations[0], group)
 
 
 def table_rows(log: Path, rubric: "Rubric", examined: "Iterable[Examined]") -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
-    sessions = SessionRows(log, rubric)
+    groups = GroupRows(log, rubric)
     for one in examined:
-        sessions.add(one)
+        groups.add(one)
         number = one.record.iteration
         yield "iterations", _row("iterations", log, number, one)
         for row in one.score.breakdown:
             yield "signals", _row("signals", log, number, (one.score.rubric_version, row))
         for pair in one.signals.integrity:
             yield "integrity", _row("integrity", log, number, pair)
-    yield from (("sessions", row) for row in sessions.rows())
+    yield from groups.rows()

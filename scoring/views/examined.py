@@ -24,7 +24,7 @@ from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
-from scoring.views.spending import Spending, spending_of
+from scoring.views.spending import Spending, Used, spending_of
 
 if TYPE_CHECKING:
     from scoring.outcomes.outcome import Outcome, OutcomeRules  # a view without outcomes does not pay for them
@@ -59,6 +59,14 @@ class Examined:
     def spending(self) -> Spending | None:
         """What the iteration used; None where nobody knows."""
         return spending_of(self.facts)
+
+    @property
+    def used(self) -> Used:
+        """The same, with what became of the work."""
+        landing, outcome = self.facts.landing, self.outcome
+        stayed = None if landing.unknown is not None else landing.landed and landing.reverted_by is None
+        defective = True if landing.reverted_by is not None else outcome and outcome.defective
+        return Used(self.score.iteration, self.spending, stayed, None if defective is None else not defective)
 
     @property
     def differs(self) -> bool:

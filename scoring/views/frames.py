@@ -33,7 +33,7 @@ def rows(
     """Yield the rows of one table of one log, as dictionaries of plain values.
 
     Args:
-        table: ``iterations``, ``signals``, ``integrity`` or ``sessions``.
+        table: ``iterations``, ``signals``, ``integrity``, ``sessions`` or ``tasks``.
         iter_log_dir: the directory with ``iter-N.yaml``.
         repo_dir: the repository.
         transcript_dirs: folders of transcript files.

@@ -6,7 +6,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
@@ -152,10 +152,71 @@ def together(found: "Iterable[Spending | None]") -> Spending | None:
     return Spending(source, spent, sum(seconds) if seconds else None, began, ended, parts=parts)
 
 
+class Used(NamedTuple):
+    """What one iteration used, and what became of it: whether the work landed and stayed, and whether it was sound.
+
+    Sound is what needed neither a fix nor a revert. Both are None where that is not known.
+    """
+
+    iteration: int
+    spending: Spending | None
+    landed: bool | None
+    sound: bool | None
+
+    @property
+    def cost(self) -> float | None:
+        """What it cost in US dollars; None where that is not known, or another iteration counts it."""
+        return None if self.spending is None or self.spending.shared_with is not None else self.spending.cost
+
+
+class Purchase(NamedTuple):
+    """What the tokens of some iterations bought; costs are US dollars, None where none is known.
+
+    ``priced`` of ``iterations`` have a cost, and ``landed`` of these landed and stayed. ``per_landed`` is what all of
+    them cost by those that landed, so work that came to nothing is in it; ``unsound`` is the cost of work that was
+    reverted or fixed, in the iterations ``unsound_in``; ``not_landed`` that of work which never landed.
+    """
+
+    spending: Spending | None
+    iterations: int
+    priced: int
+    landed: int
+    per_landed: float | None
+    unsound: float | None
+    unsound_in: list[int]
+    not_landed: float | None
+
+    @property
+    def cost(self) -> float | None:
+        """What all of it cost."""
+        return self.spending.cost if self.spending else None
+
+
+def purchase(members: Iterable[Used]) -> Purchase:
+    """Return what the tokens of some iterations bought."""
+    every = list(members)
+    priced = [(one, cost) for one in every if (cost := one.cost) is not None]
+    landed = sum(one.landed is True for one, _ in priced)
+    unsound = [(one, cost) for one, cost in priced if one.sound is False]
+    lost = [cost for one, cost in priced if one.landed is False and one.sound is not False]
+    known = any(one.sound is not None for one, _ in priced)
+    landing_known = any(one.landed is not None for one, _ in priced)
+    return Purchase(
+        together(one.spending for one in every),
+        len(every),
+        len(priced),
+        landed,
+        sum(cost for _, cost in priced) / landed if landed else None,
+        sum((cost for _, cost in unsound), 0.0) if known else None,
+        [one.iteration for one, _ in unsound],
+        sum(lost, 0.0) if landing_known else None,
+    )
+
+
 def tokens_text(count: int) -> str:
     """Return a number of tokens as people read it: ``940``, ``12.3 k``, ``4.1 M``."""
     for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        if count >= size:
+        if count >= size - size // 20_000:  # 999,950 and more are a million to one digit
             return f"{count / size:.1f} {unit}"
     return str(count)
 

@@ -109,7 +109,7 @@ class Mistake:
     prepare: Callable[[Path], None] = nothing
 
 
-MISSING_LOG = r"missing: no such file or directory; name the iteration log with --iter-log-dir"
+MISSING_LOG = r"missing: no such file or directory; name the iteration log with --iter-log-dir, or make one"
 
 
 ERRORS = {

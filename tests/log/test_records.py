@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
-from scoring.errors import LogError, YamlError
+from scoring.errors import NAME_THE_LOG, LogError, YamlError
 from scoring.log.load import load_entry, load_iteration_log
 from scoring.log.model import (
     AgentInfo,
@@ -431,14 +431,14 @@ class TestDirectory:
 
     def test_that_does_not_exist_is_an_error(self, tmp_path: Path) -> None:
         missing = tmp_path / "log"
-        assert refusal(missing) == f"{missing}: no such file or directory; name the iteration log with --iter-log-dir"
+        assert refusal(missing) == f"{missing}: no such file or directory; {NAME_THE_LOG}"
 
     def test_that_is_a_file_is_an_error(self, tmp_path: Path) -> None:
         path = write(tmp_path, "log", "")
-        assert refusal(path) == f"{path}: not a directory; name the iteration log with --iter-log-dir"
+        assert refusal(path) == f"{path}: not a directory; {NAME_THE_LOG}"
 
     def test_whose_name_no_system_takes_is_an_error(self) -> None:
-        assert refusal(Path("a\0b")).endswith("; name the iteration log with --iter-log-dir")
+        assert refusal(Path("a\0b")).endswith(f"; {NAME_THE_LOG}")
 
 
 class TestEntriesThatCannotBeRead:

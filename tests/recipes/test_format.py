@@ -42,6 +42,7 @@ def test_is_written(da_score: DaScore, tmp_path: Path) -> None:
         "signals.tsv",
         "integrity.tsv",
         "sessions.tsv",
+        "tasks.tsv",
     }
 
 

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import math
+import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
@@ -36,6 +38,7 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
+from rubric.datafiles import PROFILES_DIR, as_json, read_data, read_released
 
 RELEASED_DIGESTS = {
     "2.0.2": "61bc91f8d7b6e26dc65568929b019a089d6bbc58bdf2b43f6a3c18b97c401ad7",
@@ -479,6 +482,45 @@ def test_a_released_rubric_is_valid_and_has_the_version_of_its_file_name(version
     rubric = released_rubric(version)
     rubric.validate()
     assert rubric.version == version
+
+
+@pytest.mark.parametrize("path", [*registry.VERSIONS_DIR.glob("*.yaml"), *PROFILES_DIR.glob("*.yaml")], ids=str)
+def test_beside_a_released_file_is_what_it_says_as_json(path: Path) -> None:
+    assert path.with_suffix(".json").read_text("utf-8") == as_json(path), "run python -m rubric"
+    assert read_released(path) == read_data(path)
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Path:
+    for path in registry.VERSIONS_DIR.glob("3.1.0.*"):
+        shutil.copy(path, tmp_path)
+    return tmp_path / "3.1.0.yaml"
+
+
+def test_a_released_rubric_needs_no_reader_of_yaml(released: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert isinstance(read_released(released), dict)
+
+
+@pytest.mark.parametrize("beside", [None, b"", b"{", b"[]", b"{}", b'{"checksum": 1, "data": {}}', b"[" * 10**5])
+def test_without_json_of_just_this_yaml_the_yaml_counts(released: Path, beside: bytes | None) -> None:
+    if beside is None:
+        released.with_suffix(".json").unlink()
+    else:
+        released.with_suffix(".json").write_bytes(beside)
+    assert read_released(released) == read_data(released)
+
+
+def test_the_json_of_a_yaml_that_was_changed_does_not_count(released: Path) -> None:
+    released.write_text(released.read_text().replace("version: 3.1.0", "version: 9.9.9"))
+    found = read_released(released)
+    assert isinstance(found, dict)
+    assert found["version"] == "9.9.9"
+
+
+def test_the_json_beside_a_custom_rubric_says_nothing(released: Path) -> None:
+    released.with_suffix(".json").write_bytes(as_json(released).replace("3.1.0", "9.9.9").encode())
+    assert load_rubric(released).version == "3.1.0"
 
 
 def test_the_default_rubric_is_a_released_one() -> None:

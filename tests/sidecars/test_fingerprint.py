@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.doors import ends, make_fifo
+from helpers.doors import ends, make_fifo, watched_doors
 from helpers.repos import Repo
 
 from scoring.evidence.facts import Evidence
@@ -219,7 +219,7 @@ class TestStore:
 
     @staticmethod
     def file(cache: Path) -> Path:
-        (path,) = cache.glob("backfill-2/*.json")
+        (path,) = cache.glob("backfill-3/*.json")
         return path
 
     def test_gives_back_what_was_kept(self, cache: Path, log: Path) -> None:
@@ -232,6 +232,22 @@ class TestStore:
         self.keep(cache, log, n1=ONE)
         self.keep(cache, log, n2=ONE)
         assert (self.kept(cache, log, 1), self.kept(cache, log, 2)) == (ONE, ONE)
+
+    def test_of_one_iteration_reads_and_writes_those_near_it_alone(self, cache: Path, log: Path) -> None:
+        self.keep(cache, log, n1=ONE, n5000=ONE, n900=ONE)
+        before = {path.name: path.stat().st_ino for path in cache.glob("*/*.json")}
+        with watched_doors() as doors:
+            assert self.kept(cache, log, 5000) == ONE
+        assert len([path for path in doors.opened if path.endswith(".json")]) == 1
+        self.keep(cache, log, n5001=ONE)
+        after = {path.name: path.stat().st_ino for path in cache.glob("*/*.json")}
+        assert [name.rpartition("-")[2] for name in after if after[name] != before.get(name)] == ["19.json"]
+
+    def test_that_says_the_same_is_not_written_again(self, cache: Path, log: Path) -> None:
+        self.keep(cache, log, n1=ONE)
+        before = self.file(cache).stat().st_ino
+        self.keep(cache, log, n1=ONE)
+        assert self.file(cache).stat().st_ino == before
 
     def test_is_of_one_log(self, cache: Path, log: Path, tmp_path: Path) -> None:
         self.keep(cache, log, n1=ONE)
@@ -257,8 +273,8 @@ class TestStore:
 
     def test_is_for_its_owner_alone(self, cache: Path, log: Path) -> None:
         self.keep(cache, log, n1=ONE)
-        assert {path.stat().st_mode & 0o777 for path in (cache / "backfill-2").iterdir()} == {0o600}
-        assert (cache / "backfill-2").stat().st_mode & 0o777 == 0o700
+        assert {path.stat().st_mode & 0o777 for path in (cache / "backfill-3").iterdir()} == {0o600}
+        assert (cache / "backfill-3").stat().st_mode & 0o777 == 0o700
 
     def test_knows_a_log_whose_name_is_no_text(self, cache: Path, tmp_path: Path) -> None:
         log = tmp_path / os.fsdecode(b"log-\xff")
@@ -277,17 +293,17 @@ class TestStore:
             b"{}",
             b"\xff\xfe",
             b"[" * 100_000,
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": {}}',
-            b'{"format": 2, "log": "/another", "rubric": "2.1.0", "iterations": {}}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0"}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": null}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": []}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": 5}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": "1"}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": null}}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": []}}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"inputs": "x"}}}',
-            b'{"format": 2, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"other": "x"}}}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {}}',
+            b'{"format": 3, "log": "/another", "rubric": "2.1.0", "iterations": {}}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0"}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": null}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": []}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": 5}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": "1"}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": null}}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": []}}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"inputs": "x"}}}',
+            b'{"format": 3, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"other": "x"}}}',
         ],
         ids=lambda content: ascii(content[:90]),
     )
@@ -301,7 +317,7 @@ class TestStore:
     def test_holds_no_word_of_what_it_is_about(self, cache: Path, log: Path) -> None:
         self.keep(cache, log, n1=ONE)
         assert json.loads(self.file(cache).read_bytes()) == {
-            "format": 2,
+            "format": 3,
             "log": str(log.resolve()),
             "rubric": "2.1.0",
             "iterations": {
@@ -309,7 +325,7 @@ class TestStore:
             },
         }
 
-    @pytest.mark.parametrize("in_the_way", ["cache", "cache/backfill-2"])
+    @pytest.mark.parametrize("in_the_way", ["cache", "cache/backfill-3"])
     def test_that_cannot_be_written_is_no_error(self, cache: Path, log: Path, tmp_path: Path, in_the_way: str) -> None:
         place = tmp_path / in_the_way
         place.parent.mkdir(exist_ok=True)
@@ -351,7 +367,7 @@ class TestStore:
 
     @staticmethod
     def is_free(cache: Path) -> bool:
-        (path,) = cache.glob("backfill-2/*.lock")
+        (path,) = cache.glob("backfill-3/*.lock")
         with path.open("r+") as f:
             try:
                 fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)

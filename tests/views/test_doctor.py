@@ -243,7 +243,7 @@ class TestText:
             f"REPOSITORY    {whole.path}",
             "HISTORY       complete",
             "COMMITS       every one that the log names is here",
-            "TRANSCRIPTS   1 files count, with 1 sessions; 1 are left out",
+            "TRANSCRIPTS   1 file counts, with 1 session; 1 is left out",
             "1            work in another folder  /another/app",
             "1      not JSON",
             "landed               100 %    2/2",

@@ -16,13 +16,13 @@ from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import Spent
 from scoring.views.report import page
-from scoring.views.report.answers import about, comparisons, losses, nothing_known, purchase, steps
+from scoring.views.report.answers import about, comparisons, losses, nothing_known, steps
 from scoring.views.report.charts import trend_width
 from scoring.views.report.digest import Digest
 from scoring.views.report.links import commit_page, commit_pages, project_name, where_it_is
 from scoring.views.report.reported import LinesPlace, ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
-from scoring.views.spending import Spending
+from scoring.views.spending import Spending, Used, purchase
 
 SONNET = "claude-sonnet-4-5"
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -157,9 +157,9 @@ class TestPurchase:
     def test_what_came_to_nothing_is_in_what_a_landed_one_costs(self) -> None:
         found = purchase(
             [
-                line(1, {}, landed=True, sound=True, spending=paid(100)),
-                line(2, {}, landed=True, sound=False, spending=paid(200)),
-                line(3, {}, landed=False, spending=paid(300)),
+                Used(1, paid(100), landed=True, sound=True),
+                Used(2, paid(200), landed=True, sound=False),
+                Used(3, paid(300), landed=False, sound=None),
             ]
         )
         assert found.cost == pytest.approx(9.0)
@@ -170,8 +170,8 @@ class TestPurchase:
 
     def test_lines_that_two_share_are_paid_once(self) -> None:
         lines = [
-            line(1, {}, landed=True, spending=paid(100)),
-            line(2, {}, landed=True, spending=paid(100, shared_with=1)),
+            Used(1, paid(100), landed=True, sound=None),
+            Used(2, paid(100, shared_with=1), landed=True, sound=None),
         ]
         assert purchase(lines).cost == pytest.approx(1.5)
         assert purchase(lines).priced == 1
@@ -180,7 +180,7 @@ class TestPurchase:
         "spending", [None, paid(100, "made-up-9")], ids=["nobody knows the tokens", "nobody knows the price"]
     )
     def test_without_a_cost(self, spending: Spending | None) -> None:
-        found = purchase([line(1, {}, landed=True, sound=True, spending=spending)])
+        found = purchase([Used(1, spending, landed=True, sound=True)])
         assert (found.cost, found.per_landed, found.unsound, found.priced) == (None, None, None, 0)
 
 

@@ -272,6 +272,8 @@ class TestSpending:
         (tokens_text, 0, "0"),
         (tokens_text, 999, "999"),
         (tokens_text, 12_345, "12.3 k"),
+        (tokens_text, 999_949, "999.9 k"),
+        (tokens_text, 999_999, "1.0 M"),
         (tokens_text, 4_100_000, "4.1 M"),
         (tokens_text, 2_500_000_000, "2.5 G"),
         (duration_text, None, "-"),

@@ -120,6 +120,15 @@ class TestTables:
             (s.session_id, s.value) for s in scored.sessions
         ]
 
+    def test_tell_of_tasks_what_they_tell_of_sessions(self, demo: Demo) -> None:
+        rows = rows_of(demo)
+        assert [row["task_id"] for row in rows["tasks"]] == sorted({row["task_id"] for row in rows["iterations"]})
+        assert sum(row["iterations"] for row in rows["tasks"]) == len(rows["iterations"])
+        for task in rows["tasks"]:
+            mine = [row for row in rows["iterations"] if row["task_id"] == task["task_id"]]
+            assert task["score"] == pytest.approx(sum(row["score"] for row in mine) / len(mine))
+            assert task["sessions"] == len({row["session_id"] for row in mine} - {None})
+
     def test_leave_out_nothing_that_is_missing(self, demo: Demo) -> None:
         rows = rows_of(demo)
         absent = next(s for s in rows["signals"] if not s["present"])
@@ -345,7 +354,7 @@ def test_the_document_lists_every_column() -> None:
     ]
     columns = [column for table in TABLES.values() for column in table]
     assert listed == [(c.name, c.kind, c.unit or "-", "yes" if c.may_miss else "no", c.meaning) for c in columns]
-    assert re.findall("^## (.*)$", text, re.M)[:4] == list(TABLES)
+    assert re.findall("^## (.*)$", text, re.M)[:5] == list(TABLES)
 
 
 class TestFrames:

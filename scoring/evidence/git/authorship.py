@@ -5,7 +5,6 @@ which commit another one landed, and where the repository's remotes are. The age
 """
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache, cached_property
@@ -94,6 +93,8 @@ def _agent(name: str, email: str) -> str:
 
 @cache
 def _agents() -> list[tuple[str, Any, Any]]:
+    import tomllib  # only who asks for authors needs the agents
+
     tables = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
     return [(agent["name"], _any_of(agent["emails"]), _any_of(agent["names"])) for agent in tables]
 
@@ -145,7 +146,7 @@ class AttributedHistory(CorrectedHistory):
         """Return whether commits landed that no entry may name, by SHA; none where the trunk cannot be named."""
         records = [IterationRecord(iteration=n, commit=sha) for n, sha in enumerate(dict.fromkeys(shas))]
         try:
-            history = AttributedHistory(self._repository.directory, records, None, self.trunk.name) if records else self
+            history = AttributedHistory(self._repository, records, None, self.trunk.name) if records else self
         except GitError:  # the trunk is a branch of none of the names that may be given: nothing lands
             return {}
         return {record.commit: history.landing(record) for record in records}

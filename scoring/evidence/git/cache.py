@@ -4,27 +4,29 @@ What may change with the trunk (its order, whether a merge would change it) is u
 same. A file that is not whole, or is of another format or repository, is as if it were not there. A repository that can
 change what a commit says (replaced or grafted commits, a shallow clone that may be deepened) is never cached.
 
-The file is a header and one line a section, each with its checksum, so that one history does not parse what only the
-other one needs.
+The file is a header and one line a section, each with its checksum. The header says where each section is, so that one
+history does not read what only the other one needs.
 """
 
 import contextlib
 import json
 import os
 import zlib
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from scoring.errors import InputError, WriteError
-from scoring.files import read_file, remove_stale, write_atomically
+from scoring.files import READ_PLAIN, remove_stale, write_atomically
 
-FORMAT = 3
+FORMAT = 4
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
 
 _UNUSABLE = (OSError, InputError, msgspec.MsgspecError, ValueError, TypeError, RecursionError)
 _SIZE_LIMIT = 1 << 30
+_HEADER_LIMIT = 1 << 16
 
 T = TypeVar("T", bound="list[Any] | dict[str, Any]")
 
@@ -35,9 +37,10 @@ class GitCache:
     def __init__(self, cache_dir: Path | None, repository: Path) -> None:
         """Read what is kept of a repository, whose directory its work trees share; nothing without ``cache_dir``."""
         self.changed = False
-        self._stored: dict[str, bytes] = {}
+        self._stored: dict[str, tuple[int, int]] = {}
         self._sections: dict[str, Any] = {}
-        self._header = json.dumps({"format": FORMAT, "repository": os.fspath(repository)}).encode()
+        self._fd = -1
+        self._header = {"format": FORMAT, "repository": os.fspath(repository)}
         self._place: Path | None = None
         if cache_dir is None or may_change(repository):
             return
@@ -46,17 +49,25 @@ class GitCache:
         name = blake2b(os.fsencode(repository), digest_size=16).hexdigest()
         self._place = cache_dir / f"git-{FORMAT}" / f"{name}.cache"
         with contextlib.suppress(*_UNUSABLE):
-            header, *sections = read_file(self._place, _SIZE_LIMIT).split(b"\n")
-            if header == self._header:
-                parts = (section.partition(b" ") for section in sections if section)
-                self._stored = {key.decode(): content for key, _, content in parts}
+            self._fd = os.open(self._place, READ_PLAIN)
+            first = os.pread(self._fd, _HEADER_LIMIT, 0).partition(b"\n")[0]
+            header = json.loads(first)
+            if {name: header.get(name) for name in self._header} == self._header:
+                places = {name: (len(first) + 1 + at, size) for name, at, size in header["sections"]}
+                self._stored = {name: place for name, place in places.items() if 0 <= place[1] <= _SIZE_LIMIT}
+
+    def __del__(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self._fd)
 
     def section(self, name: str, kind: type[T]) -> T:
         """Return what is kept under a name, empty when nothing is. Who adds to it sets ``changed``."""
         if name not in self._sections:
             self._sections[name] = kind()
             with contextlib.suppress(*_UNUSABLE):
-                checksum, _, content = self._stored.pop(name, b"").partition(b" ")
+                checksum, _, content = self._raw(name).partition(b" ")
                 if content and int(checksum, 16) == zlib.crc32(content):
                     self._sections[name] = _decoded(content, kind)
         found: T = self._sections[name]
@@ -66,13 +77,22 @@ class GitCache:
         """Write what is kept, when there is something new. A cache that cannot be written is no error."""
         if self._place is None or not self.changed:
             return
-        stored = self._stored | {name: _stored(section) for name, section in self._sections.items() if section}
-        lines = [self._header, *(name.encode() + b" " + content for name, content in stored.items()), b""]
         with contextlib.suppress(OSError, WriteError):
+            stored = {name: self._raw(name) for name in self._stored if name not in self._sections}
+            stored |= {name: _stored(section) for name, section in self._sections.items() if section}
+            sizes = list(map(len, stored.values()))
+            starts = accumulate((size + 1 for size in sizes[:-1]), initial=0)
+            places = list(zip(stored, starts, sizes, strict=False))
+            header = json.dumps(self._header | {"sections": places}).encode()
             self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             remove_stale(self._place.parent)
-            write_atomically(self._place, b"\n".join(lines), durable=False)
+            write_atomically(self._place, b"\n".join([header, *stored.values(), b""]), durable=False)
             self.changed = False
+
+    def _raw(self, name: str) -> bytes:
+        """Return the line of a section as it is stored; empty when there is none."""
+        at, size = self._stored.get(name, (0, 0))
+        return os.pread(self._fd, size, at) if size else b""
 
 
 def _stored(section: object) -> bytes:

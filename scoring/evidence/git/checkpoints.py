@@ -39,7 +39,8 @@ TEXT_LIMIT = 256
 
 _PATH_LIMIT, _MOST_PATHS = 4096, 10_000
 _METADATA = "metadata.json"
-_REFS = (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}", f"refs/remotes/**/{BRANCH}")
+_REFS = (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}")
+_REF = re.compile(rf"refs/(?:heads/|remotes/(?:.*/)?){BRANCH}")
 _ENTRY = re.compile(
     rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?"
     rb"(metadata\.json|transcript\.jsonl|full\.jsonl(?:\.[0-9]{3,9})?)"
@@ -165,8 +166,7 @@ def read_checkpoints(repository: GitRepository, cache: GitCache, warn: Warn = si
 
 def _tips(repository: GitRepository) -> list[str]:
     """Return the tips of the branches that hold checkpoints, each once."""
-    lines = repository.run("for-each-ref", "--format=%(objectname) %(refname)", *_REFS).decode(errors="replace")
-    refs = {ref: sha for sha, _, ref in (line.partition(" ") for line in lines.splitlines())}
+    refs = {ref: sha for sha, ref, _ in repository.references if _REF.fullmatch(ref)}
     order = sorted(refs, key=lambda ref: (_REFS.index(ref) if ref in _REFS else len(_REFS), ref))
     return list(dict.fromkeys(refs[ref] for ref in order[:MOST_BRANCHES]))
 

@@ -38,12 +38,12 @@ class CorrectedHistory(GitFacts):
 
     def __init__(
         self,
-        repo_dir: Path | str,
+        repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
         cache_dir: Path | None = None,
         trunk: str | None = None,
     ) -> None:
-        """Open the repository, choose its trunk and resolve the commit fields.
+        """Open the repository unless it is open, choose its trunk and resolve the commit fields.
 
         ``records`` are all records of the log, sorted by iteration; ``cache_dir`` is where answers that never change
         are kept (None keeps none); ``trunk`` is the branch on which work lands (None looks for it).
@@ -54,7 +54,7 @@ class CorrectedHistory(GitFacts):
         """
         self._records = records
         self._known_landings: dict[tuple[str, str], Landing] = {}
-        self._repository = GitRepository(repo_dir)
+        self._repository = GitRepository.of(repo_dir)
         self._cache = GitCache(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
         self.trunk = choose_trunk(self._repository, self._references, trunk)
@@ -102,7 +102,7 @@ class CorrectedHistory(GitFacts):
 
     @cached_property
     def _named(self) -> dict[str, NamedCommit]:
-        return named_commits(self._repository, [sha for sha in self._resolved.values() if sha])
+        return named_commits(self._repository, [sha for sha in self._resolved.values() if sha], self._cache)
 
     @cached_property
     def _walk(self) -> Sequence[TrunkLine]:

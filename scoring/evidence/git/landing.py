@@ -64,8 +64,9 @@ class Landings:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
         if self._graph.on_trunk(sha):
             if sha not in self._ancestors:
-                merged_in = next(iter(self._graph.brought_by(sha)), None)
-                self._ancestors[sha] = self._found(sha, facts.ANCESTOR, sha, merged_in, self.reverted_by(sha))
+                merges = self._graph.brought_by(sha)
+                reverted_by = self._reverts.of((sha, *merges), self._graph.position[sha])
+                self._ancestors[sha] = self._found(sha, facts.ANCESTOR, sha, next(iter(merges), None), reverted_by)
             return self._ancestors[sha]
         if sha not in self._decided:
             self._decide([sha] if not self._decided else [tip.sha for tip in self._iterations])

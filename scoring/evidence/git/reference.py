@@ -9,7 +9,15 @@ from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.git.walk import ShownCommit, TrunkLine, newest_by_subject, shown_commits, trunk_lines
+from scoring.evidence.git.walk import (
+    ShownCommit,
+    TrunkLine,
+    TrunkPlaces,
+    newest_by_subject,
+    shown_commits,
+    trunk_lines,
+    trunk_places,
+)
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -24,12 +32,12 @@ class ReferenceHistory(GitFacts):
 
     def __init__(
         self,
-        repo_dir: Path | str,
+        repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
         cache_dir: Path | None = None,
         trunk: str | None = None,
     ) -> None:
-        """Open the repository and resolve the commit fields.
+        """Open the repository unless it is open, and resolve the commit fields.
 
         ``cache_dir`` is where answers that never change are kept (None keeps none); ``trunk`` is the local branch on
         which work lands, ``master`` unless it is named; it need not be there.
@@ -38,7 +46,7 @@ class ReferenceHistory(GitFacts):
             NotARepositoryError: ``repo_dir`` is in no git work tree.
             GitError: git is missing or failed.
         """
-        self._repository = GitRepository(repo_dir)
+        self._repository = GitRepository.of(repo_dir)
         self._cache = GitCache(cache_dir, self._repository.common_dir)
         trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
@@ -74,19 +82,21 @@ class ReferenceHistory(GitFacts):
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
-        return sha in self._positions
+        return self._places is not None and self._places.place(sha) is not None
 
     def reverted_by(self, sha: str) -> str | None:
         """Return the newest commit after ``sha`` on the trunk that says it reverts it; None when there is none.
 
         Such a message holds the word "revert" in any case and a run of 7 to 40 hex digits that starts the SHA.
         """
-        own = self._positions[sha]
+        own = self._places.place(sha) if self._places else None
+        if own is None:
+            return None
         for position, run in self._reverts.get(sha[:_SHORTEST_RUN], ()):
             if position >= own:
                 return None
             if sha.startswith(run):
-                return self._walk[position].sha
+                return self._places.sha(position) if self._places else None
         return None
 
     def match_subject(self, text: str) -> str | None:
@@ -110,8 +120,9 @@ class ReferenceHistory(GitFacts):
         return trunk_lines(self._repository, tip, "log", self._cache) if tip else ()
 
     @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {line.sha: n for n, line in enumerate(self._walk)}
+    def _places(self) -> TrunkPlaces | None:
+        tip = self.trunk.commit
+        return trunk_places(self._repository, tip, "log", self._cache) if tip else None
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
@@ -121,8 +132,8 @@ class ReferenceHistory(GitFacts):
     def _reverts(self) -> dict[str, list[tuple[int, str]]]:
         """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
         found: dict[str, list[tuple[int, str]]] = {}
-        for position, line in enumerate(self._walk):
-            for m in _HEX_RUN.finditer(line.message) if line.message else ():
+        for position, message in self._places.messages if self._places else ():
+            for m in _HEX_RUN.finditer(message):
                 if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
                     run = m[0].lower()
                     found.setdefault(run[:_SHORTEST_RUN], []).append((position, run))

@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -63,6 +64,7 @@ _ENVIRONMENT = {
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
+_BRANCHES = ("refs/heads/", "refs/remotes/")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
 _OBJECT = 3
 """In how many words git says that an object is here: its id, its kind, its size."""
@@ -120,6 +122,21 @@ class GitRepository:
 
     def _opened(self, question: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
         return _start(self.command(*question), _environment(), limit=min(OPENING_TIMEOUT, time_limit()))
+
+    @classmethod
+    def of(cls, repository: "Path | str | GitRepository") -> "GitRepository":
+        """Return a repository that is open, or open the one that a directory is in, and raise as that does."""
+        return repository if isinstance(repository, cls) else cls(repository)
+
+    @cached_property
+    def references(self) -> "list[tuple[str, str, str]]":
+        """The branches, local and of remotes, as git has them when this is first asked: tip, full name, target.
+
+        The target is "" where a branch is no symbolic name of another.
+        """
+        answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *_BRANCHES))
+        rows = (line.split(" ") for line in answer.split("\n") if line)
+        return [(sha, ref, target) for sha, ref, target in rows]
 
     @property
     def top_level(self) -> Path:

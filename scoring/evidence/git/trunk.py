@@ -1,11 +1,11 @@
 """Which trunk work lands on, and how that was found out (``docs/EVIDENCE.md``, "Landing")."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.repository import GitRepository, as_text
 
 FALLBACKS = ("main", "master")
 """The branches that are tried, of the remote and then here, when the remote names no default."""
@@ -17,32 +17,29 @@ _PREFERRED = "origin"
 class References(NamedTuple):
     """The branches of a repository.
 
-    ``commits`` are the tips by full name, ``targets`` what symbolic ones point to, ``remotes`` the names of the
-    configured remotes.
+    ``commits`` are the tips by full name, ``targets`` what symbolic ones point to, ``remote`` is the remote that
+    counts: origin, or the only one; "" when there is none or no telling which.
     """
 
     commits: Mapping[str, str]
     targets: Mapping[str, str]
-    remotes: tuple[str, ...]
-
-    @property
-    def remote(self) -> str:
-        """The remote that counts: origin, or the only one; "" when there is none or no telling which."""
-        if _PREFERRED in self.remotes or any(ref.startswith(f"{_REMOTES}{_PREFERRED}/") for ref in self.commits):
-            return _PREFERRED
-        return self.remotes[0] if len(self.remotes) == 1 else ""
+    remote: str
 
 
 def read_references(repository: GitRepository) -> References:
-    """Ask for all branches, local and remote-tracking, and for the remotes."""
-    answer = repository.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", _HEADS, _REMOTES)
-    rows = [line.split(" ") for line in answer.decode("utf-8", "surrogateescape").split("\n") if line]
-    remotes = repository.run("remote").decode("utf-8", "surrogateescape").split("\n")
-    return References(
-        {ref: sha for sha, ref, _ in rows},
-        {ref: target for _, ref, target in rows if target},
-        tuple(name for name in remotes if name),
-    )
+    """Ask for all branches, local and remote-tracking, and for the remotes where these do not show the one."""
+    rows = repository.references
+    commits = {ref: sha for sha, ref, _ in rows}
+    return References(commits, {ref: target for _, ref, target in rows if target}, _remote(repository, commits))
+
+
+def _remote(repository: GitRepository, commits: Iterable[str]) -> str:
+    if any(ref.startswith(f"{_REMOTES}{_PREFERRED}/") for ref in commits):
+        return _PREFERRED
+    remotes = [name for name in as_text(repository.run("remote")).split("\n") if name]
+    if _PREFERRED in remotes:
+        return _PREFERRED
+    return remotes[0] if len(remotes) == 1 else ""
 
 
 def choose_trunk(repository: GitRepository, references: References, wanted: str | None = None) -> Trunk:

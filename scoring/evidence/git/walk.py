@@ -5,6 +5,7 @@ rules need children before their parents over all branches (``date-order``).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from scoring.evidence.git.cache import GitCache
@@ -50,6 +51,48 @@ class NamedCommit(NamedTuple):
     time: int | None
     parents: tuple[str, ...]
     subject: str
+
+
+class TrunkPlaces:
+    """Where commits are on the trunk, newest first from 0, and which of them speak of a revert."""
+
+    _FEW = 64
+
+    def __init__(self, shas: str, messages: Sequence[tuple[int, str]]) -> None:
+        """Take the SHAs of the trunk, one behind the other with a line break after each, and the messages."""
+        self._shas, self.messages, self._asked = shas, messages, 0
+        self._width = shas.find("\n") + 1
+
+    def sha(self, place: int) -> str:
+        """Return the commit at a place."""
+        return self._shas[place * self._width : (place + 1) * self._width - 1]
+
+    def place(self, sha: str) -> int | None:
+        """Return the place of a commit, by its SHA in full; None when the trunk does not contain it."""
+        self._asked += 1
+        if self._asked > self._FEW:
+            return self._places.get(sha)
+        at = self._shas.find(sha + "\n") if len(sha) + 1 == self._width else -1
+        return None if at < 0 else at // self._width
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {sha: n for n, sha in enumerate(self._shas.split())}
+
+
+def trunk_places(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> TrunkPlaces:
+    """Return the places of a commit and its ancestors; what they say is only read where it is not known.
+
+    Raises:
+        GitError: as :func:`trunk_lines`.
+    """
+    known = cache.section("places", dict[str, tuple[str, str, list[tuple[int, str]]]])
+    if known.get(order, ("",))[0] != tip:
+        lines = trunk_lines(repository, tip, order, cache)
+        messages = [(n, line.message) for n, line in enumerate(lines) if line.message]
+        known[order] = tip, "".join(f"{line.sha}\n" for line in lines), messages
+        cache.changed = True
+    return TrunkPlaces(*known[order][1:])
 
 
 def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> list[TrunkLine]:
@@ -128,8 +171,10 @@ def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[
     return [(sha, tuple(parents)) for sha, *parents in rows]
 
 
-def named_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, NamedCommit]:
+def named_commits(repository: GitRepository, shas: Iterable[str], cache: GitCache) -> dict[str, NamedCommit]:
     """Return the time, the parents and the subject of commits; one that git cannot read is left out."""
+    wanted = list(dict.fromkeys(shas))
+    known = cache.section("named", dict[str, NamedCommit])
 
     def ask(batch: Sequence[str]) -> Mapping[str, NamedCommit] | None:
         answer = repository.ask("log", "--no-walk=unsorted", "--stdin", *_NAMED, given=as_lines(batch))
@@ -140,7 +185,10 @@ def named_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, N
             for sha, time, parents, subject in _fours(answer.stdout)
         }
 
-    return answered(ask, list(dict.fromkeys(shas)))
+    if found := answered(ask, [sha for sha in wanted if sha not in known]):
+        known.update(found)
+        cache.changed = True
+    return {sha: known[sha] for sha in wanted if sha in known}
 
 
 def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:

@@ -127,7 +127,7 @@ class AttributedScan(Scan):
         if not self._started:
             # A directory in no repository is no matter here: whoever asks about its commits will say so.
             with contextlib.suppress(DaScoreError):
-                repository = GitRepository(self._places.repo_dir)
+                repository = self.repository = GitRepository(self._places.repo_dir)
                 cache = GitCache(self.cache_dir, repository.common_dir)
                 self._checkpoints = read_checkpoints(repository, cache, self._warn)
                 self._discovery = checkpoint_transcripts(self._checkpoints.values(), repository)

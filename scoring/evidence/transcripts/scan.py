@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from scoring.errors import GitError, Warn, silent
-from scoring.evidence.git.repository import ObjectReader
+from scoring.evidence.git.repository import GitRepository, ObjectReader
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, WorkTrees, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
@@ -128,6 +128,9 @@ class Scan:
 
     ``start`` lets it run in the background, ``close`` gives it up. Use it as a context manager, which closes it.
     """
+
+    repository: GitRepository | None = None
+    """The repository that the transcripts are about, where it had to be opened to find them."""
 
     def __init__(
         self,

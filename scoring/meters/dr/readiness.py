@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from scoring.meters import Level
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
-from scoring.text import cut, quote
+from scoring.text import counted, cut, quote
 
 ACTIONS_WEIGHT, QUESTIONS_WEIGHT, BLOCKERS_WEIGHT = 0.5, 0.3, 0.2
 
@@ -222,7 +222,7 @@ def rate_questions(count: int, before: int | None) -> Part:
     """Rate open questions: none 1; fewer than the round before 0.7; as many 0.4; more 0.1; some at the start 0.3."""
     if not count:
         return Part(1.0, "no open question")
-    named = "1 open question" if count == 1 else f"{count} open questions"
+    named = counted(count, "open question")
     if before is None:
         return Part(0.3, f"{named} in the first round")
     if count < before:

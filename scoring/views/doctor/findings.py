@@ -6,7 +6,6 @@ from typing import Literal
 
 from rubric.model import STRICT
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
-from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.table import signal_of
 from scoring.text import spans
 from scoring.views.doctor import Examination
@@ -40,8 +39,10 @@ def findings(seen: Examination) -> list[Finding]:
 def _log(seen: Examination) -> Iterator[Finding]:
     log = seen.log
     if log.problem:
-        place = f"have your agent write its entries to {DEFAULT_LOG_DIR}, or name their folder with --iter-log-dir"
-        yield Finding("log", "problem", f"there is no iteration log to read: {log.problem}", place)
+        what = f"there is no iteration log to read: {log.problem.partition(';')[0]}"
+        yield Finding(
+            "log", "problem", what, "make one of what git knows with da-score init, or name yours with --iter-log-dir"
+        )
     elif not log.iterations and not log.broken:
         advice = "an entry is a file iter-N.yaml; see the example that da-score demo makes"
         yield Finding("log", "problem", f"{log.path} holds no entry", advice)

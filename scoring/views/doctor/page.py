@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from scoring.evidence.transcripts.facts import FileFound
-from scoring.text import short, spans
+from scoring.text import counted, short, spans
 from scoring.views.doctor import AttributionFound, Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
@@ -73,7 +73,7 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
     log, repository = seen.log, seen.repository
     schemas = ", ".join(f"schema {version}: {count}" for version, count in log.schema_versions.items())
     broken = f", {len(log.broken)} that cannot be read" if log.broken else ""
-    found = f"{len(log.iterations)} iterations in {log.path}{broken}" + (schemas and f" ({schemas})")
+    found = f"{counted(len(log.iterations), 'iteration')} in {log.path}{broken}" + (schemas and f" ({schemas})")
     yield "LOG", log.problem or found
     yield "REPOSITORY", repository.problem or f"{repository.top_level}"
     if repository.browsed.branches:
@@ -86,18 +86,24 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
         yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
         yield "HISTORY", "shallow" if trunk.shallow else "complete"
         missing = f"{len(repository.unresolved)} do not resolve: {spans(sorted(repository.unresolved))}"
-        yield "COMMITS", missing if repository.unresolved else "every one that the log names is here"
+        if log.iterations:
+            yield "COMMITS", missing if repository.unresolved else "every one that the log names is here"
     files = seen.transcripts.files
     left_out = sum(bool(file.left_out) for file in files)
     sessions = len({session for file in files if not file.left_out for session in file.sessions})
-    yield "TRANSCRIPTS", f"{len(files) - left_out} files count, with {sessions} sessions; {left_out} are left out"
+    with_sessions = f"with {counted(sessions, 'session')}"
+    counting = counted(len(files) - left_out, "file counts", "files count")
+    yield "TRANSCRIPTS", f"{counting}, {with_sessions}; {left_out} {'is' if left_out == 1 else 'are'} left out"
     if seen.attribution is not None:
         held = seen.transcripts.checkpoints
         missing = f"; {len(held.missing)} of these are not in this clone" if held.missing else ""
         yield "CHECKPOINTS", f"{held.count} in git, with {held.transcripts} transcripts{missing}"
         without = len(seen.transcripts.unclaimed)
-        none = "every one that worked in this repository belongs to an iteration"
-        yield "SESSIONS", f"{without} that worked in this repository belong to no iteration" if without else none
+        if sessions or held.transcripts:
+            belong = "belongs" if without == 1 else "belong"
+            some = f"{without} that worked in this repository {belong} to no iteration"
+            none = "every one that worked in this repository belongs to an iteration"
+            yield "SESSIONS", some if without else none
 
 
 def _methods(found: AttributionFound | None) -> Iterator[Sequence[AnyCell]]:

@@ -9,8 +9,7 @@ from typing import Any
 
 from scoring.errors import InputError
 from scoring.files import read_file
-from scoring.signals.signal import counted
-from scoring.text import json_escaped
+from scoring.text import counted, json_escaped
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers, charts
 from scoring.views.report.digest import Digest
@@ -19,7 +18,15 @@ from scoring.views.report.links import commit_page
 from scoring.views.report.reported import ReportedIteration
 from scoring.views.report.since import ReportChanges
 from scoring.views.score_cells import band_text
-from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, tokens_text
+from scoring.views.spending import (
+    Purchase,
+    cost_text,
+    duration_text,
+    price_note,
+    purchase,
+    spending_lines,
+    tokens_text,
+)
 
 _SIZE_LIMIT = 64 << 20
 _MOST_ROWS = 100
@@ -37,7 +44,7 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
     folder = files(__name__) / "page"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
-    bought = answers.purchase(digest.lines)
+    bought = purchase(line.used for line in digest.lines)
     landing, fates = [line.landed for line in digest.lines], [line.sound for line in digest.lines]
     return template.render(
         d=digest,
@@ -92,7 +99,7 @@ def _dates(digest: Digest) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _price_notes(bought: answers.Purchase) -> Iterator[str]:
+def _price_notes(bought: Purchase) -> Iterator[str]:
     """Yield what is to be known of the costs."""
     used = bought.spending
     if used is None:

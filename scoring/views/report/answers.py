@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from scoring.signals.table import signal_of
 from scoring.statistics import Interval, bootstrap_interval
-from scoring.text import spans
+from scoring.text import counted, spans
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
-from scoring.views.spending import Spending, together
+from scoring.views.spending import Spending, purchase
 
 _WORST = 5
 _MOST_STEPS = 6
@@ -85,7 +85,7 @@ def steps(digest: Digest) -> list[Step]:
         if present:
             gain = sum(lost for lost, _, _ in costly) / count
             if gain >= _WORTH_SAYING:
-                why = f"costs {gain:.3f} of the mean, in {_iterations(len(about))}"
+                why = f"costs {gain:.3f} of the mean, in {counted(len(about), 'iteration')}"
                 ranked.append((gain, Step(f"{label}: {advice}", why, about)))
         elif not _by_choice(signal) and (share := len(about) / len(digest.lines)) >= _SELDOM:
             weight = sum(lost for lost, _, _ in costly) / len(digest.lines)
@@ -95,7 +95,7 @@ def steps(digest: Digest) -> list[Step]:
             )  # evidence is worth less than a better vote
     found += [step for _, step in sorted(ranked, key=lambda pair: -pair[0])]
     if over := {line.iteration for line, _ in digest.over_claims}:
-        why = f"{_iterations(len(over))} claimed more than was seen"
+        why = f"{counted(len(over), 'iteration')} claimed more than was seen"
         found.insert(min(1, len(found)), Step("Ask for evidence where a claim is not borne out", why, sorted(over)))
     return found[:_MOST_STEPS]
 
@@ -109,10 +109,6 @@ def _of_states(digest: Digest) -> Step:
     about = sorted(n for iterations in digest.states.values() for n in iterations)
     why = "; ".join(f"{len(found)} {state}" for state, found in digest.states.items())
     return Step("Score the log again with 'da-score run': some scores are not what the evidence gives", why, about)
-
-
-def _iterations(count: int) -> str:
-    return "1 iteration" if count == 1 else f"{count} iterations"
 
 
 class Group(NamedTuple):
@@ -168,7 +164,7 @@ def comparisons(digest: Digest) -> list[Comparison]:
 def _group(name: str, lines: Sequence[ReportedIteration]) -> Group:
     values = [line.value for line in lines if line.counted and line.value is not None]
     landing, fates = [line.landed for line in lines], [line.sound for line in lines]
-    bought = purchase(lines)
+    bought = purchase(line.used for line in lines)
     return Group(
         name,
         len(lines),
@@ -181,51 +177,6 @@ def _group(name: str, lines: Sequence[ReportedIteration]) -> Group:
         sum(claim.delta < 0 for line in lines for claim in line.claims),
         bought.spending,
         bought.per_landed,
-    )
-
-
-class Purchase(NamedTuple):
-    """What the tokens of some iterations bought; costs are US dollars, None where none is known.
-
-    ``priced`` of ``iterations`` have a cost. ``per_landed`` is what all of these cost by those among them that landed
-    and stayed, so work that came to nothing is in it; ``unsound`` is the cost of work that was reverted or fixed, in
-    the iterations ``unsound_in``; ``not_landed`` that of work which never landed.
-    """
-
-    spending: Spending | None
-    iterations: int
-    priced: int
-    landed: int
-    per_landed: float | None
-    unsound: float | None
-    unsound_in: list[int]
-    not_landed: float | None
-
-    @property
-    def cost(self) -> float | None:
-        """What all of it cost."""
-        return self.spending.cost if self.spending else None
-
-
-def purchase(lines: Sequence[ReportedIteration]) -> Purchase:
-    """Return what the tokens of some iterations bought."""
-    priced = [line for line in lines if line.cost is not None]
-    landed = sum(line.landed is True for line in priced)
-    spent = together(line.spending for line in lines)
-    unsound = [line for line in priced if line.sound is False]
-    lost = [line for line in priced if line.landed is False and line.sound is not False]
-    known = any(line.sound is not None for line in priced)
-    landing_known = any(line.landed is not None for line in priced)
-    whole = sum(line.cost or 0 for line in priced)
-    return Purchase(
-        spent,
-        len(lines),
-        len(priced),
-        landed,
-        whole / landed if landed else None,
-        sum(line.cost or 0 for line in unsound) if known else None,
-        [line.iteration for line in unsound],
-        sum(line.cost or 0 for line in lost) if landing_known else None,
     )
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from scoring.signals.signal import counted
-from scoring.text import cell, spans
+from scoring.text import cell, counted, spans
 from scoring.views.report.answers import about
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration

@@ -14,7 +14,7 @@ from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, cut
 from scoring.views.examined import Examined
 from scoring.views.gates.gate import weakest
-from scoring.views.spending import Spending
+from scoring.views.spending import Spending, Used
 
 _NAME, _DETAIL = 200, 1000
 """How many characters of a name and of a detail a report shows."""
@@ -123,14 +123,19 @@ class ReportedIteration:
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
     @property
+    def used(self) -> Used:
+        """What it used, and what became of it."""
+        return Used(self.iteration, self.spending, self.landed, self.sound)
+
+    @property
     def cost(self) -> float | None:
         """What it cost in US dollars; None where that is not known, or another iteration counts it."""
-        return None if self.spending is None or self.spending.shared_with is not None else self.spending.cost
+        return self.used.cost
 
 
 def line_of(one: Examined) -> ReportedIteration:
     """Return what a report keeps of an iteration."""
-    score, record, spending = one.score, one.record, one.spending
+    score, record, used = one.score, one.record, one.used
     pressure, transcripts = one.facts.corrections, one.facts.transcripts
     return ReportedIteration(
         iteration=score.iteration,
@@ -155,10 +160,10 @@ def line_of(one: Examined) -> ReportedIteration:
         state_reason=_short(one.state.reason, _DETAIL),
         commit=_short(one.facts.landing.commit or one.facts.landing.sha or ""),
         harness=_short(_harness(one)),
-        models=_models(one, spending),
-        landed=_stayed(one),
-        sound=_sound(one),
-        spending=spending,
+        models=_models(one, used.spending),
+        landed=used.landed,
+        sound=used.sound,
+        spending=used.spending,
         advice=tuple(_advice(row, one) for row in score.breakdown),
         places=tuple(
             LinesPlace(as_utf8(_place(path)), first, last)
@@ -170,17 +175,6 @@ def line_of(one: Examined) -> ReportedIteration:
 def _place(path: Path) -> str:
     """Return where a transcript is; one in git has no path that is absolute."""
     return str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)
-
-
-def _stayed(one: Examined) -> bool | None:
-    landing = one.facts.landing
-    return None if landing.unknown is not None else landing.landed and landing.reverted_by is None
-
-
-def _sound(one: Examined) -> bool | None:
-    if one.facts.landing.reverted_by is not None:
-        return False
-    return None if one.outcome is None or one.outcome.defective is None else not one.outcome.defective
 
 
 def _harness(one: Examined) -> str:

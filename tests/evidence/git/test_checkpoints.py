@@ -320,10 +320,10 @@ class TestAsking:
     @pytest.mark.parametrize("count", [1, 150])
     def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, tmp_path: Path, count: int) -> None:
         record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(count)})
-        opened = GitRepository(repo.path)
         first: list[list[str]] = []
         again: list[list[str]] = []
         for commands in (first, again):
+            opened = GitRepository(repo.path)
             with watched_doors() as doors:
                 cache = GitCache(tmp_path / "cache", opened.common_dir)
                 assert len(read_checkpoints(opened, cache)) == count

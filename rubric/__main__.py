@@ -1,0 +1,8 @@
+"""``python -m rubric``: writes the JSON beside every released YAML file, for whoever changes or adds one."""
+
+from rubric.datafiles import PROFILES_DIR, as_json
+from rubric.registry import VERSIONS_DIR
+
+for folder in (VERSIONS_DIR, PROFILES_DIR):
+    for path in folder.glob("*.yaml"):
+        path.with_suffix(".json").write_text(as_json(path), "utf-8")
