@@ -17,11 +17,14 @@ import pytest
 from helpers.commands import DaScore
 from helpers.fleets import make_fleet, opened, rows_of, score_here
 
+from scoring.cli.fleet_progress import Progress
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet import lease
 from scoring.fleet.commits import Commit, Failed
+from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.run import FleetReport
 from scoring.fleet.store import Store
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -354,6 +357,22 @@ class TestCommands:
         again = da_score("fleet", "init", str(path))
         assert again.status == 1
         assert "already" in again.err
+
+    @pytest.mark.parametrize(
+        ("number", "words"),
+        [
+            (1, ("1 repository,", "1 broken entry ", "1 time:")),
+            (2, ("2 repositories,", "2 broken entries ", "2 times:")),
+        ],
+    )
+    def test_one_is_one(self, number: int, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+        report, progress = FleetReport("x", "2.3.0", repositories=number), Progress(False)
+        done = {"iterations": 3, "broken": number, "warnings": []}
+        progress.say(FleetEvent("begun", more={"to_score": number}), report)
+        progress.say(FleetEvent("done", "/r", done), report)
+        progress.say(FleetEvent("failed", "/r", {"attempts": number, "reason": "it fails"}), report)
+        said = capsys.readouterr().out
+        assert [word in said for word in words] == [True] * 3
 
     @pytest.mark.slow
     def test_a_second_start_does_nothing(self, fleet: Path, da_score: DaScore) -> None:
