@@ -55,7 +55,7 @@ SOME = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-MANY = settings(SOME, max_examples=300)
+MANY = settings(SOME, max_examples=300 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 100)
 
 TOOLS = Tools()
 CONFIG = find_meeting_config("default")
