@@ -26,7 +26,7 @@ from zlib import crc32
 import msgspec
 
 from scoring.errors import LogError, WriteError
-from scoring.files import READ_PLAIN, atomic_stream
+from scoring.files import READ_PLAIN, atomic_stream, kept_as
 from scoring.log.model import IterationRecord
 
 FORMAT = 1
@@ -302,7 +302,7 @@ class EntryIndex:
         self._log_dir, self._bytes, self._parse, self._keeps = log_dir, read, parse, keep
         self._log = os.fsencode(os.path.realpath(log_dir)) + b"\0" + " ".join(sorted(true_flags)).encode()
         self._folder = cache_dir / f"entries-{FORMAT}"
-        self._place = self._folder / f"{blake2b(self._log, digest_size=16).hexdigest()}.idx"
+        self._place = self._folder / f"{kept_as(self._log)}.idx"
 
     def entries(self, names: Sequence[str], broken: Callable[[LogError], None]) -> Records:
         """Return the entries in some files of the log, in the order of the names, which are sorted.
