@@ -5,6 +5,8 @@ prints one JSON object a measurement:
 
 - ``compare``: repositories a second with one worker and with two, on ``--compared`` of the repositories, ``--rounds``
   times in turn, because a machine that others use is quiet at moments only; the best of each counts;
+- ``beside``: a fleet with one worker and one with two at the same time, each on repositories of its own, and how many
+  each did while both were at it: both have the same company, however that changes;
 - ``fire``: a quarter of them, and then all, on two workers of which one is killed every ``--every`` seconds, with the
   memory of coordinator and workers on the way, and whether every row is there once;
 - ``again``: a second start, which has nothing to do;
@@ -51,7 +53,7 @@ cache = "none"
 path = {path}
 transcripts = "../transcripts"
 """
-MEASURED = ["compare", "fire", "again", "large", "overhead", "rescore"]
+MEASURED = ["compare", "beside", "fire", "again", "large", "overhead", "rescore"]
 ENTRIES = 3
 """How many entries a small repository has."""
 
@@ -154,6 +156,32 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
     }
 
 
+def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
+    """Run a fleet with one worker and one with two side by side, and return what each did in the same time."""
+    shares = {1: repositories[: len(repositories) // 3], 2: repositories[len(repositories) // 3 :]}
+    events: dict[int, list[dict[str, Any]]] = {}
+
+    def go(workers: int) -> None:
+        file, results = folder / f"FLEET-{workers}.toml", folder / f"results-{workers}"
+        shutil.rmtree(results, ignore_errors=True)
+        file.write_text(TEXT.format(results=results, path=json.dumps(shares[workers])))
+        command = [sys.executable, "-m", "scoring", "fleet", str(file), "--json", "--dashboard", "none"]
+        said = subprocess.run(
+            [*command, "--workers", str(workers)], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+        events[workers] = [json.loads(line) for line in said.splitlines()]
+
+    threads = [threading.Thread(target=go, args=(workers,)) for workers in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    times = {workers: [e["time"] for e in found if e["event"] == "done"] for workers, found in events.items()}
+    begun, ended = max(found[0] for found in times.values()), min(found[-1] for found in times.values())
+    done = {workers: sum(begun < time <= ended for time in found) for workers, found in times.items()}
+    return {"seconds": round(ended - begun, 1), "done": done, "ratio": round(done[2] / done[1], 2)}
+
+
 def rows_once(folder: Path) -> dict[str, Any]:
     """Return how many rows of iterations there are, and how often one is there at most."""
     dataset = DataSet(Store(str(folder / "results"))).load()
@@ -173,7 +201,7 @@ def large(folder: Path) -> dict[str, Any]:
     found = []
     for corpus in (part_of(whole, whole.transcript_bytes // 4, folder / "part"), whole):
         source = Source((str(corpus.repo),), transcripts=tuple(map(str, corpus.transcripts)))
-        config = FleetConfig(str(folder / "none"), sources=(source,), cache="")
+        config = FleetConfig(str(folder / "none"), "3.1.0", (source,), cache="")
         (one,) = repositories(config)
         best = float("inf")
         for _ in range(3):
@@ -305,6 +333,9 @@ def main() -> None:
             best[workers] = max(best[workers], found["per_second"])
             say("compare", {"workers": workers, **found})
         say("compare", {"best": best, "ratio": round(best[2] / best[1], 2)})
+    if "beside" in given.only:
+        for _ in range(given.rounds):
+            say("beside", beside(folder, every[: 3 * given.compared]))
     if "fire" in given.only:
         for some in (every[: len(every) // 4], every):
             say("fire", run(folder, json.dumps(some), 2, given.every) | rows_once(folder))

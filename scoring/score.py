@@ -277,12 +277,14 @@ def examine_iteration(
     rubric: Rubric | None = None,
     observe: bool = False,
     broken: Broken = silent,
+    records: Records | None = None,
     **options: Unpack[Options],
 ) -> ScoredIteration:
     """Score one iteration of a log, and return what led to its score. Writes nothing.
 
     With ``observe`` its DR transcript is read also where the rubric does not have it vote. ``broken`` takes every
-    entry that a lenient rubric leaves out because it cannot be read.
+    entry that a lenient rubric leaves out because it cannot be read. ``records`` are those of the log, where they are
+    loaded.
 
     Raises:
         NotFoundError: the log has no such iteration; the text names the path where it was looked for.
@@ -290,7 +292,8 @@ def examine_iteration(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
+    if records is None:
+        records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
     if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     with sources.transcripts().start() as scan:

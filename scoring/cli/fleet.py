@@ -10,7 +10,7 @@ from scoring.cli.app import PATH, loudness_options
 from scoring.cli.fleet_progress import sayer
 from scoring.cli.output import say, show, warn, write_json
 from scoring.errors import DaScoreError, InputError, WriteError
-from scoring.text import printable
+from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # --help needs neither
@@ -101,7 +101,6 @@ def run(
 
     from scoring.fleet.fleet_toml import read_config
     from scoring.fleet.run import Where, run_fleet
-    from scoring.text import counted
     from scoring.views.formats import require
 
     if scheduler and workers:
@@ -220,7 +219,6 @@ def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     """
     from rubric import find_rubric
     from scoring.fleet.rescore import rescore as score_anew
-    from scoring.text import counted
 
     done = score_anew(opened(place), find_rubric(rubric), source)
     if _wants_json(as_json):

@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING
 
 from scoring.cli.output import warn, write, write_json
-from scoring.text import printable
+from scoring.text import counted, printable
 
 if TYPE_CHECKING:
     from scoring.fleet.coordinator import FleetEvent
@@ -30,8 +30,6 @@ class Progress:
             named = {"repository": event.repository} if event.repository else {}
             write_json({"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None)
             return
-        from scoring.text import counted  # --help does without
-
         place = printable(event.repository)
         if event.kind == "begun":
             many = counted(report.repositories, "repository", "repositories")

@@ -14,7 +14,7 @@ REST = 200
 """How many times as long as a look took nobody looks again without a reason: that is half a percent of a processor."""
 
 _TOGETHER, _STEP = 200, 50
-"""For how many milliseconds at most changes are collected, and after how many without a further one they are passed on."""
+"""For how many milliseconds at most changes are collected, and after how many without one they are passed on."""
 
 
 def times_to_look(

@@ -17,11 +17,14 @@ import pytest
 from helpers.commands import DaScore
 from helpers.fleets import make_fleet, opened, rows_of, score_here
 
+from scoring.cli.fleet_progress import Progress
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet import lease
 from scoring.fleet.commits import Commit, Failed
+from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.run import FleetReport
 from scoring.fleet.store import Store
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -61,7 +64,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(100)
 def test_what_changed_is_scored_anew_and_the_old_rows_go(fleet: Path, change: str) -> None:
     score_here(fleet)
     CHANGES[change](fleet.parent / "repos/r1")
@@ -86,13 +89,14 @@ UNCHANGED: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", UNCHANGED)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(100)
 def test_what_no_score_rests_on_changes_nothing(fleet: Path, change: str) -> None:
     score_here(fleet)
     UNCHANGED[change](fleet.parent / "repos/r1")
     assert score_here(fleet) == []
 
 
+@pytest.mark.slow
 def test_files_without_a_commit_count_for_nothing_and_are_swept(fleet: Path) -> None:
     score_here(fleet)
     dataset = opened(read_config(fleet))
@@ -105,6 +109,7 @@ def test_files_without_a_commit_count_for_nothing_and_are_swept(fleet: Path) -> 
     assert dataset.sweep() == 0
 
 
+@pytest.mark.slow
 def test_a_commit_that_cannot_be_written_leaves_what_was(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     score_here(fleet)
     dataset = opened(read_config(fleet))
@@ -278,7 +283,7 @@ class TestLease:
         store = Store(str(tmp_path))
         with lease.held(store) as held:
             (before,) = held._found().values()
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 300
             while held._found()[held._name]["seen"] == before["seen"] and time.monotonic() < deadline:
                 time.sleep(0.02)
             assert held._found()[held._name]["seen"] > before["seen"]
@@ -308,6 +313,7 @@ class TestLease:
 
 
 class TestCommands:
+    @pytest.mark.slow
     def test_query_asks_the_rows(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         where = str(fleet.parent / "results")
@@ -317,6 +323,7 @@ class TestCommands:
         for table in ("signals", "integrity", "outcomes", "provenance"):
             assert da_score("query", "--fleet", str(fleet), f"select count(*) n from {table}", "--json").json[0]["n"]
 
+    @pytest.mark.slow
     def test_query_leaves_out_what_no_longer_counts(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         CHANGES["an entry"](fleet.parent / "repos/r1")
@@ -324,6 +331,7 @@ class TestCommands:
         found = da_score("query", "--fleet", str(fleet), "select count(*) n from iterations", "--json")
         assert found.json == [{"n": 18}]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("sql", ["select * from read_csv('/etc/passwd')", "select * from dataset", "select"])
     def test_query_reads_nothing_else(self, fleet: Path, da_score: DaScore, sql: str) -> None:
         score_here(fleet)
@@ -350,6 +358,23 @@ class TestCommands:
         assert again.status == 1
         assert "already" in again.err
 
+    @pytest.mark.parametrize(
+        ("number", "words"),
+        [
+            (1, ("1 repository,", "1 broken entry ", "1 time:")),
+            (2, ("2 repositories,", "2 broken entries ", "2 times:")),
+        ],
+    )
+    def test_one_is_one(self, number: int, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+        report, progress = FleetReport("x", "2.3.0", repositories=number), Progress(False)
+        done = {"iterations": 3, "broken": number, "warnings": []}
+        progress.say(FleetEvent("begun", more={"to_score": number}), report)
+        progress.say(FleetEvent("done", "/r", done), report)
+        progress.say(FleetEvent("failed", "/r", {"attempts": number, "reason": "it fails"}), report)
+        said = capsys.readouterr().out
+        assert [word in said for word in words] == [True] * 3
+
+    @pytest.mark.slow
     def test_a_second_start_does_nothing(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         begun, ended = map(json.loads, da_score("fleet", str(fleet), "--json").out.splitlines())

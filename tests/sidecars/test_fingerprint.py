@@ -122,6 +122,7 @@ def differing(one: Fingerprint, other: Fingerprint) -> set[str]:
 
 
 class TestFingerprint:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("change", "shows"),
         [
@@ -380,14 +381,14 @@ class TestStore:
             assert not self.is_free(cache)
             assert holder.stdin is not None
             holder.stdin.close()
-            assert holder.wait(10) == 0
+            assert holder.wait(300) == 0
         assert self.is_free(cache)
 
     @pytest.mark.slow
     def test_is_not_held_by_one_that_was_killed(self, cache: Path, log: Path) -> None:
         with self.hold(cache, log) as holder:
             holder.send_signal(signal.SIGKILL)
-            holder.wait(10)
+            holder.wait(300)
         assert self.is_free(cache)
         ends(lambda: self.keep(cache, log, n1=ONE))
         assert self.kept(cache, log, 1) == ONE
@@ -399,6 +400,7 @@ class TestStore:
             assert holder.stdin is not None
             holder.stdin.close()
 
+    @pytest.mark.slow
     def test_is_waited_for(self, cache: Path, log: Path) -> None:
         with self.hold(cache, log) as holder:
             assert holder.stdin is not None
