@@ -41,12 +41,12 @@ def command(
     pip install 'da-score[report]'; --terminal needs nothing.
     """
     from scoring.cli.reading import log_view, outcome_rules
-    from scoring.files import remove_stale, write_atomically
+    from scoring.files import atomic_stream
     from scoring.log.selection import Selection, day_of
     from scoring.outcomes.validity import Case, validity
     from scoring.views.formats import require
     from scoring.views.outcome_pages import with_cases
-    from scoring.views.report import page, read_snapshot
+    from scoring.views.report import page_parts, read_snapshot
     from scoring.views.report.digest import digest
     from scoring.views.report.essentials import report_lines
     from scoring.views.report.links import where_it_is
@@ -69,8 +69,8 @@ def command(
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
     changed = None if before is None else changes(found.lines, before)
-    remove_stale(out.parent)
-    write_atomically(out, page(found, changed).encode("utf-8", "replace"), mode=0o644)
+    with atomic_stream(out, mode=0o644) as f:
+        f.writelines(part.encode("utf-8", "replace") for part in page_parts(found, changed))
     if settings.json:
         meaning = {"validity": found.validity.as_dict() if found.validity else None}
         means = {"mean": found.mean, "interval": found.interval and list(found.interval)}

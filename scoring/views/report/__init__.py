@@ -34,12 +34,18 @@ _MOST_ROWS = 100
 _MOST_CHANGES = 8
 _MOST_CLAIMS = 10
 _SHA = 10
+_AT_ONCE = 1000
 _DATA = b'<script type="application/json" id="da-score-data">'
 """What the data of a page begins with, which the page's script shows and the next report compares with."""
 
 
 def page(digest: Digest, since: ReportChanges | None) -> str:
     """Return a report as HTML; ``since`` is what changed since the last one, None when there is none."""
+    return "".join(page_parts(digest, since))
+
+
+def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
+    """Yield the text of a report part by part: that of a long log is never in memory as a whole."""
     import jinja2
 
     folder = files(__name__) / "page"
@@ -47,7 +53,7 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
     bought = purchase(line.used for line in digest.lines)
     landing, fates = [line.landed for line in digest.lines], [line.sound for line in digest.lines]
-    return template.render(
+    stream = template.stream(
         d=digest,
         project=digest.project or "This log",
         dates=_dates(digest),
@@ -90,6 +96,8 @@ def page(digest: Digest, since: ReportChanges | None) -> str:
         commit=lambda line: _commit(line, digest.pages),
         version=version("da-score"),
     )
+    stream.enable_buffering(_AT_ONCE)
+    return stream
 
 
 def _dates(digest: Digest) -> str:
@@ -173,8 +181,8 @@ def _commit(line: ReportedIteration, pages: str) -> Any:
     return short
 
 
-def _data(digest: Digest) -> str:
-    """Return what the page's script shows, as JSON: texts are kept once each, since details repeat themselves."""
+def _data(digest: Digest) -> Iterator[str]:
+    """Yield what the page's script shows, as JSON: texts are kept once each, since details repeat themselves."""
     texts: dict[str, int] = {}
     signals = list(digest.signals.items())
     places = {name: n for n, (name, _) in enumerate(signals)}
@@ -208,9 +216,10 @@ def _data(digest: Digest) -> str:
             [[text(path), first, last] for path, first, last in line.places],
         ]
 
-    breakdowns = ",".join(_json(breakdown(line)) for line in digest.lines)  # as text they take the least room
-    first = _json({"snapshot": digest.snapshot(), "signals": signals})[:-1]
-    return f'{first},"breakdowns":[{breakdowns}],"texts":{_json(list(texts))}}}'
+    yield _json({"snapshot": digest.snapshot(), "signals": signals})[:-1] + ',"breakdowns":['
+    for number, line in enumerate(digest.lines):
+        yield ("," if number else "") + _json(breakdown(line))
+    yield f'],"texts":{_json(list(texts))}}}'
 
 
 def _short(value: float | None) -> float | None:
