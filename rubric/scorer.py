@@ -113,6 +113,18 @@ class Bounds:
     high: float
 
 
+class Rested(Protocol):
+    """Whatever knows on how much of the rubric a score rests."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many signals, and how much of the weight, the score rests on."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the absent signals could make of the value."""
+
+
 class Breakdown:
     """What is known of a score by its rows, be it computed or read back."""
 

@@ -98,6 +98,13 @@ def reason(error: Exception) -> str:
     return str(error)
 
 
+def kept_as(name: bytes | str) -> str:
+    """Return the name that a file of the cache has for what it is about, which may be a path or anything longer."""
+    from hashlib import blake2b  # who keeps nothing does not pay for it
+
+    return blake2b(os.fsencode(name), digest_size=16).hexdigest()
+
+
 def list_names(directory: Path | str) -> list[str]:
     """List the names in a directory, in byte order.
 

@@ -4,23 +4,24 @@ The whole way is :func:`score_records`; the rest are the ways in, and :func:`wri
 sidecars. The module is long because the ways in are many, and each says what it raises.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack
 
-from rubric import Rubric, Score, default_rubric
+from rubric import Bounds, Coverage, Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import list_names, remove_stale, remove_stale_directories
+from scoring.files import remove_stale, remove_stale_directories
 from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.sessions import SessionScore, aggregate_sessions
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.fingerprint import fingerprint, inputs_beside, store_of
+from scoring.sidecars.fingerprint import Fingerprint, fingerprint, inputs_beside, store_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
 from scoring.sidecars.provenance import Loss, Provenance, is_written, provenance_of, write_score, write_scores
 from scoring.sidecars.scores import (
@@ -52,11 +53,37 @@ class ScoredIteration:
     """The evidence that the sidecar on disk had and this score lacks; None where nobody looked."""
     on_disk: bool | None = None
     """Whether its sidecar, and what stands beside that, is on disk as it would be written; None where nobody looked."""
+    sidecar: bytes | None = None
+    """Its sidecar as it would be written; None where nobody looked."""
 
     @property
     def persisted(self) -> PersistedScore:
         """What its sidecar holds."""
         return build_persisted_score(self.score, self.record)
+
+    @property
+    def line(self) -> "ScoredLine":
+        """What tables and sessions show of it."""
+        score, record = self.score, self.record
+        said = score.value, score.scored, score.band, score.coverage, score.bounds
+        return ScoredLine(score.iteration, record.task_id, record.date, *said, tuple(self.lost or ()))
+
+
+class ScoredLine(NamedTuple):
+    """What tables and sessions show of an iteration, and all that a whole log needs to hold of it.
+
+    ``lost`` is the evidence that its old sidecar had and its score lacks.
+    """
+
+    iteration: int
+    task_id: str
+    date: str
+    value: float
+    scored: bool
+    band: str
+    coverage: Coverage
+    bounds: Bounds
+    lost: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +107,16 @@ class ScoredLog:
         sessions = tuple(session for session in self.sessions if numbers.intersection(session.iterations))
         return replace(self, iterations=iterations, sessions=sessions)
 
+    @property
+    def lines(self) -> list[ScoredLine]:
+        """What tables and sessions show of its iterations."""
+        return [one.line for one in self.iterations]
+
+    @property
+    def trunk(self) -> Trunk | None:
+        """Where work lands, as evidence has it; None of an empty log."""
+        return self.iterations[0].facts.trunk if self.iterations else None
+
     def presence(self) -> dict[str, float]:
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
         count = len(self.iterations)
@@ -87,6 +124,29 @@ class ScoredLog:
             spec.id: sum(i.signals.value(spec.id).present for i in self.iterations) / count if count else 0.0
             for spec in self.rubric.signals
         }
+
+
+class Told(Protocol):
+    """What is told of a log that was scored: a :class:`ScoredLog`, or one that was gone through."""
+
+    @property
+    def rubric(self) -> Rubric:
+        """The rubric it was scored under."""
+
+    @property
+    def lines(self) -> Sequence[ScoredLine]:
+        """What tables show of its iterations."""
+
+    @property
+    def sessions(self) -> Sequence[SessionScore]:
+        """Its sessions, sorted by id."""
+
+    @property
+    def trunk(self) -> Trunk | None:
+        """Where work lands; None of an empty log."""
+
+    def presence(self) -> dict[str, float]:
+        """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
 
 
 def score_records(
@@ -217,12 +277,14 @@ def examine_iteration(
     rubric: Rubric | None = None,
     observe: bool = False,
     broken: Broken = silent,
+    records: Records | None = None,
     **options: Unpack[Options],
 ) -> ScoredIteration:
     """Score one iteration of a log, and return what led to its score. Writes nothing.
 
     With ``observe`` its DR transcript is read also where the rubric does not have it vote. ``broken`` takes every
-    entry that a lenient rubric leaves out because it cannot be read.
+    entry that a lenient rubric leaves out because it cannot be read. ``records`` are those of the log, where they are
+    loaded.
 
     Raises:
         NotFoundError: the log has no such iteration; the text names the path where it was looked for.
@@ -230,7 +292,8 @@ def examine_iteration(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
+    if records is None:
+        records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
     if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     with sources.transcripts().start() as scan:
@@ -261,21 +324,29 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
+    paths = [iteration_score_path(iter_log_dir, found.record.iteration) for found in scored.iterations]
+    write_some(iter_log_dir, scored.iterations, warn)
+    sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
+    try:
+        return paths, write_session_scores(iter_log_dir, sessions)
+    except WriteError as e:
+        raise WriteError(str(e), (*paths, *e.written)) from e
+
+
+def write_some(iter_log_dir: Path | str, iterations: Iterable[ScoredIteration], warn: Warn = silent) -> None:
+    """Write the sidecars of some iterations of a log as :func:`write_scored_log` does.
+
+    Raises:
+        WriteError: as there.
+    """
     changed: list[tuple[PersistedScore, Provenance | None]] = []
-    paths: list[Path] = []
-    for found in scored.iterations:
-        paths.append(iteration_score_path(iter_log_dir, found.record.iteration))
+    for found in iterations:
         if not _on_disk(iter_log_dir, found):
             _warn_of_loss(iter_log_dir, found, warn)
             changed.append((found.persisted, found.provenance))
     remove_stale(Path(iter_log_dir))
     remove_stale_directories()
     write_scores(iter_log_dir, changed)
-    sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
-    try:
-        return paths, write_session_scores(iter_log_dir, sessions)
-    except WriteError as e:
-        raise WriteError(str(e), (*paths, *e.written)) from e
 
 
 def remember(
@@ -284,14 +355,24 @@ def remember(
     """Note in the cache what scores that were just written are of, so that an edit shows that moves no number."""
     if cache_dir is None or not scored:
         return
-    store, wanted = store_of(cache_dir, iter_log_dir, rubric), optional_signals(rubric)
-    names = frozenset(list_names(iter_log_dir)) if len(scored) > 1 else None
-    is_there = None if names is None else names.__contains__
+    store = store_of(cache_dir, iter_log_dir, rubric)
     with store.held():
         for one in scored:
-            inputs = inputs_beside(one.record, one.facts.scope, repo_dir, iter_log_dir, wanted, is_there)
-            store.put(one.record.iteration, fingerprint(inputs, one.facts, emit(one.persisted.as_dict())))
+            store.put(one.record.iteration, fingerprint_of(one, repo_dir, iter_log_dir, rubric))
         store.save()
+
+
+def fingerprint_of(
+    one: ScoredIteration,
+    repo_dir: Path | str,
+    iter_log_dir: Path,
+    rubric: Rubric,
+    is_there: Callable[[str], bool] | None = None,
+) -> Fingerprint:
+    """Return what a score that was just computed is of; ``is_there`` says which files the log has, if known."""
+    places = repo_dir, iter_log_dir
+    inputs = inputs_beside(one.record, one.facts.scope, *places, optional_signals(rubric), is_there)
+    return fingerprint(inputs, one.facts, one.sidecar or emit(one.persisted.as_dict()))
 
 
 def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:
@@ -305,14 +386,19 @@ def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = 
     return write_session_score(iter_log_dir, session) if has_session_file(session.session_id, warn) else None
 
 
-def with_losses(iter_log_dir: Path | str, scored: ScoredLog) -> ScoredLog:
-    """Return the same log with what each score lacks of the evidence of its sidecar, before that is written anew."""
-    looked_at = (replace(one, on_disk=_on_disk(iter_log_dir, one)) for one in scored.iterations)
-    return replace(scored, iterations=tuple(replace(one, lost=_lost(iter_log_dir, one)) for one in looked_at))
+def looked_at(iter_log_dir: Path | str, one: ScoredIteration) -> ScoredIteration:
+    """Return the same with what its score lacks of the evidence of its sidecar, before that is written anew."""
+    persisted = one.persisted
+    data = emit(persisted.as_dict())
+    same = is_written(iter_log_dir, persisted, one.provenance, data)
+    lost = () if same else tuple(loss_on_disk(iter_log_dir, persisted, one.facts, one.provenance))
+    return replace(one, on_disk=same, lost=lost, sidecar=data)
 
 
 def _on_disk(iter_log_dir: Path | str, one: ScoredIteration) -> bool:
-    return is_written(iter_log_dir, one.persisted, one.provenance) if one.on_disk is None else one.on_disk
+    if one.on_disk is not None:
+        return one.on_disk
+    return is_written(iter_log_dir, one.persisted, one.provenance, emit(one.persisted.as_dict()))
 
 
 def _lost(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Loss, ...]:

@@ -1,6 +1,6 @@
 """From iterations to sessions: the mean score of the iterations that one agent session did, where evidence suffices."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -58,10 +58,16 @@ def aggregate_sessions(
 
     Records without a session id are left out. Sessions come out sorted by id, by bytes.
     """
+    sessions = [record.agent.session_id for record in records]
+    return sessions_of(rubric, zip(sessions, map(SessionIterRef.of, scores), strict=True))
+
+
+def sessions_of(rubric: Rubric, refs: Iterable[tuple[str, SessionIterRef]]) -> list[SessionScore]:
+    """Group members, in iteration order, by the session id that comes with each; as :func:`aggregate_sessions` does."""
     members: dict[str, list[SessionIterRef]] = {}
-    for record, score in zip(records, scores, strict=True):
-        if record.agent.session_id:
-            members.setdefault(record.agent.session_id, []).append(SessionIterRef.of(score))
+    for session_id, ref in refs:
+        if session_id:
+            members.setdefault(session_id, []).append(ref)
     in_byte_order = sorted(members, key=lambda session_id: session_id.encode("utf-8", "surrogateescape"))
     return [session_score(rubric, session_id, members[session_id]) for session_id in in_byte_order]
 

@@ -49,7 +49,9 @@ def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = 
         return None
     if len(values) > _FEW or min(values) == max(values):
         return _middle(_means(values, draws, _source(seed)))
-    return _middle([math.fsum(draw(values)) / len(values) for draw in _few(len(values), draws, seed)])
+    drawn = [pick(values) for pick in _few(len(values), draws, seed)]
+    low, high = _middle(list(map(math.fsum, zip(*drawn, strict=True))))
+    return Interval(low / len(values), high / len(values))  # to divide all of the sums would not change their order
 
 
 def paired_interval(
@@ -81,9 +83,13 @@ def difference_interval(
 
 @functools.lru_cache(maxsize=_FEW)
 def _few(count: int, draws: int, seed: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
-    """Return how ``draws`` samples are taken of two values or more: the same samples as :func:`_means` takes."""
+    """Return what takes the first value of each of ``draws`` samples of two values or more, the second and so on.
+
+    They are the samples that :func:`_means` takes.
+    """
     source, places = _source(seed), range(count)
-    return [operator.itemgetter(*source.choices(places, k=count)) for _ in range(draws)]
+    samples = [source.choices(places, k=count) for _ in range(draws)]
+    return [operator.itemgetter(*column) for column in zip(*samples, strict=True)]
 
 
 def _source(seed: int) -> "random.Random":

@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import shutil
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -19,10 +20,15 @@ from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
 
+QUICK_CASES = 4
+"""How many cases of a test are quick; of more, some evenly spread."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let hypothesis try a fourth of its examples where slow tests are left out."""
-    settings.register_profile("quick", max_examples=25)
+    """Let processes be interrupted, and hypothesis try a tenth of its examples where slow tests are left out."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a background job, and then in every process it starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile("quick", max_examples=10)
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")
 
@@ -40,14 +46,15 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what a sample leaves out."""
-    seen: Counter[str] = Counter()
-    for item in items:
-        if sampled := item.get_closest_marker("sampled"):
-            test = item.nodeid.partition("[")[0]
-            if seen[test] % sampled.args[0]:
-                item.add_marker(pytest.mark.slow)
-            seen[test] += 1
+    """Mark as slow what a sample leaves out: of many cases the first is quick, and others evenly spread."""
+    tests = [item.nodeid.partition("[")[0] for item in items]
+    cases, seen = Counter(tests), Counter[str]()
+    for item, test in zip(items, tests, strict=True):
+        sampled = item.get_closest_marker("sampled")
+        step = max(sampled.args[0] if sampled else 1, cases[test] / QUICK_CASES)
+        if seen[test] % step >= 1:
+            item.add_marker(pytest.mark.slow)
+        seen[test] += 1
 
 
 @pytest.fixture(autouse=True)

@@ -103,6 +103,7 @@ print([name for name in ("rich", "click", "scoring.cli", "scoring.api") if name 
 """
         assert python(code) == "['scoring.api']\n"
 
+    @pytest.mark.slow
     def test_is_not_paid_by_a_command(self) -> None:
         code = """
 import sys
@@ -117,6 +118,7 @@ print("scoring.api" in sys.modules)
         assert "score_log" in vars(scoring)
 
 
+@pytest.mark.slow
 def test_the_quick_example_works(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path

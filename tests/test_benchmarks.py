@@ -167,7 +167,7 @@ class TestMeasuring:
 
     @pytest.mark.slow
     def test_sees_the_memory_of_a_process_and_of_its_children(self) -> None:
-        hold = "import time; held = b'x' * (40 << 20); time.sleep(0.2)"
+        hold = "import time; held = b'x' * (40 << 20); time.sleep(1)"
         in_a_child = f"import os; pid = os.fork()\nif not pid: {hold}\nelse: os.waitpid(pid, 0)"
         for program in (hold, in_a_child):
             assert peak_memory(Case("", (sys.executable, "-S", "-c", program))) > 40_000

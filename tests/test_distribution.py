@@ -45,6 +45,7 @@ class TestLog:
 
 
 class TestTable:
+    @pytest.mark.slow
     def test_has_a_row_a_signal_and_a_column_a_rubric(self, made: History, tmp_path: Path) -> None:
         make_log(made.repo, tmp_path / "made")
         lines = list(table(made.repo, tmp_path / "made", ["2.3.0", "2.3.0+", "3.1.0"]))

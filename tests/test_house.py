@@ -68,7 +68,7 @@ MODULES = {m.name: m for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *
 def without_type_checking(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what runs: everything but the bodies of ``if TYPE_CHECKING``."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             for other in child.orelse:
                 yield other
                 yield from without_type_checking(other)

@@ -40,6 +40,7 @@ class TestInterval:
         assert bootstrap_interval(values) == bootstrap_interval(list(values))
         assert bootstrap_interval(values) != bootstrap_interval(values, seed=2)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [5, 40, 300])
     def test_is_that_of_the_textbook(self, count: int) -> None:
         values = made(count)
@@ -61,6 +62,7 @@ class TestInterval:
         assert found.low == pytest.approx(low, abs=0.06 * width)
         assert found.high == pytest.approx(high, abs=0.06 * width)
 
+    @pytest.mark.slow
     def test_covers_the_true_mean_about_as_often_as_it_says(self) -> None:
         true = 5 / 6.5
         found = [bootstrap_interval(made(30, seed), draws=400) for seed in range(200)]

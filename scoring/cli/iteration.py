@@ -100,15 +100,18 @@ def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     from scoring.cli.reading import options as evidence_options
     from scoring.evidence.rules import rules_of
     from scoring.jobs.close_task import bring_session_up_to_date
+    from scoring.log.load import load_log_for
     from scoring.score import examine_iteration, remember, write_scored_iteration
 
     rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
-    how = evidence_options(settings, rules_of(rubric))
+    rules = rules_of(rubric)
+    how = evidence_options(settings, rules)
+    records = load_log_for([rubric], log_dir, rules.true_flags, broken_entries, cache_dir(settings))
     where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
-    scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, broken=broken_entries, **how)
+    scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, records=records, **how)
     write_scored_iteration(log_dir, scored, warn)
     remember(cache_dir(settings), log_dir, settings.repo_dir, rubric, scored)
-    bring_session_up_to_date(log_dir, rubric, scored.record, warn, cache_dir(settings))
+    bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
     return scored
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scoring.errors import WriteError
@@ -79,16 +80,19 @@ def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
             if not isinstance(value, Iterator):
                 page.write(_json(value).replace(b"\n", b"\n "))
                 continue
-            between = b"[\n  "
-            for item in value:
-                page.write(between + _json(item).replace(b"\n", b"\n  "))
-                between = b",\n  "
-            page.write(b"[]" if between == b"[\n  " else b"\n ]")
+            between = b"[\n "
+            while some := list(islice(value, _TOGETHER)):
+                page.write(between + _json(some)[2:-2].replace(b"\n", b"\n "))
+                between = b",\n "
+            page.write(b"[]" if between == b"[\n " else b"\n ]")
         page.write(b"\n}\n")
         page.seek(0)
-        while some := page.read(1 << 20):
-            write_bytes(some)
+        while data := page.read(1 << 20):
+            write_bytes(data)
 
+
+_TOGETHER = 50
+"""How many items of a list are encoded together."""
 
 _SPOOLED = 4 << 20
 """How many bytes of JSON are held in memory before they are written to disk."""

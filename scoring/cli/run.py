@@ -7,7 +7,7 @@ import click
 
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import on_terminal, say, show, warn, write_json_in_parts
-from scoring.cli.reading import broken_entries, cache_dir, sources
+from scoring.cli.reading import broken_entries, sources
 from scoring.log.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,29 +29,24 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     with evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from rubric import find_rubric
-        from scoring.score import remember, score_log_with, with_losses, write_scored_log
+        from scoring.jobs.whole_log import WholeLog
         from scoring.views.score_pages import next_steps, pointer, run_page, run_parts
 
-        (scored,) = score_log_with(
-            scan, log_dir, evidence, find_rubric(settings.rubric), observe=settings.json, compare=False
-        )
-    broken_entries(*scored.broken)
-    first, written = not _has_scores(log_dir), None
-    scored = with_losses(log_dir, scored)
-    if not no_write and scored.iterations:
-        iterations, sessions = write_scored_log(log_dir, scored, warn)
-        remember(cache_dir(settings), log_dir, settings.repo_dir, scored.rubric, *scored.iterations)
-        written = len(iterations), len(sessions)
-    scored = scored.of(selection)
-    if settings.json:
-        write_json_in_parts(run_parts(scored))
-    elif not scored.iterations:
+        log = WholeLog(scan, log_dir, evidence, find_rubric(settings.rubric), selection, observe=settings.json)
+        broken_entries(*log.broken)
+        first, iterations = not _has_scores(log_dir), log.iterations(not no_write, warn)
+        if settings.json:
+            write_json_in_parts(run_parts(log, iterations))
+            return
+        for _ in iterations:  # of each a line is left
+            pass
+    if not log.lines:
         say(f"score: no iterations found in {log_dir}\n")
-    else:
-        show(run_page(scored, log_dir, written, on_terminal()))
-        show(pointer(scored, bool(settings.transcript_dirs)))
-        if first and written is not None:
-            show(next_steps(scored))
+        return
+    show(run_page(log, log_dir, log.written, on_terminal()))
+    show(pointer(log, bool(settings.transcript_dirs)))
+    if first and log.written is not None:
+        show(next_steps(log))
 
 
 def _has_scores(log_dir: Path) -> bool:

@@ -54,7 +54,7 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
         warned = _warned(e, warned)
     if once:
         return
-    for _ in times_to_look(interval, lambda: watch.places, lambda: bool(warned) or watch.restless, watch.matters):
+    for _ in times_to_look(interval, lambda: watch.places, lambda: watch.restless, watch.matters):
         try:
             _show(watch.look(), settings, writes)
             warned = ""

@@ -5,6 +5,7 @@ The meter of DR transcripts (:mod:`scoring.meters.dr`) is loaded when there is o
 """
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,9 +59,35 @@ def hook_file_name(iteration: int) -> str:
 
 def hook_records(data: bytes) -> list[HookOutcome]:
     """Return all records in a file of hook outcomes; YamlError when it is none."""
+    if (plain := _plain_records(data)) is not None:
+        return plain
     node = parse(data)
     found: list[HookOutcome] = [] if node is None else Reader().struct(node, _FILE).get("records", [])
     return found
+
+
+_VALUE = r'(?:[A-Za-z][A-Za-z0-9_./-]*+|"[^\x00-\x1f"\\\x7f-\U0010ffff]*+")'
+_PLAIN_FILE = re.compile(
+    rf"(?:schema_version: [0-9]++\n)?+records:\n(?:  - [a-z_]++: {_VALUE}\n(?:    [a-z_]++: {_VALUE}\n)*+)++"
+)
+_PLAIN_LINE = re.compile(rf"( ++-)? ++([a-z_]++): ({_VALUE})\n")
+_NULL = frozenset({"null", "Null", "NULL"})
+
+
+def _plain_records(data: bytes) -> list[HookOutcome] | None:
+    """Return the records of a file as hooks write it: words and quoted text, a field a line; None of any other file."""
+    if not data.isascii() or not _PLAIN_FILE.fullmatch(text := data.decode("ascii")):
+        return None
+    records: list[dict[str, str]] = []
+    count = 0
+    for dash, name, value in _PLAIN_LINE.findall(text, text.index("records:\n") + len("records:\n")):
+        if dash:
+            records.append({})
+        records[-1][name] = value[1:-1] if value[0] == '"' else "" if value in _NULL else value
+        count += 1
+    if sum(map(len, records)) != count:  # a field is given twice, which is an error that YAML's reader words
+        return None
+    return [HookOutcome(**{name: record[name] for name in record.keys() & _FIELDS.keys()}) for record in records]
 
 
 def hook_facts(log_dir: Path | str, iteration: int, there: bool = True) -> HookFacts:

@@ -102,6 +102,7 @@ class Evidence:
         self.sources = sources
         self._log_dir, self._scan = log_dir, scan
         self._only, self._profile, self._labels = only, profile, labels
+        self._places: dict[str, str] = {}
         self.git, self._records = self._opened(Records.of(records))
 
     def _opened(self, records: Records) -> tuple[GitFacts, Records]:
@@ -138,11 +139,15 @@ class Evidence:
             else None,
             answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
-            artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers)
-            if rules.attributes
-            else (),
+            artifacts=tuple(self._place_of(v.result_artifact) for v in record.verifiers) if rules.attributes else (),
             labels=self._said(n) if self._labels else None,
         )
+
+    def _place_of(self, artifact: str) -> str:
+        """Return where an artifact is in the repository, looked for once."""
+        if artifact not in self._places:
+            self._places[artifact] = artifact_place(self.sources.repo_dir, artifact)
+        return self._places[artifact]
 
     def is_there(self, name: str) -> bool:
         """Return whether a file may be beside the entries; of few iterations nobody knows, and the answer is yes."""
@@ -190,11 +195,11 @@ class Evidence:
     def _windows(self) -> dict[int, IterationWindow]:
         windows: dict[int, IterationWindow] = {}
         start: int | None = None
-        for record in self._records:
-            time = self.git.committed(record.commit)
+        for number, commit in zip(self._records.numbers, self._records.commits, strict=True):
+            time = self.git.committed(commit)
             if time is not None:
                 end = clamp_ns(time * NS)
-                windows[record.iteration] = IterationWindow(record.iteration, start, end)
+                windows[number] = IterationWindow(number, start, end)
                 start = end
         return windows
 
@@ -205,7 +210,7 @@ class Evidence:
             return {}
         from scoring.evidence.questions import ask_transcripts  # rules that do not attribute do not pay for it
 
-        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources)
+        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources, self._place_of)
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:

@@ -4,9 +4,8 @@ Here git's answers and the entries become questions, and the transcripts' answer
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
@@ -29,10 +28,12 @@ def ask_transcripts(
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],
     sources: Sources,
+    place: Callable[[str], str],
 ) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration, by its number.
 
-    All iterations are asked about, whoever wants to know: each bounds the lines of the others.
+    All iterations are asked about, whoever wants to know: each bounds the lines of the others. ``place`` returns where
+    an artifact is in the repository.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
@@ -58,10 +59,7 @@ def ask_transcripts(
             named,
             windows.get(number),
         )
-        verifiers = (
-            Verification(v.type, trim(v.result_artifact), artifact_place(sources.repo_dir, v.result_artifact))
-            for v in record.verifiers
-        )
+        verifiers = (Verification(v.type, trim(v.result_artifact), place(v.result_artifact)) for v in record.verifiers)
         questions.append(Question(asked, tuple(verifiers)))
     entries = by_prefix(question.asked.commits + question.asked.landed for question in questions)
 

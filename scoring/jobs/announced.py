@@ -14,7 +14,7 @@ REST = 200
 """How many times as long as a look took nobody looks again without a reason: that is half a percent of a processor."""
 
 _TOGETHER, _STEP = 200, 50
-"""For how many milliseconds at most changes are collected, and after how many without a further one they are passed on."""
+"""For how many milliseconds at most changes are collected, and after how many without one they are passed on."""
 
 
 def times_to_look(
@@ -45,7 +45,7 @@ def times_to_look(
         due = patient = 0.0  # what changed before changes were announced shows in a look right away
         try:
             if not folders or None in known:
-                raise FileNotFoundError  # noqa: TRY301 - as where one disappears meanwhile
+                raise FileNotFoundError
             for changed in watch(
                 *folders,
                 watch_filter=wanted,

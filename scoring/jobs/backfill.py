@@ -9,18 +9,18 @@ The module is long because it has both what is said of a log, for all who ask, a
 import datetime
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import read_file, remove_stale
+from scoring.log.kept import Records
 from scoring.log.load import load_log_for
-from scoring.log.model import IterationRecord
 from scoring.score import write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.emitter import emit
@@ -184,47 +184,72 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
             return
         profile, labels = meter_profile(rubric, observe=plan.observe), plan.observe or labels_vote(rubric)
         evidence = Evidence(records, log, sources, scan, None, profile, labels)
-        inputs = [inputs_of(record, evidence, log, wanted) for record in records]
-        found = [as_read(evidence.of(record), rubric) for record in records]
+        if not plan.dry_run:
+            remove_stale(log)
+        standing: dict[int, _Stands] = {}
+        for record in records:
+            given = inputs_of(record, evidence, log, wanted)
+            facts = as_read(evidence.of(record), rubric)
+            if stands := _judged(facts, given, plan, store, report, take, sources.rules.keeps_provenance):
+                standing[record.iteration] = _Stands(stands.rubric_version, SessionIterRef.of(stands))
     if plan.keeps:
         evidence.git.keep()
     if not plan.dry_run:
-        remove_stale(log)
-    standing: dict[int, PersistedScore] = {}
-    for facts, given in zip(found, inputs, strict=True):
-        n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote, compare=False)
-        new = build_persisted_score(rubric.score(signals), facts.record)
-        data = emit(new.as_dict())
-        now, then = fingerprint(given, facts, data), store.get(n)
-        provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-        was = None
-        if provenance:
-            was = provenance if is_kept(log, provenance, new.rubric_version) else read_provenance(log, n)
-        old, old_data = _on_disk(log, new, data)
-        reason = _reason(facts, plan, now, then, old, old_data, data, report)
-        reason = _with_provenance(reason, was, provenance)
-        if reason and old and old_data and not plan.allow_evidence_loss:
-            seen_again = then and then.sidecar == digest_of(old_data) and then.same_facts(now)
-            if not seen_again and (lost := lost_evidence(old, new, facts, was, provenance)):
-                report.kept[n] = in_words(lost)
-                reason = None
-        if reason:
-            report.scored[n] = reason
-            if not plan.dry_run:
-                write_score(log, new, provenance)
-                store.put(n, now)
-        elif old_data == data and not plan.dry_run:
-            store.put(n, now)
-            if provenance and was is None:
-                write_provenance(log, provenance, new.rubric_version)
-        if stands := new if reason else old:
-            standing[n] = stands
-            take(Standing(facts, new, stands))
-            for row in stands.breakdown:
-                if not row.present:
-                    report.absent[row.signal, signals.value(row.signal).reason or row.detail] += 1
-    if not plan.dry_run:
         _write_sessions(log, rubric, records, standing, report)
+
+
+class _Stands(NamedTuple):
+    """What a session needs of the score that stands for a member."""
+
+    rubric_version: str
+    ref: SessionIterRef
+
+
+def _judged(
+    facts: IterationFacts,
+    given: str,
+    plan: BackfillPlan,
+    store: FingerprintStore,
+    report: LogReport,
+    take: Take,
+    keeps_provenance: bool,
+) -> PersistedScore | None:
+    """Score one iteration, write that where it must be, and return the score that stands; None where none does.
+
+    ``given`` is the fingerprint of its inputs, taken before its facts were.
+    """
+    log, rubric, wanted = report.iter_log_dir, plan.rubric, optional_signals(plan.rubric)
+    n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote, compare=False)
+    new = build_persisted_score(rubric.score(signals), facts.record)
+    data = emit(new.as_dict())
+    now, then = fingerprint(given, facts, data), store.get(n)
+    provenance = provenance_of(facts) if keeps_provenance else None
+    was = None
+    if provenance:
+        was = provenance if is_kept(log, provenance, new.rubric_version) else read_provenance(log, n)
+    old, old_data = _on_disk(log, new, data)
+    reason = _reason(facts, plan, now, then, old, old_data, data, report)
+    reason = _with_provenance(reason, was, provenance)
+    if reason and old and old_data and not plan.allow_evidence_loss:
+        seen_again = then and then.sidecar == digest_of(old_data) and then.same_facts(now)
+        if not seen_again and (lost := lost_evidence(old, new, facts, was, provenance)):
+            report.kept[n] = in_words(lost)
+            reason = None
+    if reason:
+        report.scored[n] = reason
+        if not plan.dry_run:
+            write_score(log, new, provenance)
+            store.put(n, now)
+    elif old_data == data and not plan.dry_run:
+        store.put(n, now)
+        if provenance and was is None:
+            write_provenance(log, provenance, new.rubric_version)
+    if stands := new if reason else old:
+        take(Standing(facts, new, stands))
+        for row in stands.breakdown:
+            if not row.present:
+                report.absent[row.signal, signals.value(row.signal).reason or row.detail] += 1
+    return stands
 
 
 _UNKNOWN = "result differs, and what it was computed from was not kept"
@@ -305,17 +330,17 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
 def _write_sessions(
     log: Path,
     rubric: Rubric,
-    records: Sequence[IterationRecord],
-    standing: dict[int, PersistedScore],
+    records: Records,
+    standing: dict[int, _Stands],
     report: LogReport,
 ) -> None:
     """Write the sidecar of every session whose members all stand under the rubric."""
-    members: dict[str, list[PersistedScore | None]] = {}
-    for record in records:
-        if record.agent.session_id:
-            members.setdefault(record.agent.session_id, []).append(standing.get(record.iteration))
+    members: dict[str, list[_Stands | None]] = {}
+    for iteration, session_id in zip(records.numbers, records.sessions, strict=True):
+        if session_id:
+            members.setdefault(session_id, []).append(standing.get(iteration))
     for session_id, standings in members.items():
         scores = [score for score in standings if score is not None]
         if len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
-            refs = [SessionIterRef.of(score) for score in scores]
-            write_session(log, session_score(rubric, session_id, refs), report.warnings.append)
+            score = session_score(rubric, session_id, [score.ref for score in scores])
+            write_session(log, score, report.warnings.append)

@@ -118,17 +118,16 @@ def close_task(
 
 
 def bring_session_up_to_date(
-    iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, warn: Warn, cache_dir: Path | None = None
+    iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, warn: Warn, records: Records
 ) -> Path | None:
     """Write the sidecar of the session of an iteration from its members' sidecars, and return its path.
 
     Where a member has no sidecar under the rubric, it is left as it is, and where there is one a warning says that it
-    is old. The entries are known from the ``cache_dir`` where there is one.
+    is old. ``records`` are those of the log.
     """
     session_id = record.agent.session_id
     if not session_id:
         return None
-    records = load_log_for([rubric], iter_log_dir, rules_of(rubric).true_flags, silent, cache_dir)
     members = [n for n, session in zip(records.numbers, records.sessions, strict=True) if session == session_id]
     kept = [_kept(iter_log_dir, number, rubric) for number in members]
     scores = [score for score in kept if score is not None]

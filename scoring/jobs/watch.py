@@ -80,7 +80,7 @@ class LogWatch:
         **options: Unpack[Options],
     ) -> None:
         """Begin to watch; nothing is read yet."""
-        self._log = iter_log_dir
+        self._log, self._folder = iter_log_dir, os.path.join(iter_log_dir, "")
         self._sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
         self._rubric, self._wanted = rubric, optional_signals(rubric)
         self._files: dict[str, _File] = {}
@@ -135,7 +135,7 @@ class LogWatch:
         for n, record in records.items():
             if n not in self._records:
                 self._due[n] = "new"
-            elif record != self._records[n] or beside[n] != self._beside.get(n):
+            elif (record is not self._records[n] and record != self._records[n]) or beside[n] != self._beside.get(n):
                 self._due.setdefault(n, "changed")
         for n in sorted(self._records.keys() - records.keys()):
             self._due.pop(n, None)
@@ -153,14 +153,14 @@ class LogWatch:
             self._names = frozenset(list_names(self._log))
         except InputError as e:
             raise LogError(f"{e}; {NAME_THE_LOG}") from e
-        names = sorted(n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME)
+        names = [n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME]
         for gone in self._files.keys() - set(names):
             del self._files[gone]
         for name in names:
-            stamp = _stamp(self._log / name)
+            stamp = _stamp(self._folder + name)
             if stamp is None:
                 continue
-            known = self._files.setdefault(name, _File((-1, -1, -1)))
+            known = self._files.get(name) or self._files.setdefault(name, _File((-1, -1, -1)))
             if known.stamp == stamp and not 0 < known.in_vain < PATIENCE:
                 continue
             if known.stamp != stamp:
@@ -185,7 +185,7 @@ class LogWatch:
     def _stamps_beside(self, n: int) -> tuple[_Stamp | None, ...]:
         """Return the state of the files beside an entry that its score depends on."""
         names = files_beside(n, self._wanted)
-        return tuple(_stamp(self._log / name) if name in self._names else None for name in names)
+        return tuple([_stamp(self._folder + name) if name in self._names else None for name in names])
 
     def _scored(self) -> list[Seen]:
         """Score what is due. It stays due when that fails, so that a later look makes up for it."""
@@ -234,7 +234,7 @@ def _value(seen: Seen) -> float | None:
     return seen.score.value if seen.score and seen.score.scored else None
 
 
-def _stamp(path: Path) -> _Stamp | None:
+def _stamp(path: Path | str) -> _Stamp | None:
     """Return what distinguishes one state of a file from another; None when it is not there."""
     try:
         found = os.stat(path)

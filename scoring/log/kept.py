@@ -26,7 +26,7 @@ from zlib import crc32
 import msgspec
 
 from scoring.errors import LogError, WriteError
-from scoring.files import READ_PLAIN, atomic_stream
+from scoring.files import READ_PLAIN, atomic_stream, kept_as
 from scoring.log.model import IterationRecord
 
 FORMAT = 1
@@ -302,7 +302,7 @@ class EntryIndex:
         self._log_dir, self._bytes, self._parse, self._keeps = log_dir, read, parse, keep
         self._log = os.fsencode(os.path.realpath(log_dir)) + b"\0" + " ".join(sorted(true_flags)).encode()
         self._folder = cache_dir / f"entries-{FORMAT}"
-        self._place = self._folder / f"{blake2b(self._log, digest_size=16).hexdigest()}.idx"
+        self._place = self._folder / f"{kept_as(self._log)}.idx"
 
     def entries(self, names: Sequence[str], broken: Callable[[LogError], None]) -> Records:
         """Return the entries in some files of the log, in the order of the names, which are sorted.
@@ -313,13 +313,11 @@ class EntryIndex:
         known, stamps = self._opened(), self._stamps(names)
         rows = _rows_still_right(known, names, stamps)
         lacking = sum(row < 0 for row in rows)
-        if known and not lacking and len(known.names) <= 2 * len(names):
-            numbers, commits, sessions = known.numbers, known.table.commits, known.table.sessions
-            as_kept = [(numbers[row], commits[row], sessions[row]) for row in rows]
-            return Records(as_kept, lambda n: self._record(names[n], known.entry(rows[n])))
+        wanted = lacking > len(names) // _SHARE or (known and len(known.names) > 2 * len(names))
+        if known and not (wanted and self._keeps):
+            return self._mostly_known(known, names, rows, broken)
         found: list[tuple[str, _Entry]] = []
         with contextlib.suppress(WriteError), contextlib.ExitStack() as stack:
-            wanted = lacking > len(names) // _SHARE or (known and len(known.names) > 2 * len(names))
             writer = self._writer(stack) if wanted and self._keeps else None
             for n, (name, row) in enumerate(zip(names, rows, strict=True)):
                 entry = known.entry(row) if known and row >= 0 else self._read(name, known, -2 - row, broken)
@@ -332,6 +330,25 @@ class EntryIndex:
                 writer.finish()
         rows_of = [(entry.number, entry.commit, entry.session) for _, entry in found]
         return Records(rows_of, lambda n: self._record(*found[n]))
+
+    def _mostly_known(
+        self, known: _Known, names: Sequence[str], rows: Sequence[int], broken: Callable[[LogError], None]
+    ) -> Records:
+        """Return the entries of which most are in the index, without making anything for each of these."""
+        anew = {n: self._read(names[n], known, -2 - row, broken) for n, row in enumerate(rows) if row < 0}
+        places = [n for n in range(len(names)) if n not in anew or anew[n]] if anew else range(len(names))
+        numbers, commits, sessions = known.numbers, known.table.commits, known.table.sessions
+
+        def row_of(n: int) -> tuple[int, str, str]:
+            entry = anew[n] or known.entry(rows[n])
+            return entry.number, entry.commit, entry.session
+
+        def made(place: int) -> IterationRecord:
+            n = places[place]
+            return self._record(names[n], anew.get(n) or known.entry(rows[n]))
+
+        found = [row_of(n) if (row := rows[n]) < 0 else (numbers[row], commits[row], sessions[row]) for n in places]
+        return Records(found, made)
 
     def _record(self, name: str, entry: _Entry) -> IterationRecord:
         record = entry.record or (entry.stored.record(entry.row) if entry.stored else None)
@@ -355,13 +372,17 @@ class EntryIndex:
     def _stamps(self, names: Sequence[str]) -> "array[int]":
         """Return size, times and inode of some files; zeros for one that cannot be looked at."""
         stamps: array[int] = array("q")
-        folder = os.fspath(self._log_dir) + os.sep
+        try:
+            folder = os.open(self._log_dir, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return array("q", [0]) * (_STAMP * len(names))
         for name in names:
             try:
-                found = os.stat(folder + name)
+                found = os.stat(name, dir_fd=folder)  # without a walk from the root for each
                 stamps.fromlist([found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino & _INODE])
             except (OSError, OverflowError):
                 stamps += _NO_STAMP
+        os.close(folder)
         return stamps
 
     def _writer(self, stack: contextlib.ExitStack) -> _Writer | None:
@@ -405,9 +426,12 @@ def _rows_still_right(known: _Known | None, names: Sequence[str], stamps: "array
     else:
         places = {name: row for row, name in enumerate(known.names)}
         rows = [places.get(name, -1) for name in names]
+        now, then, size = stamps.tobytes(), known.stamps.tobytes(), _STAMP * stamps.itemsize
+        none = _NO_STAMP.tobytes()
         for n, row in enumerate(rows):
             if row >= 0:
-                now, then = (s[at * _STAMP : (at + 1) * _STAMP] for s, at in ((stamps, n), (known.stamps, row)))
-                rows[n] = row if now == then != _NO_STAMP else -2 - row
+                stamp = now[n * size : (n + 1) * size]
+                if stamp == none or stamp != then[row * size : (row + 1) * size]:
+                    rows[n] = -2 - row
     doubted = set(known.table.unsettled)
     return [-2 - row if row in doubted else row for row in rows] if doubted else rows

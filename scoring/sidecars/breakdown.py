@@ -1,5 +1,6 @@
 """A row of a breakdown as it is written, as it is printed in JSON, and as it is read back."""
 
+import operator
 from typing import Any
 
 from rubric import SignalContribution, Source
@@ -17,6 +18,7 @@ _REFERENCE: dict[str, Take] = {
     "effective_weight": Reader.number,
     "contribution": Reader.number,
 }
+_values_of = operator.attrgetter(*_REFERENCE)
 _WHOLE = _REFERENCE | {"source": Reader.string, "applicable": Reader.boolean, "cap": Reader.string}
 _EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0}
 _MISSING = {name: _EMPTY[take] for name, take in _WHOLE.items()} | {"applicable": True}
@@ -25,14 +27,22 @@ _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 
 def reference_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as the reference writes it, keys in their order; an empty detail is left out."""
-    return {name: getattr(row, name) for name in _REFERENCE if name != "detail" or row.detail}
+    values = dict(zip(_REFERENCE, _values_of(row), strict=True))
+    if not row.detail:
+        del values["detail"]
+    return values
 
 
 def whole_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as a sidecar with bounds has it: with ``source``, ``applicable`` and ``cap`` where they matter."""
-    more: dict[str, Value] = {"source": row.source} if row.source else {}
-    more |= {} if row.applicable else {"applicable": False}
-    return reference_row(row) | more | ({"cap": row.cap} if row.cap else {})
+    values = reference_row(row)
+    if row.source:
+        values["source"] = row.source
+    if not row.applicable:
+        values["applicable"] = False
+    if row.cap:
+        values["cap"] = row.cap
+    return values
 
 
 def row_payload(row: SignalContribution) -> dict[str, Value]:
@@ -40,8 +50,10 @@ def row_payload(row: SignalContribution) -> dict[str, Value]:
 
     Those that it does not have are null.
     """
-    cap, fact = row.cap or None, row.fact or None
-    return reference_row(row) | {"source": row.source, "applicable": row.applicable, "cap": cap, "fact": fact}
+    values = reference_row(row)
+    values["source"], values["applicable"] = row.source, row.applicable
+    values["cap"], values["fact"] = row.cap or None, row.fact or None
+    return values
 
 
 def take_row(reader: Reader, node: Node) -> SignalContribution:

@@ -61,17 +61,23 @@ def emit(document: Mapping[str, Value]) -> bytes:
 
 def _mapping(mapping: Mapping[str, Value], indent: int, first: str, put: _Put) -> None:
     """Write a mapping whose keys stand at ``indent``; ``first`` is what stands before the first key."""
-    spaces = " " * indent
+    spaces, inside = " " * indent, _next_stop(indent)
     before = first or spaces
     for key, value in mapping.items():
-        put(f"{before}{key}:")
-        _value(value, indent, put)
+        kind = type(value)
+        if kind is str:
+            put(f"{before}{key}: {_text_line(value, inside)}")
+        elif kind is float and value:
+            put(f"{before}{key}: {_float(value)}\n")
+        else:
+            put(f"{before}{key}:")
+            _value(value, indent, put)
         before = spaces
 
 
 def _value(value: Value, indent: int, put: _Put) -> None:
     if isinstance(value, str):
-        put(f" {_line(text(value, _next_stop(indent)))}")
+        put(f" {_text_line(value, _next_stop(indent))}")
     elif value is None:
         put(" null\n")
     elif isinstance(value, bool | int | float):
@@ -95,15 +101,17 @@ def _item(item: Value, indent: int, put: _Put) -> None:
     if isinstance(item, Mapping) and item:
         _mapping(item, indent + 2, dash, put)
     elif isinstance(item, str):
-        put(f"{dash}{_line(text(item, indent + 2))}")
+        put(f"{dash}{_text_line(item, indent + 2)}")
     elif isinstance(item, bool | int | float):
         put(f"{dash}{scalar(item)}\n")
     else:
         raise TypeError("sidecars hold no lists of lists")
 
 
-def _line(written: str) -> str:
-    """End a line, unless a block has ended it with a break of its own."""
+@functools.lru_cache(4096)  # the sidecars of a log say the same labels and reasons over and over
+def _text_line(value: str, indent: int) -> str:
+    """Return a string scalar as the end of a line, unless a block has ended it with a break of its own."""
+    written = text(value, indent)
     return written if written[-1] in "\n\u2028\u2029" else written + "\n"
 
 
@@ -144,7 +152,6 @@ def _float(value: float) -> str:
     return ("-" if value < 0 else "") + written
 
 
-@functools.lru_cache(4096)  # the sidecars of a log say the same labels and reasons over and over
 def text(value: str, indent: int) -> str:
     """Return a string scalar; lines after the first stand at ``indent``."""
     if _SURROGATES.search(value):  # not UTF-8: bytes that were carried through

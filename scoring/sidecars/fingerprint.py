@@ -14,7 +14,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.scopes import DeclaredScope
-from scoring.files import read_file, remove_stale, write_atomically
+from scoring.files import kept_as, read_file, remove_stale, write_atomically
 from scoring.locks import held_alone
 from scoring.log.model import IterationRecord
 from scoring.signals.table import files_beside, optional_signals
@@ -126,8 +126,7 @@ class FingerprintStore:
     def __init__(self, cache_dir: Path | None, log_dir: Path, rubric: str) -> None:
         """Prepare to read what is kept for one rubric; ``cache_dir`` None keeps nothing."""
         self._log, self._rubric = os.path.realpath(log_dir), rubric
-        name = blake2b(os.fsencode(self._log), digest_size=16).hexdigest()
-        self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / name
+        self._place = None if cache_dir is None else cache_dir / f"backfill-{FORMAT}" / kept_as(self._log)
         self._kept: dict[int, dict[str, Any]] = {}
         self._changed: set[int] = set()
 
@@ -178,8 +177,8 @@ class FingerprintStore:
     def get(self, iteration: int) -> Fingerprint | None:
         """Return what the score of an iteration was computed from, when that is known."""
         try:
-            return Fingerprint(**self._near(iteration)[str(iteration)])
-        except (KeyError, TypeError):
+            return Fingerprint(*self._near(iteration)[str(iteration)].split(" "))
+        except (KeyError, TypeError, AttributeError):
             return None
 
     def is_edited(self, facts: IterationFacts, sidecar: bytes, places: tuple[Path | str, Path], rubric: Rubric) -> bool:
@@ -198,7 +197,7 @@ class FingerprintStore:
 
     def put(self, iteration: int, found: Fingerprint) -> None:
         """Note what the score of an iteration was computed from."""
-        given = asdict(found)
+        given = " ".join((found.inputs, found.window, found.facts, found.git, found.sidecar))
         if self._near(iteration).get(str(iteration)) != given:
             self._near(iteration)[str(iteration)] = given
             self._changed.add(iteration // IN_A_FILE)

@@ -10,7 +10,6 @@ evidence lacks something that the old one has, so that no score outlives what it
 """
 
 import datetime
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -180,10 +179,9 @@ _TOGETHER = 2000
 """How many scores are written together."""
 
 
-def is_written(iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None) -> bool:
-    """Tell whether a score, and what it was computed from, is on disk exactly as it would be written."""
-    path = iteration_score_path(iter_log_dir, score.iteration)
-    if not os.path.lexists(path) or not holds(path, emit(score.as_dict())):
+def is_written(iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None, data: bytes) -> bool:
+    """Tell whether a score, ``data`` as it would be written, is on disk so, and so is what it was computed from."""
+    if not holds(iteration_score_path(iter_log_dir, score.iteration), data):
         return False
     return provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version)
 

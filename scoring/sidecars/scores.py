@@ -5,7 +5,7 @@ The module is long because writing and reading back are two sides of one format,
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,7 @@ class PersistedScore(Breakdown):
         ``applicable`` and ``cap``.
         """
         if self.sidecar == BOUNDS_SIDECAR:
-            sure: dict[str, Value] = {"bounds": asdict(self.bounds), "coverage": asdict(self.coverage)}
-            return self._content(sure, [whole_row(row) for row in self.breakdown])
+            return self._content(self._sure(), [whole_row(row) for row in self.breakdown])
         return self._content({}, [reference_row(row) for row in self.breakdown])
 
     def payload(self) -> dict[str, Value]:
@@ -65,7 +64,14 @@ class PersistedScore(Breakdown):
         (null without one); ``bounds`` and ``coverage`` are the last keys.
         """
         rows = [row_payload(row) for row in self.breakdown]
-        return self._content({}, rows) | {"bounds": asdict(self.bounds), "coverage": asdict(self.coverage)}
+        return self._content({}, rows) | self._sure()
+
+    def _sure(self) -> dict[str, Value]:
+        low_high, coverage = self.bounds, self.coverage
+        return {
+            "bounds": {"low": low_high.low, "high": low_high.high},
+            "coverage": {"present": coverage.present, "total": coverage.total, "weight": coverage.weight},
+        }
 
     def _content(self, sure: Mapping[str, Value], breakdown: Sequence[Value]) -> dict[str, Value]:
         linked: dict[str, Value] = {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}

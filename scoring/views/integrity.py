@@ -46,15 +46,31 @@ class IntegritySummary:
 
 def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
     """Summarise the integrity observations of a log, one row per role and signal, in order of first appearance."""
-    groups: dict[tuple[AgentRole, SignalID], list[tuple[int, IntegrityObservation]]] = {}
+    found = Claims()
     for signals in sets:
-        for observation in signals.integrity:
-            groups.setdefault((observation.role, observation.signal), []).append((signals.iteration, observation))
-    return [_summary(role, signal, found) for (role, signal), found in groups.items()]
+        found.add(signals.iteration, signals.integrity)
+    return found.summaries()
 
 
-def _summary(role: AgentRole, signal: SignalID, found: list[tuple[int, IntegrityObservation]]) -> IntegritySummary:
-    deltas = [(iteration, observation.delta) for iteration, observation in found if observation.comparable]
+class Claims:
+    """What was claimed in a log beside what was observed: by role and signal the differences, and nothing more."""
+
+    def __init__(self) -> None:
+        self._deltas: dict[tuple[AgentRole, SignalID], list[tuple[int, float]]] = {}
+
+    def add(self, iteration: int, observations: Iterable[IntegrityObservation]) -> None:
+        """Take those of one iteration."""
+        for observation in observations:
+            deltas = self._deltas.setdefault((observation.role, observation.signal), [])
+            if observation.comparable:
+                deltas.append((iteration, observation.delta))
+
+    def summaries(self) -> list[IntegritySummary]:
+        """Return a row per role and signal, in order of first appearance."""
+        return [_summary(role, signal, deltas) for (role, signal), deltas in self._deltas.items()]
+
+
+def _summary(role: AgentRole, signal: SignalID, deltas: list[tuple[int, float]]) -> IntegritySummary:
     over = tuple(iteration for iteration, delta in deltas if delta < 0)
     return IntegritySummary(
         role,

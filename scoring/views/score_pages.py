@@ -5,7 +5,7 @@ colours, and with the coverage beside every score. The JSON has the keys of the 
 hold beside them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, Table
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric import SignalContribution
     from scoring.evidence.beside import HookOutcome
-    from scoring.score import ScoredIteration, ScoredLog
+    from scoring.score import ScoredIteration, ScoredLine, ScoredLog, Told
     from scoring.sidecars.scores import PersistedScore
     from scoring.sidecars.states import State
     from scoring.signals.values import Deliberation, IterationObjectives
@@ -65,24 +65,22 @@ _HOOKS = (
 )
 
 
-def run_page(
-    scored: "ScoredLog", source: Path, written: tuple[int, int] | None, intervals: bool = False
-) -> Iterator[Block]:
+def run_page(scored: "Told", source: Path, written: tuple[int, int] | None, intervals: bool = False) -> Iterator[Block]:
     """Yield the summary of a scored log; a terminal sees too how sure the scores are, and where the log is blind.
 
     ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. With
     ``intervals`` a terminal shows those of the means of sessions, which take a moment.
     """
-    title, iterations = f"Outcome scoring — rubric {scored.rubric.version}", len(scored.iterations)
+    title, lines = f"Outcome scoring — rubric {scored.rubric.version}", scored.lines
     full = scored.rubric.text == FULL_TEXT
     yield Line([Cell(title, style="bold"), f" · {source}"], only="terminal")
     yield Line(title, only="pipe")
-    yield Line(f"Iterations: {iterations}   Sessions: {len(scored.sessions)}   Source: {source}", only="pipe")
+    yield Line(f"Iterations: {len(lines)}   Sessions: {len(scored.sessions)}   Source: {source}", only="pipe")
     yield Line()
-    rows = [_iteration_row(one) for one in scored.iterations]
-    yield Table(_RUN if any(one.lost for one in scored.iterations) else _RUN[:-1], rows, full=full)
+    rows = [_iteration_row(line) for line in lines]
+    yield Table(_RUN if any(line.lost for line in lines) else _RUN[:-1], rows, full=full)
     if scored.sessions:
-        members = {one.score.iteration: one.score for one in scored.iterations}
+        members = {line.iteration: line for line in lines}
         yield Line()
         yield Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full)
     yield Line()
@@ -95,15 +93,15 @@ def run_page(
         yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
 
 
-def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
+def pointer(scored: "Told", named: bool) -> Iterator[Block]:
     """Yield the line that says what a rubric of the reference cannot see here, and what to do; only on a terminal.
 
     ``named`` is whether folders of transcripts were named.
     """
-    if scored.rubric.evidence != EVIDENCE_REFERENCE or not scored.iterations:
+    if scored.rubric.evidence != EVIDENCE_REFERENCE or scored.trunk is None:
         return
     missing = [] if named else ["no transcript folder is named, so token use and failed calls are not known"]
-    if scored.iterations[0].facts.trunk.commit is None:
+    if scored.trunk.commit is None:
         missing.insert(0, "there is no branch master, so nothing counts as landed")
     if missing:
         newest = newest_version(EVIDENCE_ATTRIBUTED)
@@ -111,29 +109,28 @@ def pointer(scored: "ScoredLog", named: bool) -> Iterator[Block]:
         yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
 
 
-def next_steps(scored: "ScoredLog") -> Iterator[Block]:
+def next_steps(scored: "Told") -> Iterator[Block]:
     """Yield the line that points on after the first score of a log; only on a terminal."""
-    with_value = [one.score for one in scored.iterations if one.score.scored]
+    with_value = [line for line in scored.lines if line.scored]
     if with_value:
-        lowest = min(with_value, key=lambda score: score.value).iteration
+        lowest = min(with_value, key=lambda line: line.value).iteration
         text = f"Next: 'da-score explain {lowest}' says why that one scored lowest, 'da-score report' draws the log"
     else:
         text = "Next: 'da-score doctor' says what there is to score from, and what is missing"
     yield Line(text, "dim", only="terminal")
 
 
-def _iteration_row(one: "ScoredIteration") -> tuple[AnyCell, ...]:
-    score, record = one.score, one.record
-    value, bounds = score_cell(score.value, score.scored), bounds_text(score.bounds, score.scored)
+def _iteration_row(line: "ScoredLine") -> tuple[AnyCell, ...]:
+    value, bounds = score_cell(line.value, line.scored), bounds_text(line.bounds, line.scored)
     return (
-        score.iteration,
-        record.task_id,
+        line.iteration,
+        line.task_id,
         value,
         bounds,
-        band_cell(score.band),
-        coverage_cell(score.coverage),
-        record.date,
-        f"lost: {', '.join(in_words(one.lost))}" if one.lost else "",
+        band_cell(line.band),
+        coverage_cell(line.coverage),
+        line.date,
+        f"lost: {', '.join(in_words(line.lost))}" if line.lost else "",
     )
 
 
@@ -262,15 +259,16 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
-    return {key: list(value) if isinstance(value, Iterator) else value for key, value in run_parts(scored)}
+    parts = run_parts(scored, scored.iterations)
+    return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
 
 
-def run_parts(scored: "ScoredLog") -> Iterator[tuple[str, Any]]:
-    """Yield the same, a key at a time; what the lists hold is made when they are read."""
-    members = {one.score.iteration: one.score for one in scored.iterations}
+def run_parts(scored: "Told", iterations: "Iterable[ScoredIteration]") -> Iterator[tuple[str, Any]]:
+    """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other."""
     yield "rubric_version", scored.rubric.version
-    found = ((one, score_payload(one.persisted, one.signals.deliberation)) for one in scored.iterations)
+    found = ((one, score_payload(one.persisted, one.signals.deliberation)) for one in iterations)
     yield "iterations", ({**score, **_lost_payload(one)} for one, score in found)
+    members = {line.iteration: line for line in scored.lines}
     yield "sessions", (session_payload(session, members) for session in scored.sessions)
     yield "presence", scored.presence()
 

@@ -25,7 +25,7 @@ from scoring.views.spending import spending_lines
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, number
 
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
-    from rubric.scorer import Breakdown
+    from rubric.scorer import Rested
     from scoring.sessions import SessionIterRef, SessionScore
     from scoring.sidecars.states import State
     from scoring.views.spending import Spending
@@ -44,7 +44,7 @@ _MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", pr
 
 
 def session_rows(
-    sessions: Sequence["SessionScore"], members: "Mapping[int, Breakdown]", intervals: bool
+    sessions: Sequence["SessionScore"], members: "Mapping[int, Rested]", intervals: bool
 ) -> list[tuple[AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
     rows: list[tuple[AnyCell, ...]] = []
@@ -68,7 +68,7 @@ def _beginnings(ids: Sequence[str]) -> dict[str, str]:
     return beginnings
 
 
-def _coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> str:
+def _coverage(session: "SessionScore", members: "Mapping[int, Rested]") -> str:
     """Return in brief what :func:`session_coverage_text` says."""
     coverage = _session_coverage(session, members)
     weight = "" if coverage["weight"] is None else f" · {coverage['weight'] * 100:.0f} %"
@@ -78,7 +78,7 @@ def _coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> st
 
 def session_page(
     session: "SessionScore",
-    members: "Mapping[int, Breakdown]",
+    members: "Mapping[int, Rested]",
     source: Path,
     intervals: bool = False,
     full: bool = False,
@@ -117,9 +117,7 @@ def spending_section(found: "Spending | None", full: bool = False) -> Iterator[B
         yield from (Line(text, only=only) for text in lines)
 
 
-def _member_row(
-    ref: "SessionIterRef", member: "Breakdown | None", states: "Mapping[int, State]"
-) -> tuple[AnyCell, ...]:
+def _member_row(ref: "SessionIterRef", member: "Rested | None", states: "Mapping[int, State]") -> tuple[AnyCell, ...]:
     state = states.get(ref.iteration)
     bounds, coverage = (
         (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
@@ -151,7 +149,7 @@ def interval_text(session: "SessionScore") -> str:
     return "" if interval is None else str(interval)
 
 
-def session_bounds(session: "SessionScore", members: "Mapping[int, Breakdown]") -> Bounds | None:
+def session_bounds(session: "SessionScore", members: "Mapping[int, Rested]") -> Bounds | None:
     """Return the means of the bounds of the iterations in a session's mean; None when not all of them are known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not all(n in members for n in counting):
@@ -160,7 +158,7 @@ def session_bounds(session: "SessionScore", members: "Mapping[int, Breakdown]") 
     return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
 
 
-def session_coverage_text(session: "SessionScore", members: "Mapping[int, Breakdown]", brief: bool = False) -> str:
+def session_coverage_text(session: "SessionScore", members: "Mapping[int, Rested]", brief: bool = False) -> str:
     """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
     coverage = _session_coverage(session, members)
     what, average = ("", "") if brief else (" iterations", " on average")
@@ -169,7 +167,7 @@ def session_coverage_text(session: "SessionScore", members: "Mapping[int, Breakd
     return f"{coverage['scored']} of {coverage['total']}{what}{weight}{too_few}"
 
 
-def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]") -> dict[str, Any]:
+def _session_coverage(session: "SessionScore", members: "Mapping[int, Rested]") -> dict[str, Any]:
     known = [members[n].coverage.weight for n in session.iterations if n in members]
     return {
         "scored": sum(ref.scored for ref in session.per_iteration),
@@ -181,7 +179,7 @@ def _session_coverage(session: "SessionScore", members: "Mapping[int, Breakdown]
 
 def session_payload(
     session: "SessionScore",
-    members: "Mapping[int, Breakdown]",
+    members: "Mapping[int, Rested]",
     spending: "Spending | None" = None,
     states: "Mapping[int, State] | None" = None,
 ) -> dict[str, Any]:

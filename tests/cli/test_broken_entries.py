@@ -96,6 +96,7 @@ class TestLenient:
         assert [one["iteration"] for one in log["scored"]] == [1, 3, 4, 6, 7, 8, 9, 20]
         assert len(log["broken"]) == 3
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("broken")
     def test_query_answers_from_the_rest(self, da_score: DaScore) -> None:
         pytest.importorskip("duckdb")

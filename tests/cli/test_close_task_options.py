@@ -6,6 +6,7 @@ from helpers.commands import DaScore
 from scoring.demo import Demo
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("name", ["--recompute=current", "--score-recompute=current", "--recompute=recent-2"])
 def test_both_names_of_recompute_work(da_score: DaScore, name: str) -> None:

@@ -91,6 +91,7 @@ class TestCompletion:
         (project / ".agents" / "da-score.toml").write_text("broken")
         assert complete("da-score iteration ") == set()
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_works_in_a_process(self) -> None:
         found = process(_DA_SCORE_COMPLETE="bash_complete", COMP_WORDS="da-score iteration ", COMP_CWORD="2")

@@ -47,6 +47,7 @@ class TestWhereTheLogIs:
 
 
 class TestBeginningOfASession:
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_that_no_other_has_is_enough(self, da_score: DaScore) -> None:
         assert da_score("session", "5c0e", "--json").json["session_id"] == "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
@@ -88,6 +89,7 @@ class TestWarnings:
         (project.parent / "transcripts" / "claude").mkdir()
         return da_score("run", "--rubric", "2.3.0", *options).err.splitlines()
 
+    @pytest.mark.slow
     def test_of_one_kind_are_one_line(self, da_score: DaScore, project: Path) -> None:
         said = self.warned(da_score, project)
         assert [line.endswith("(and 1 more like it; -v says each)") for line in said] == [False, True, False]
@@ -97,11 +99,13 @@ class TestWarnings:
         assert not any("more like it" in line or "times)" in line for line in said)
         assert len(said) >= 3
 
+    @pytest.mark.slow
     def test_are_not_said_with_q(self, da_score: DaScore, project: Path) -> None:
         assert self.warned(da_score, project, "-q") == []
 
 
 class TestChoice:
+    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(
         ("options", "chosen"),
@@ -140,6 +144,7 @@ class TestGates:
         found = da_score("check")
         assert (found.status, one_line(found).startswith("check: there is no gate")) == (2, True) or found.status == 2
 
+    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(
         ("holds", "fails", "by"),
@@ -184,6 +189,7 @@ class TestRun:
         assert "Next: 'da-score explain 5' says why that one scored lowest, 'da-score report' draws the log" in first
         assert not any(line.startswith("Next:") for line in second)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("branch", "named", "rubric", "missing"),
         [
@@ -212,6 +218,7 @@ class TestRun:
         assert all(part in text for part in missing)
         assert ("finds the trunk and the transcripts that are here" in text) is bool(missing)
 
+    @pytest.mark.slow
     def test_says_lost_beside_a_score_that_lost_evidence(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
     ) -> None:
@@ -233,9 +240,10 @@ def test_an_interrupted_watch_ends_with_130(project: Path) -> None:
         assert watching.stdout
         watching.stdout.readline()
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(20) == 130
+        assert watching.wait(300) == 130
 
 
+@pytest.mark.slow
 def test_closing_a_task_leaves_a_score_that_is_current(da_score: DaScore, project: Path) -> None:
     assert da_score("close-task", "--strict").status == 0
     assert da_score("iteration", "9", "--json").json["state"] == "current"
@@ -245,6 +253,7 @@ def test_closing_a_task_leaves_a_score_that_is_current(da_score: DaScore, projec
     assert (found["state"], found["state_reason"]) == ("stale", "its entry or a file beside it was edited since")
 
 
+@pytest.mark.slow
 def test_scoring_one_iteration_anew_brings_its_session_up_to_date(da_score: DaScore, project: Path) -> None:
     assert da_score("run").status == 0
     before = da_score("session", "5c0e", "--json").json["value"]

@@ -10,6 +10,7 @@ from helpers.projects import LOG, tree
 
 
 class TestDemo:
+    @pytest.mark.slow
     def test_goes_where_it_is_told(self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         found = da_score("demo", "a/b")
@@ -24,6 +25,7 @@ class TestDemo:
         monkeypatch.chdir("a/b/repo")
         assert da_score("iteration", "1").status == 0
 
+    @pytest.mark.slow
     def test_goes_to_a_directory_of_its_own_when_it_is_not_told(
         self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -57,6 +59,7 @@ class TestDemo:
         assert one_line(found) == f"{tmp_path}: not empty; name a directory that is empty or does not exist yet"
         assert (found.status, tree(tmp_path)) == (1, before)
 
+    @pytest.mark.slow
     def test_may_fill_a_directory_that_is_empty(self, da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         assert da_score("demo", tmp_path / "empty").status == 0

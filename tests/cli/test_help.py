@@ -70,5 +70,6 @@ class TestVersion:
         assert (found.status, found.err) == (0, "")
         assert re.fullmatch(r"da-score \d+\.\d+\.\d+ \(default rubric 2\.1\.0\)\n", found.out)
 
+    @pytest.mark.slow
     def test_is_that_of_python_m_scoring(self, da_score: DaScore) -> None:
         assert process("--version") == da_score("--version")

@@ -104,7 +104,7 @@ def test_every_command_is_tried() -> None:
     assert set(COMMANDS) - tried == set()
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", LOOKS)
 @pytest.mark.usefixtures("scored")
@@ -112,7 +112,7 @@ def test_what_is_looked_at_fits(screen: Screen, command: str, columns: int) -> N
     assert faults(screen(command, columns), screen(command, 400), columns) == []
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", WRITES)
 def test_what_is_said_of_files_fits(
@@ -151,6 +151,7 @@ def test_a_row_of_a_log_is_one_line(screen: Screen) -> None:
     assert [int(row.split()[0]) for row in rows] == list(range(1, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scored")
 @pytest.mark.parametrize("columns", [80, 60])
 def test_a_process_of_its_own_says_the_same(screen: Screen, columns: int) -> None:

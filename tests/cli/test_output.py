@@ -87,6 +87,7 @@ def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
 
 
 class TestJson:
+    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize("arguments", READING.values(), ids=READING)
     def test_may_be_asked_for_before_or_after_the_command(
@@ -99,6 +100,7 @@ class TestJson:
         monkeypatch.setenv("DA_SCORE_JSON", "1")
         assert da_score(*arguments) == after
 
+    @pytest.mark.slow
     def test_changes_nothing_that_is_written(self, da_score: DaScore, project: Path) -> None:
         assert da_score("run").status == 0
         text = tree(project)
@@ -130,6 +132,7 @@ class TestJson:
         }
         assert found["presence"]["hook_outcomes"] == 5 / 9
 
+    @pytest.mark.slow
     def test_of_an_iteration_has_its_claims_only_when_it_was_scored_now(self, da_score: DaScore, project: Path) -> None:
         first = da_score("iteration", "3", "--json").json
         assert (project / LOG / "iter-3.score.yaml").exists()
@@ -182,6 +185,7 @@ class TestJson:
 
 
 class TestTerminal:
+    @pytest.mark.slow
     @pytest.mark.usefixtures("project")
     def test_shows_the_coverage_of_each_iteration_and_session_and_where_the_log_is_blind(self) -> None:
         status, shown = process_on_a_terminal("run")
@@ -289,6 +293,7 @@ class TestTerminal:
         assert (status, b"error" in b"".join(shown)) == (0, False)
         assert any(line.startswith("   3  redirect") for line in lines_of(shown))
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("project")
     def test_shows_a_log_without_sessions_and_hooks(self, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
         (tmp_path / "log").mkdir()
@@ -310,6 +315,7 @@ class TestTerminal:
         assert line.startswith(r"   2  \x1b[31mred\x1b]0;title\a [bold]x[/]  0.500  (0.13–0.87)  fair ")
         assert "\x1b" not in "".join(lines_of(shown))
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["log", "log[old]", "log[bold]", "a[/b]", "log:bug:", "a log [red]x"])
     def test_shows_the_path_of_a_log_as_it_is(self, project: Path, on_a_terminal: OnTerminal, name: str) -> None:
         shutil.copytree(project / LOG, project / name)
@@ -320,6 +326,7 @@ class TestTerminal:
 
 
 class TestEncoding:
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_of_a_pipe_is_utf_8_whatever_the_locale(self, da_score: DaScore) -> None:
         expected = da_score("run", "--no-write")

@@ -84,12 +84,14 @@ class TestWritten:
             name: rest[::2] for name, rest in after.items()
         }
 
+    @pytest.mark.slow
     def test_a_second_run_changes_nothing(self, da_score: DaScore, project: Path) -> None:
         first = da_score("run")
         before = tree(project)
         assert da_score("run") == first
         assert tree(project) == before
 
+    @pytest.mark.slow
     def test_is_the_same_by_a_process_and_by_a_terminal(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
     ) -> None:

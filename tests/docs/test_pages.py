@@ -124,6 +124,7 @@ def widths_of(head: str) -> list[tuple[str, int | None]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaScore) -> None:
     rows = re.findall(r"^\| (`.+?) \| (.+) \|$", section(COMMANDS, "Tables on a pipe"), re.M)
@@ -144,6 +145,7 @@ def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaS
     assert stated == {name: widths_of(head[0].strip()) for name, head in heads.items() if head}
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("command", "status"),

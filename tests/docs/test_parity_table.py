@@ -219,7 +219,7 @@ def test_a_session_id_that_is_no_plain_file_name_gets_no_sidecar(log_dir: Path, 
     assert warnings[0].endswith(" is no plain file name; this session gets no score file")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("session_id", ["a", "...", ".a", "a b", "-x", "\N{EURO SIGN}", "x" * 200])
 def test_a_session_id_that_is_a_plain_file_name_gets_one(log_dir: Path, repo: Repo, session_id: str) -> None:
     sessions, warnings, _ = written(log_dir, repo, f'agent: {{session_id: "{session_id}"}}\n')
@@ -230,7 +230,7 @@ def test_a_session_id_that_is_a_plain_file_name_gets_one(log_dir: Path, repo: Re
 NOT_A_NUMBER = absent_signal("native session_tokens: cache_hit_rate is not a number")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [

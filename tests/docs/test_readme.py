@@ -191,6 +191,7 @@ def test_the_script_of_the_browser_says_whether_there_is_one(
 # The screen
 
 
+@pytest.mark.slow
 def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     pasted = re.findall(r"<!-- demo -->\n```text\n(.*?)^```$", GUIDE, re.M | re.S)
     assert len(pasted) == 3
@@ -271,6 +272,7 @@ def test_the_bands_are_those_of_the_rubric() -> None:
 # The library
 
 
+@pytest.mark.slow
 def test_the_example_works(tmp_path: Path) -> None:
     (example,) = code("python")
     assert len([line for line in example.splitlines() if line.strip()]) <= 10

@@ -191,6 +191,7 @@ def write_meetings(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_command_prints_what_the_page_says(
     here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,6 +165,7 @@ class TestHostile:
         (tmp_path / PATH).mkdir()
         assert "directory" in self.refused(tmp_path)
 
+    @pytest.mark.slow
     def test_twenty_megabytes(self, tmp_path: Path) -> None:
         (tmp_path / PATH).write_bytes(b"# " + b"x" * (20 << 20))
         assert "larger than 16 MiB" in self.refused(tmp_path)

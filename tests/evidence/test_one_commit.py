@@ -32,6 +32,7 @@ def test_that_each_iteration_names_alone_counts_for_each(place: Place) -> None:
     assert counted_for(place) == {1: None, 2: None}
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "spelling",
     [
@@ -74,6 +75,7 @@ def test_that_is_doubled_loses_the_vote_under_these_rules_alone(place: Place) ->
     assert before.facts.counted_for is None
 
 
+@pytest.mark.slow
 def test_files_are_known_without_a_declared_scope_under_these_rules_alone(place: Place) -> None:
     place.iteration(1, **{"README.md": "read me"})
     now, before = (score_log(place.log, place.path, rubric=rubric).iterations[0] for rubric in (RUBRIC, BEFORE))

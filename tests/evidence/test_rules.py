@@ -245,6 +245,7 @@ class TestCommandLine:
         shown = capsys.readouterr()
         return status, shown.out, shown.err
 
+    @pytest.mark.slow
     def test_reads_the_rubric_of_the_settings_file(self, scored: Place, capsys: pytest.CaptureFixture[str]) -> None:
         (scored.path / ".agents" / "da-score.toml").write_text('rubric = "2.3.0"\n')
         status, out, err = self.run(capsys, "run")
@@ -303,6 +304,7 @@ class TestCommandLine:
         _, _, err = self.run(capsys, "backfill", "--rubric", "2.1.0", "--trunk", "main")
         assert f"{scored.log.relative_to(scored.path)}: rubric 2.1.0 has the evidence rules" in err
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_says_nothing_where_they_have_one(self, capsys: pytest.CaptureFixture[str]) -> None:
         for command in ("run", "backfill", "signals"):

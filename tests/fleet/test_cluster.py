@@ -6,20 +6,21 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.fleets import FLEET, Fleet, begin_or_die, make_fleet, opened, rows_of, score_here
+from helpers.commands import DaScore
+from helpers.extras import needs
+from helpers.fleets import FLEET, Fleet, begin_or_die, free_port, listens, make_fleet, opened, rows_of, score_here
 
+import scoring.fleet.cluster
 import scoring.fleet.coordinator
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.run import FleetReport, Where, run_fleet
 
-pytest.importorskip("distributed", reason="the extra 'fleet' is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs("distributed")]
 
 
 def each_once(path: Path, repositories: int) -> None:
@@ -43,15 +44,15 @@ def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path:
 
 
 def test_workers_that_are_killed_cost_a_retry(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 16)
+    path = make_fleet(tmp_path, 10)
     with Fleet(path, "--workers", "2") as fleet:
-        for count in (2, 5, 8):
+        for count in (2, 4):
             fleet.until("done", count)
             if workers := fleet.workers():
                 os.kill(workers[0], signal.SIGKILL)
         status, said = fleet.end()
     assert (status, said) == (0, "")
-    each_once(path, 16)
+    each_once(path, 10)
 
 
 def test_large_repositories_are_read_in_parts(tmp_path: Path) -> None:
@@ -125,30 +126,33 @@ def dask(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_path: Path) -> None:
     path = make_fleet(tmp_path, 8)
-    address = "tcp://127.0.0.1:18786"
-    options = "--host", "127.0.0.1", "--port", "18786", "--no-dashboard"
+    port = str(free_port())
+    address = f"tcp://127.0.0.1:{port}"
+    options = "--host", "127.0.0.1", "--port", port, "--no-dashboard"
     with dask("scheduler", *options) as scheduler, dask("worker", address, "--nthreads", "1", "--no-dashboard"):
+        listens(int(port))
         fleet = Fleet(path, "--scheduler", address)
         with fleet:
             fleet.until("done", 3)
             scheduler.kill()
-            status, said = fleet.end(90)
+            status, said = fleet.end()
     assert status == 1
     assert "was lost" in said
     assert "start again" in said
     assert len(said.splitlines()) == 1
     with dask("scheduler", *options), dask("worker", address, "--nthreads", "1", "--no-dashboard"):
-        time.sleep(2)
+        listens(int(port))
         with Fleet(path, "--scheduler", address) as again:
             assert again.end()[0] == 0
     assert again.events[0]["to_score"] < 8
     each_once(path, 8)
 
 
-def test_a_scheduler_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 1)
-    with Fleet(path, "--scheduler", "tcp://127.0.0.1:1") as fleet:
-        status, said = fleet.end()
-    assert status == 1
-    assert "does not answer" in said
-    assert len(said.splitlines()) == 1
+def test_a_scheduler_that_is_not_there_is_a_clear_error(
+    tmp_path: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring.fleet.cluster, "_CONNECTS_WITHIN", 1)
+    found = da_score("fleet", make_fleet(tmp_path, 1), "--dashboard", "none", "--scheduler", "tcp://127.0.0.1:1")
+    assert found.status == 1
+    assert "does not answer" in found.err
+    assert len(found.err.splitlines()) == 1

@@ -113,6 +113,7 @@ def test_a_source_that_is_not_there_is_named(tmp_path: Path, da_score: DaScore, 
     assert len(found.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_glob_passes_over_what_is_no_repository(tmp_path: Path) -> None:
     path = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", "repos/*/*"))
     (tmp_path / "repos/r0/empty").mkdir()
@@ -215,6 +216,7 @@ def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
     assert not touched.exists()
 
 
+@pytest.mark.slow
 def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
     """A result artifact that is a link to a file of the worker says nothing."""
     import subprocess

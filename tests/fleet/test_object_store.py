@@ -1,10 +1,8 @@
 """Sources and results in an object store: a real server that speaks S3, on a port of this machine."""
 
-import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +10,8 @@ from urllib.request import urlopen
 
 import pytest
 from helpers.commands import DaScore
-from helpers.fleets import archive_of, opened, rows_of, score_here, tar_of, write_fleet
+from helpers.extras import needs
+from helpers.fleets import archive_of, free_port, listens, opened, rows_of, score_here, tar_of, write_fleet
 
 from scoring.demo import build_demo
 from scoring.errors import FleetError
@@ -20,25 +19,23 @@ from scoring.fleet import lease
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.store import Store
 
-pytest.importorskip("s3fs", reason="s3fs is not installed")
-pytest.importorskip("moto.server", reason="moto[server], which speaks S3, is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    needs("s3fs", "moto", "flask"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    port = 20_000 + os.getpid() % 20_000
+    port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     nowhere = subprocess.DEVNULL
     process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(150):
-            try:
-                urlopen(f"{url}/moto-api/", timeout=2).close()
-                break
-            except OSError:
-                time.sleep(0.2)
+        listens(port)
+        urlopen(f"{url}/moto-api/", timeout=300).close()
         yield url
     finally:
         process.kill()

@@ -40,7 +40,7 @@ def tables_of_log(root: Path, rubric: str) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("rubric", ["2.0.2", "2.3.0", "3.0.0", "3.1.0"])
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
     score_here(fleet, rubric)
     dataset = opened(read_config(fleet))
@@ -63,6 +63,7 @@ def test_scores_are_those_that_backfill_writes(fleet: Path, da_score: DaScore) -
         assert (row["score"], row["band"]) == (sidecar.value if sidecar.scored else None, sidecar.band)
 
 
+@pytest.mark.slow
 def test_writes_nothing_into_a_source(fleet: Path) -> None:
     root = fleet.parent / "repos"
     before = {p: p.stat().st_mtime_ns for p in root.rglob("*")}
@@ -70,6 +71,7 @@ def test_writes_nothing_into_a_source(fleet: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in root.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_a_sidecar_stands_whose_evidence_is_gone(fleet: Path, da_score: DaScore) -> None:
     root = fleet.parent / "repos/r0"
     how = ["--transcript-dir", str(root / "transcripts"), "--rubric", "2.3.0", "--no-cache"]
@@ -125,6 +127,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     assert b"quokka" not in files
 
 
+@pytest.mark.slow
 def test_an_iteration_has_a_row_of_outcomes_and_one_of_provenance(fleet: Path) -> None:
     score_here(fleet)
     dataset = opened(read_config(fleet))
@@ -134,7 +137,7 @@ def test_an_iteration_has_a_row_of_outcomes_and_one_of_provenance(fleet: Path) -
 
 @pytest.mark.parametrize("bare", [False, True], ids=["bundle", "bare repository"])
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "archive"])
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, packed: bool) -> None:
     """But for what is only in a work tree and not committed: there are no artifacts in the archive."""
     seed = build_demo(tmp_path / "seed")
@@ -160,7 +163,7 @@ def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, 
 
 @pytest.mark.parametrize("rubric", ["2.2.0", "2.3.0", "3.1.0"])
 @pytest.mark.parametrize("packed", [False, True], ids=["directory", "archive"])
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 def test_transcripts_that_are_read_in_parts_give_the_same(tmp_path: Path, rubric: str, packed: bool) -> None:
     seed = build_demo(tmp_path / "seed")
     folder = tmp_path / "seed/transcripts"

@@ -59,7 +59,7 @@ def rubrics() -> list[Rubric]:
 
 
 @pytest.mark.parametrize("rubric", rubrics(), ids=lambda rubric: rubric.version)
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 def test_the_bits_are_those_of_the_scorer(rubric: Rubric) -> None:
     kept, sets = some_sets(3000, CLAIMS if rubric.claims_vote else SEEN)
     scores = score_in_bulk(kept, rubric)
@@ -106,7 +106,7 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
         ),
     ],
 )
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 def test_kept_signals_give_what_scoring_anew_gives(
     tmp_path: Path, old: str, new: str | None, changes: dict[str, str] | None
 ) -> None:
@@ -146,6 +146,7 @@ def test_other_evidence_is_refused_with_what_to_do(tmp_path: Path, da_score: DaS
     assert "--rubric 3.1.0" in found.err
 
 
+@pytest.mark.slow
 def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 2)
     (tmp_path / "repos/r0/repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text("iteration: [1\n")

@@ -78,7 +78,7 @@ def process(
         capture_output=True,
         cwd=cwd,
         env=os.environ | variables,
-        timeout=120,
+        timeout=600,
         check=False,
         **source,
     )
@@ -133,7 +133,7 @@ def process_on_a_terminal(
         environment = kept | {"TERM": "xterm", **variables}
         command = [*COMMAND, *map(str, arguments)]
         done = subprocess.run(
-            command, stdin=child, stdout=child, stderr=child, cwd=cwd, env=environment, timeout=120, check=False
+            command, stdin=child, stdout=child, stderr=child, cwd=cwd, env=environment, timeout=600, check=False
         )
     return done.returncode, shown
 

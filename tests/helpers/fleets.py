@@ -1,20 +1,24 @@
 """Fleets for tests: copies of the demo as directories and as archives, and what scores them without a cluster."""
 
+import atexit
 import contextlib
+import functools
 import io
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from helpers.repos import Repo
 from rubric import Rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet.commits import Done
@@ -38,11 +42,21 @@ transcripts = "../transcripts"
 """
 
 
+@functools.cache
+def _demo() -> Path:
+    """Return a demo to copy, built once, its objects packed into few files."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    root = Path(folder, "demo")
+    Repo.at(build_demo(root).repo_dir).git("repack", "-a", "-d", "-q")
+    return root
+
+
 def make_fleet(root: Path, count: int, text: str = FLEET) -> Path:
     """Make a folder of copies of the demo, ``repos/r0`` and so on, and return the path of its FLEET.toml."""
     seed = root / "seed"
     if not seed.exists():
-        build_demo(seed)
+        shutil.copytree(_demo(), seed, symlinks=True)
     for number in range(count):
         shutil.copytree(seed, root / f"repos/r{number}")
     return write_fleet(root, text)
@@ -81,10 +95,31 @@ def rows_of(dataset: DataSet, table: str, rubric: str | None = None) -> list[dic
     return sorted(rows, key=lambda row: [str(row[name]) for name in ("repository", "iteration")])
 
 
+def free_port() -> int:
+    """Return a port of this machine at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def listens(port: int, seconds: float = 300) -> None:
+    """Wait until something listens at a port of this machine."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 5).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
 def archive_of(demo: Path, to: Path, bare: bool = False) -> Path:
     """Make a folder of a demo as archives hold it: a bundle or a bare repository, a log, transcripts."""
     to.mkdir(parents=True)
-    git = partial(subprocess.run, check=True, capture_output=True)
+    git = functools.partial(subprocess.run, check=True, capture_output=True)
     if bare:
         git(["git", "clone", "-q", "--bare", str(demo / "repo"), str(to / "demo.git")])
     else:
@@ -147,7 +182,7 @@ class Fleet:
                 raise AssertionError(f"it ended before {event}: {self.process.communicate()[1]}")
             self.events.append(json.loads(line))
 
-    def end(self, timeout: float = 180) -> tuple[int, str]:
+    def end(self, timeout: float = 900) -> tuple[int, str]:
         """Wait for its end, and return its status and what it said on standard error."""
         out, said = self.process.communicate(timeout=timeout)
         self.events += map(json.loads, out.splitlines())

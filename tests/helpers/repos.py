@@ -32,6 +32,9 @@ _SETTINGS = (
     "advice.detachedHead=false",
 )
 
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+"""What ``git init`` writes: a thousand tests begin so, and need no process for it."""
+
 Files = Mapping[str, str | bytes | None]
 """What a commit writes, by path; None deletes the file."""
 
@@ -47,7 +50,13 @@ class Repo:
         self.path = path
         self.clock = START - STEP
         path.mkdir(parents=True, exist_ok=True)
-        self.git("init", "-q", "--template=", "-b", branch, *options)
+        if options or (path / ".git").exists():
+            self.git("init", "-q", "--template=", "-b", branch, *options)
+            return
+        for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            (path / ".git" / name).mkdir(parents=True)
+        (path / ".git/HEAD").write_text(f"ref: refs/heads/{branch}\n")
+        (path / ".git/config").write_text(_CONFIG)
 
     @classmethod
     def at(cls, path: Path) -> "Repo":

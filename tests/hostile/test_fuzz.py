@@ -55,7 +55,7 @@ SOME = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-MANY = settings(SOME, max_examples=300)
+MANY = settings(SOME, max_examples=300 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 100)
 
 TOOLS = Tools()
 CONFIG = find_meeting_config("default")
@@ -383,7 +383,7 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-@settings(SOME, max_examples=4)
+@settings(SOME, max_examples=2)
 @given(splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS))
 def test_commands_take_anything(
     compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: tuple[str, ...]

@@ -31,6 +31,7 @@ def warnings_of(folder: Path) -> list[str]:
 
 
 class TestCompressed:
+    @pytest.mark.slow
     def test_what_gets_far_too_long_is_left_out_by_name(self, tmp_path: Path) -> None:
         path = tmp_path / "bomb.jsonl.zst"
         path.write_bytes(zstd.compress(b'{"a": 1}' * (64 << 17)))
@@ -38,6 +39,7 @@ class TestCompressed:
         (warning,) = warnings_of(tmp_path)
         assert warning == f"transcript {path}: more than 500 times as long when it is decompressed; skipped"
 
+    @pytest.mark.slow
     def test_what_repeats_itself_much_is_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lines, "FREE", 0)
         many = as_bytes(response(n, f"msg_{n}", f"req_{n}") for n in range(2000))
@@ -111,6 +113,7 @@ class TestSettings:
             load_rubric(tmp_path / "r.yaml")
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("sql", [";", " ;; ", "-- nothing", "/* nothing */"])
 def test_a_query_without_a_statement_is_refused(da_score: DaScore, sql: str) -> None:

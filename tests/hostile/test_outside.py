@@ -71,6 +71,7 @@ class TestALogThatFilesName:
 
 
 class TestSettingsOfAHarness:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("link", [".claude", ".claude/settings.json"])
     def test_of_a_project_are_not_written_through_a_link_to_outside(
         self, here: Demo, da_score: DaScore, tmp_path: Path, link: str
@@ -85,11 +86,13 @@ class TestSettingsOfAHarness:
             assert "it leads out of the project" in one_line(da_score("hook", command))
         assert (tmp_path / "mine/settings.json").read_text() == "{}"
 
+    @pytest.mark.slow
     def test_of_a_project_that_files_lead_to_are_not_written(self, here: Demo, da_score: DaScore, other: Path) -> None:
         (here.repo_dir / ".agents/da-score.toml").write_text(f'repo-dir = "{other}"\n')
         assert "it leads out of the project" in one_line(da_score("hook", "install"))
         assert da_score("hook", "install", "--repo-dir", other).status == 0, "the command line may say so"
 
+    @pytest.mark.slow
     def test_of_a_project_may_be_a_link_inside(self, here: Demo, da_score: DaScore) -> None:
         (here.repo_dir / "dotfiles").mkdir()
         (here.repo_dir / ".claude").symlink_to("dotfiles")

@@ -210,6 +210,7 @@ class TestLibrary:
 
 
 class TestRecompute:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("iteration", "recompute", "rewritten"),
         [
@@ -229,6 +230,7 @@ class TestRecompute:
         close(scored, iteration, recompute)
         assert [n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()] == rewritten
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("iteration", "recompute", "sessions"),
         [
@@ -314,6 +316,7 @@ class TestSession:
         close(scored, 9)
         assert snapshot(scored.log) == before  # the same bytes are not even written again
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "spoil",
         [
@@ -345,6 +348,7 @@ class TestSession:
         assert {path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")} == before
         assert closed.warnings == ()
 
+    @pytest.mark.slow
     def test_of_another_rubric_scores_all_members_anew(self, scored: Project) -> None:
         rubric = dataclasses.replace(default_rubric(), version="9.9.9")
         closed = close_task(scored.log, scored.repo, scored.claude, scored.codex, rubric=rubric)
@@ -357,6 +361,7 @@ class TestSession:
             f"session-{CODEX}.score.yaml",
         ]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("session_id", "shown"),
         [
@@ -535,11 +540,13 @@ EVENTS: dict[str, dict[str, Any]] = {
 
 
 class TestHarness:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("fields", EVENTS.values(), ids=EVENTS)
     def test_names_the_repository(self, shared: Project, hook: Hook, fields: dict[str, Any]) -> None:
         found = hook(given=claude_stop(shared, **fields))
         assert found == Outcome(0, f"iteration 9  score 0.704  good  → {shared.sidecar(9)}\n", "")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("fields", "tokens"),
         [
@@ -609,6 +616,7 @@ class TestHarness:
         hook("3", "--transcript-dir", ".", given=claude_stop(project, **named))
         assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("number", [(), ("8",)], ids=["the highest", "N"])
     @pytest.mark.parametrize("first", [True, False], ids=["in front", "behind"])
     def test_may_say_it_in_an_argument(
@@ -622,11 +630,13 @@ class TestHarness:
     def test_that_says_it_in_an_argument_is_not_listened_to(self, project: Project, hook: Hook) -> None:
         assert hook(json.dumps(codex_notify(project)), given=b"garbage").err == ""
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["shortlink", ".agents/active", ".agents/active/iteration-log", "."])
     def test_may_stand_in_a_folder_of_the_repository(self, project: Project, hook: Hook, name: str) -> None:
         found = hook(given=claude_stop(project, cwd=str(project.repo / name)))
         assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
 
+    @pytest.mark.slow
     def test_may_stand_in_a_linked_work_tree(self, project: Project, hook: Hook) -> None:
         linked = project.root / "linked"
         Repo.at(project.repo).git("worktree", "add", "-q", str(linked), "export-csv")
@@ -659,6 +669,7 @@ class TestHarness:
         found = hook(given=claude_stop(project)).json
         assert (found["sidecar_path"], found["rubric_version"]) == (f"{project.repo}/log/iter-9.score.yaml", "2.0.2")
 
+    @pytest.mark.slow
     def test_without_a_place_works_on_this_folder(
         self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -683,6 +694,7 @@ class TestStopHookActive:
     def test_looks_at_nothing_else(self, hook: Hook) -> None:
         assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", [False, None, "true", 1, [True]], ids=repr)
     def test_is_true_only_when_it_is_true(self, shared: Project, hook: Hook, value: object) -> None:
         assert hook(given=claude_stop(shared, stop_hook_active=value)).out.startswith("iteration 9 ")
@@ -828,7 +840,7 @@ ODD: list[Any] = [
 class TestFields:
     """Nothing that a harness says is trusted."""
 
-    @pytest.mark.sampled(8)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
     @pytest.mark.parametrize("name", ["transcript_path", "agent_transcript_path"])
     def test_of_transcripts_that_are_odd_are_as_if_they_were_not_there(
@@ -843,6 +855,7 @@ class TestFields:
         said = {"cwd": "/a", "transcript_path": "/t/x.jsonl", name: value}
         assert parse_hook_input(json.dumps(said)) == HookInput(Path("/a"), (Path("/t"),), False)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
     def test_of_the_place_that_are_odd_are_as_if_they_were_not_there(
         self, shared: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
@@ -951,6 +964,7 @@ FAILURES: dict[str, tuple[Broken, str]] = {
 class TestFailure:
     """Whatever happens: status 0, nothing but JSON on standard output, and one line on standard error."""
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
     def test_is_a_warning_and_with_strict_an_error(self, project: Project, hook: Hook, make: Broken, said: str) -> None:
         arguments = make(project)
@@ -1042,6 +1056,7 @@ class TestFailure:
     def test_of_another_command_is_one_of_that(self, arguments: list[str]) -> None:
         assert main(arguments) in (1, 2)
 
+    @pytest.mark.slow
     def test_is_the_status_of_a_process_too(self, project: Project) -> None:
         for arguments in (["--bogus"], ["99"], ["--repo-dir"]):
             found = process(*arguments, cwd=project.repo)
@@ -1085,9 +1100,9 @@ def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 
 def gone(pids: Path) -> bool:
-    """Tell whether the processes that a file names, if it came to any, end within a few seconds."""
+    """Tell whether the processes that a file names, if it came to any, end within a minute."""
     numbers = [int(number) for number in pids.read_text().split()] if pids.exists() else []
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while any(map(is_alive, numbers)) and time.monotonic() < deadline:
         time.sleep(0.02)
     return not any(map(is_alive, numbers))
@@ -1103,7 +1118,7 @@ class TestTimeout:
         before = snapshot(scored.log)
         began = time.monotonic()
         found = hook("--timeout", "0.5", "--score-recompute", "all", "--repo-dir", scored.repo, *options)
-        assert 0.4 < time.monotonic() - began < 10
+        assert 0.4 < time.monotonic() - began < 60
         assert found == Outcome(0, "", self.GAVE_UP)
         assert snapshot(scored.log) == before
         assert gone(hanging_git)
@@ -1120,8 +1135,11 @@ class TestTimeout:
 
     @pytest.mark.slow
     def test_of_a_process_ends_the_process(self, scored: Project, hanging_git: Path) -> None:
-        found = process("--timeout", "1.5", cwd=scored.repo)
-        assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", "1.5"))
+        for seconds in ("1.5", "6", "60"):  # a busy machine may not come as far as git in the first
+            found = process("--timeout", seconds, cwd=scored.repo)
+            assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", seconds))
+            if hanging_git.exists():
+                break
         assert hanging_git.exists()
         assert gone(hanging_git)
 
@@ -1163,6 +1181,7 @@ class TestProcess:
 
     LINE = "iteration 9  score 0.704  good  → .agents/active/iteration-log/iter-9.score.yaml\n"
 
+    @pytest.mark.slow
     def test_reads_what_a_harness_writes_and_does_not_close(self, project: Project) -> None:
         with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             assert child.stdin is not None
@@ -1170,7 +1189,7 @@ class TestProcess:
             child.stdin.write(json.dumps(claude_stop(project)).encode())
             child.stdin.flush()
             assert child.stdout.read().decode() == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
-            assert child.wait(30) == 0
+            assert child.wait(300) == 0
 
     @pytest.mark.slow
     def test_does_not_wait_for_a_pipe_on_which_nothing_comes(self, scored: Project) -> None:
@@ -1181,7 +1200,7 @@ class TestProcess:
 
         with pipe_with() as (read, _):
             silent, nothing = zip(*((seconds(read), seconds(subprocess.DEVNULL)) for _ in range(2)), strict=True)
-        assert min(silent) - min(nothing) < 1
+        assert min(silent) < 1 + 2 * min(nothing)
 
     @pytest.mark.slow
     def test_does_not_listen_to_a_terminal(self, scored: Project) -> None:
@@ -1210,7 +1229,7 @@ class TestProcess:
     def test_bears_closed_streams(self, project: Project, closed: str) -> None:
         script = f'"$@" {CLOSED[closed]}'
         done = subprocess.run(
-            ["sh", "-c", script, "sh", *COMMAND], capture_output=True, cwd=project.repo, check=False, timeout=60
+            ["sh", "-c", script, "sh", *COMMAND], capture_output=True, cwd=project.repo, check=False, timeout=300
         )
         out = b"" if "stdout" in closed or closed == "all" else self.LINE.encode()
         assert (done.returncode, done.stdout, done.stderr) == (0, out, b"")
@@ -1225,7 +1244,7 @@ class TestProcess:
             capture_output=True,
             cwd=project.repo,
             check=False,
-            timeout=60,
+            timeout=300,
         )
         heard = closed in ("stdin", "stdout")
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, b"", int(heard))
@@ -1246,7 +1265,7 @@ class TestProcess:
         streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: write}
         try:
             done = subprocess.run(
-                [*COMMAND, *arguments], stdin=subprocess.DEVNULL, cwd=project.repo, check=False, timeout=60, **streams
+                [*COMMAND, *arguments], stdin=subprocess.DEVNULL, cwd=project.repo, check=False, timeout=300, **streams
             )
         finally:
             os.close(write)
@@ -1271,10 +1290,10 @@ class TestProcess:
         child.stdin.close()
         for stream in (child.stdout, child.stderr):
             stream.close()
-        assert child.wait(30) == 0
+        assert child.wait(300) == 0
         assert "iter-9" in project.written()
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.slow
     @pytest.mark.parametrize(("options", "status"), [([], 0), (["--strict"], 1)], ids=["lenient", "strict"])
     def test_bears_a_full_disk_behind_standard_output(self, project: Project, options: list[str], status: int) -> None:
         with open("/dev/full", "wb") as full:
@@ -1313,11 +1332,11 @@ class TestProcess:
         with subprocess.Popen(
             [*COMMAND], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=scored.repo
         ) as child:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 300
             while not hanging_git.exists() and time.monotonic() < deadline:
                 time.sleep(0.01)
             child.send_signal(number)
-            out, err = child.communicate(timeout=30)
+            out, err = child.communicate(timeout=300)
         assert snapshot(scored.log) == before
         if number == signal.SIGINT:
             assert (child.returncode, out, err) == (0, b"", b"da-score: warning: interrupted\n")

@@ -195,6 +195,7 @@ def test_a_demo_inside_another_repository_leaves_that_alone(tmp_path: Path) -> N
     assert not list((tmp_path / ".git" / "refs" / "heads").iterdir())
 
 
+@pytest.mark.slow
 def test_the_callers_git_settings_change_nothing(
     demo: Demo, sets: list[SignalSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ class TestWhose:
         assert one["session_ids"] == [OTHER, ID]
         assert work.entry(1)["agent"] == {"session_id": OTHER}
 
+    @pytest.mark.slow
     def test_a_transcript_says_more_of_when_than_metadata(self, work: Work) -> None:
         """An import writes many checkpoints within seconds, the newest first."""
         work.repo.commit({"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n")
@@ -138,6 +139,7 @@ class TestWhose:
         )
         assert work.derive()["written"][0]["session_ids"] == [ID, OTHER]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "line",
         [
@@ -152,6 +154,7 @@ class TestWhose:
         sha = work.repo.commit({"a": "1"}, f"work\n\nWhy.\n\n{line}\n")
         assert found(work.derive()) == [(sha, "trailer")]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "message",
         [
@@ -209,6 +212,7 @@ class TestRewritten:
         work.keep(session, {1: "0123456789"})
         assert found(work.derive()) == [(sha, "commit")]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "second", [pytest.param(3 * 86_400, id="days later"), pytest.param(-2 * 86_400, id="days before")]
     )
@@ -227,6 +231,7 @@ class TestRewritten:
             work.keep(session, {1: "0123456789"})
         assert found(work.derive()) == []
 
+    @pytest.mark.slow
     def test_a_commit_is_skipped_when_an_entry_names_the_one_that_landed_as_it(self, work: Work) -> None:
         work.repo.branch("side")
         side = work.made("Add a parser")
@@ -243,6 +248,7 @@ class TestRewritten:
 
 
 class TestBranches:
+    @pytest.mark.slow
     def test_the_tip_of_a_branch_that_has_not_landed_gets_one(self, work: Work) -> None:
         work.repo.branch("fix/ABC-12-parser")
         work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
@@ -251,6 +257,7 @@ class TestBranches:
         assert found(work.derive()) == [(tip, "trailer")]
         assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == ("fix/ABC-12-parser", "ABC-12")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "branch", [pytest.param("entire/checkpoints/v1", id="checkpoints"), pytest.param("entire/abc", id="shadows")]
     )
@@ -260,6 +267,7 @@ class TestBranches:
         work.repo.checkout("main")
         assert found(work.derive()) == []
 
+    @pytest.mark.slow
     def test_without_a_trunk_tips_get_one_and_a_warning_says_so(self, work: Work) -> None:
         work.repo.git("branch", "-m", "main", "develop")
         work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
@@ -319,6 +327,7 @@ class TestAgain:
         (work.log / "historical.yaml").write_text(f"iterations:\n- iteration: 4\n  commit: {sha}\n")
         assert work.derive()["skipped"] == [{"commit": sha, "reason": "iteration 4 names it"}]
 
+    @pytest.mark.slow
     def test_a_dry_run_writes_nothing_and_says_the_same(self, work: Work) -> None:
         work.made("one")
         dry = work.derive("--dry-run")
@@ -342,6 +351,7 @@ class TestAgain:
         work.derive()
         assert list(work.entries()) == ["iter-1.yaml"]
 
+    @pytest.mark.slow
     def test_the_table_says_what_was_written_and_skipped(self, work: Work) -> None:
         sha = work.made("one")
         assert f"2026-04-12  {sha[:12]}  commit" in work.da_score("derive", "--no-cache").out
@@ -351,6 +361,7 @@ class TestAgain:
 
 
 class TestEntry:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "subject",
         [
@@ -368,6 +379,7 @@ class TestEntry:
         assert record.impl.summary == shown.strip()
         assert work.entry(1)["impl"]["summary"] == shown.strip()
 
+    @pytest.mark.slow
     def test_bytes_that_are_no_text_do_no_harm(self, work: Work) -> None:
         work.repo.commit({"a": "1"}, b"caf\xe9\n\n" + CLAUDE.encode() + b"\n")
         work.derive()
@@ -423,6 +435,7 @@ class TestFirstMinute:
         assert work.da_score("run", "--no-cache").status == 0
         assert work.entries() == before
 
+    @pytest.mark.slow
     def test_init_touches_no_log_that_is_there(self, work: Work) -> None:
         sha = work.made("one")
         work.log.mkdir(parents=True)
@@ -445,6 +458,7 @@ class TestFirstMinute:
         assert ready.status == 0
         assert ready.out.splitlines()[-1] == "Next: da-score doctor"
 
+    @pytest.mark.slow
     def test_close_task_writes_the_entry_of_the_session_that_ended(self, work: Work) -> None:
         work.made("one")
         work.da_score("init", "--yes", "--no-cache")

@@ -23,6 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 class TestNew:
+    @pytest.mark.slow
     def test_is_filled_with_what_git_knows(self, place: Place, da_score: DaScore) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         place.repo.branch("ABC-3-parser")
@@ -48,6 +49,7 @@ class TestNew:
         assert (linted.out, linted.err) == ("1 entry: nothing is wrong\n", "")
         assert all(len(line) <= 120 for line in path.read_text().splitlines())
 
+    @pytest.mark.slow
     def test_what_is_commented_out_is_an_entry_too(self, place: Place, da_score: DaScore) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         da_score("entry", "new", "1")
@@ -62,6 +64,7 @@ class TestNew:
         assert "unknown key" not in da_score("lint").out
         parse_iteration_record(path.read_bytes())
 
+    @pytest.mark.slow
     def test_takes_the_next_number_and_a_commit_that_is_named(self, place: Place, da_score: DaScore) -> None:
         place.iteration(1)
         first = place.repo.head()
@@ -119,6 +122,7 @@ class TestSet:
         path.chmod(0o640)
         return path
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("way", "value", "said"),
         [
@@ -153,6 +157,7 @@ class TestSet:
         assert before["iteration"] == after["iteration"]
         assert len(set(text.splitlines()) - set(ENTRY.splitlines())) <= 2
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("way", "value", "said"),
         [
@@ -215,6 +220,7 @@ class TestLint:
         assert lint(da_score) == (0, [])
         assert da_score("lint", "--no-cache").out == "2 entries: nothing is wrong\n"
 
+    @pytest.mark.slow
     def test_everything_that_is_wrong_is_said_with_its_line(self, place: Place, da_score: DaScore) -> None:
         sha = place.iteration(1)
         (place.log / "iter-2.yaml").write_text(f"schema_version: 2\niteration: 2\ncommit: {sha[:9]}\nretires: 1\n")

@@ -476,7 +476,7 @@ def installed_files(root: Path) -> dict[str, str]:
 
 
 class TestCommand:
-    @pytest.mark.sampled(4)
+    @pytest.mark.slow
     @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
     def test_installs_and_uninstalls_in_each_place(
         self, da_score: DaScore, tmp_path: Path, harness: str, scope: str
@@ -491,15 +491,18 @@ class TestCommand:
         assert not (tmp_path / place).parent.exists()
         assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: not installed\n", "")
 
+    @pytest.mark.slow
     def test_is_for_claude_and_the_project_unless_told_otherwise(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("hook", "install")
         assert installed_files(tmp_path) == {"project/.claude/settings.json": NEW_FILE}
 
+    @pytest.mark.slow
     def test_works_on_the_repository_that_is_named(self, da_score: DaScore, tmp_path: Path) -> None:
         Path("../other").mkdir()
         da_score("hook", "install", "--repo-dir", "../other", "--harness", "codex")
         assert installed_files(tmp_path) == {"other/.codex/hooks.json": NEW_FILE}
 
+    @pytest.mark.slow
     def test_shows_every_place(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("hook", "install", "--scope", "user")
         assert da_score("hook", "show") == Outcome(
@@ -538,6 +541,7 @@ class TestCommand:
             {"harness": "codex", "scope": "user", "path": f"{home}/.codex/hooks.json", "events": []},
         ]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("what", ["install", "uninstall", "show"])
     def test_says_in_one_line_what_it_cannot_do(self, da_score: DaScore, tmp_path: Path, what: str) -> None:
         given(Path(".claude/settings.json"), '{"a": 1,}')
@@ -553,6 +557,7 @@ class TestCommand:
         assert da_score("hook", "install", *options).status == 2
         assert files_below(tmp_path) == {}
 
+    @pytest.mark.slow
     def test_installs_what_runs(self, da_score: DaScore) -> None:
         """The command that a harness will run is one of ours, and takes what it is given."""
         da_score("hook", "install")
@@ -564,6 +569,7 @@ class TestCommand:
         assert Path(program).is_absolute()
         assert da_score(*arguments, '{"stop_hook_active": true}') == Outcome(0, "", "")
 
+    @pytest.mark.slow
     def test_leaves_no_trace_and_every_byte_that_was_there(self, da_score: DaScore, tmp_path: Path) -> None:
         given(Path(".claude/settings.json"), '{"mine": [1]}\n')
         da_score("hook", "install")

@@ -3,15 +3,21 @@
 import json
 import os
 import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, running
+from helpers.doors import ends
 from helpers.repos import Repo
 
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import LogError, NotARepositoryError
+from scoring.jobs.announced import times_to_look
 from scoring.jobs.watch import PATIENCE, LogWatch, Seen
 
 
@@ -34,6 +40,7 @@ def renumbered(log: Path, number: int) -> str:
 
 
 class TestLogWatch:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("last", "numbers"), [(0, []), (1, [9]), (3, [7, 8, 9])])
     def test_begins_with_the_newest(self, watch: LogWatch, last: int, numbers: list[int]) -> None:
         assert told(watch.begin(last)) == [("now", n) for n in numbers]
@@ -108,6 +115,7 @@ class TestLogWatch:
         (seen,) = watch.look()
         assert (seen.change, seen.task_id) == ("changed", "old")
 
+    @pytest.mark.slow
     def test_tells_of_what_lands_when_the_trunk_moves(self, watch: LogWatch, demo: Demo) -> None:
         watch.begin(9)
         Repo.at(demo.repo_dir).git("update-ref", "refs/heads/master", "89925c84a012")
@@ -143,6 +151,74 @@ class TestLogWatch:
         assert watch.look() == []
 
 
+class TestTimesToLook:
+    """An interval of an hour: who looks sooner does so because a change was announced."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        (tmp_path / "watched").mkdir()
+        return tmp_path / "watched"
+
+    @staticmethod
+    def of(folder: Path, interval: float = 3600, restless: bool = False) -> Iterator[None]:
+        pytest.importorskip("watchfiles")
+        return times_to_look(interval, lambda: [folder], lambda: restless, LogWatch.matters)
+
+    @staticmethod
+    def seconds(looks: Iterator[None]) -> float:
+        began = time.monotonic()
+        ends(lambda: next(looks))
+        return time.monotonic() - began
+
+    def test_are_right_away_and_when_a_file_changes(self, folder: Path) -> None:
+        looks = self.of(folder)
+        self.seconds(looks)  # what changed before
+        for name in ("iter-1.yaml", "iter-1.hook-outcomes.yaml"):
+            (folder / name).write_text("x")
+            assert self.seconds(looks) < 5
+
+    def test_are_not_when_what_changes_is_written_by_a_command(self, folder: Path) -> None:
+        looks = self.of(folder)
+        self.seconds(looks)
+        for name in ("iter-1.score.yaml", "iter-1.evidence.yaml", "index.lock", ".iter-1.yaml.tmp"):
+            (folder / name).write_text("x")
+        threading.Timer(0.6, (folder / "iter-1.yaml").touch).start()
+        assert self.seconds(looks) > 0.5
+
+    def test_go_on_when_a_folder_is_put_in_the_place_of_another(self, folder: Path) -> None:
+        looks = self.of(folder, interval=0.1)
+        self.seconds(looks)
+        folder.rename(folder.with_name("away"))
+        self.seconds(looks)
+        folder.mkdir()
+        self.seconds(looks)
+        (folder / "iter-1.yaml").touch()
+        assert self.seconds(looks) < 5
+
+    def test_come_after_the_interval_where_something_is_waited_for(self, folder: Path) -> None:
+        looks = self.of(folder, interval=0.05, restless=True)
+        self.seconds(looks)
+        time.sleep(0.02)
+        assert self.seconds(looks) < 5
+
+    @pytest.mark.parametrize("there", [True, False], ids=["no-folder", "no-watchfiles"])
+    def test_come_after_the_interval_where_nothing_is_announced(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+    ) -> None:
+        if not there:
+            monkeypatch.setitem(sys.modules, "watchfiles", None)
+        looks = times_to_look(0.01, lambda: [folder / "x"] if there else [folder], lambda: False, LogWatch.matters)
+        for _ in range(3):
+            assert self.seconds(looks) < 5
+
+    def test_of_a_long_look_are_rare(self, folder: Path) -> None:
+        looks = self.of(folder, interval=0.05)
+        self.seconds(looks)
+        time.sleep(0.05)  # a look that takes long: the next one is not due for ten seconds
+        threading.Timer(0.6, (folder / "iter-1.yaml").touch).start()
+        assert self.seconds(looks) > 0.5
+
+
 class TestCommand:
     @pytest.fixture(autouse=True)
     def _here(self, demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +251,7 @@ class TestCommand:
             seen = json.loads(watching.stdout.readline())
             assert (seen["change"], seen["iteration"]) == ("new", 20)
             watching.send_signal(signal.SIGINT)
-            assert watching.wait(20) == 130
+            assert watching.wait(300) == 130
             assert watching.stderr is not None
             assert watching.stderr.read().lstrip() == "da-score: error: interrupted\n"
 

@@ -35,6 +35,7 @@ def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore) -> None:
     assert len(yaml.safe_load(after)["records"]) == len(yaml.safe_load(before)["records"]) + 1
 
 
+@pytest.mark.slow
 def test_many_at_once_are_all_kept(here: Demo) -> None:
     where = ["--iter-log-dir", str(here.iter_log_dir)]
     with ThreadPoolExecutor(3) as pool:
@@ -55,6 +56,7 @@ def test_is_indented_as_the_others_are(here: Demo, da_score: DaScore, indent: st
     assert path.read_text().startswith(f"{content}{indent}- ")
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "content",
     [

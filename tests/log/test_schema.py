@@ -54,6 +54,7 @@ class TestSchema:
     def test_says_what_fits(self, entry: dict[str, Any], fits: bool) -> None:
         assert jsonschema.Draft202012Validator(entry_schema()).is_valid(entry) is fits
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("block", "way"),
         [
@@ -135,6 +136,7 @@ class TestFaults:
     def test_a_number_is_needed(self) -> None:
         assert faults("schema_version: 1\n") == [("iteration", 1, "iteration is missing", True)]
 
+    @pytest.mark.slow
     def test_aliases_that_multiply_end(self) -> None:
         rows = "".join(f"- &a{n} {{status: x, linked_traces: *t}}\n" for n in range(400))
         text = f"{FIRST}verifiers:\n- linked_traces: &t [{', '.join('{trace_ref: x}' for _ in range(2000))}]\n{rows}"

@@ -114,6 +114,7 @@ def test_bytes_that_are_no_text_are_left_to_libyaml() -> None:
     assert parsed_plain(b"a: \xff\n") is None
 
 
+@pytest.mark.slow
 def test_whatever_becomes_of_an_entry_libyaml_reads_the_same() -> None:
     rng = random.Random(3)
     bits = [

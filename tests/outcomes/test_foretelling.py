@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.extras import needs
 from helpers.histories import History
 from helpers.repos import Repo
 
 pytest.importorskip("numpy")
-pytest.importorskip("sklearn")
 
 from benchmarks.deeds import deeds_of
 from benchmarks.foretelling import main
@@ -34,6 +34,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.outcomes.validity import Case
 from scoring.score import score_log
+
+pytestmark = needs("sklearn")
 
 PAGE = Path(__file__).parents[2] / "docs" / "VALIDITY.md"
 REAL = Path(__file__).parents[3] / "shared" / "real"
@@ -72,6 +74,7 @@ class TestFigures:
         assert found.interval is not None
         assert found.interval.low < wins / pairs < found.interval.high
 
+    @pytest.mark.slow
     def test_of_one_kind_are_none(self) -> None:
         of = [one for one in cases(20, 1) if one.truth]
         assert foretold([(Cases(of), figures_of(of, 0, 1))]).auc is None
@@ -79,10 +82,12 @@ class TestFigures:
 
 
 class TestChance:
+    @pytest.mark.slow
     def test_is_small_where_something_is_planted(self) -> None:
         of = cases(60, 1)
         assert (chance_of([(Cases(of), figures_of(of, 0.6, 1))]) or 1) < 0.001
 
+    @pytest.mark.slow
     def test_is_even_where_nothing_is(self) -> None:
         found = []
         for seed in range(30):
@@ -91,6 +96,7 @@ class TestChance:
         assert sum(chance < 0.1 for chance in found) <= 7
         assert 0.35 < sum(found) / len(found) < 0.65
 
+    @pytest.mark.slow
     def test_sees_through_sessions_that_share_everything(self) -> None:
         """Ten sessions, in each of which all is alike, are ten cases and not a hundred."""
         of = cases(100, 3, per_session=10)
@@ -117,6 +123,7 @@ class TestPower:
 
 
 class TestTogether:
+    @pytest.mark.slow
     def test_finds_what_is_planted_and_leaves_out_what_points_the_wrong_way(self) -> None:
         of = cases(200, 5)
         noise, good, bad = figures_of(of, 0, 6), figures_of(of, 0.5, 7), figures_of(of, 0.5, 8)

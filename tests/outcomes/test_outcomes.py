@@ -69,6 +69,7 @@ class TestLines:
         work = started.commit({"a.py": "if True:\n" + "".join(f"    old = {n}\n" for n in range(5))})
         assert outcome(started, work).lines_added == 1
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "name", ["c.py", "sub/b.py", 'a "b"\t.py', "\u00e9 \u4e2d.py"], ids=["name", "folder", "odd", "text"]
     )
@@ -115,6 +116,7 @@ class TestFixes:
         started.commit({"b.py": lines("b", 5)}, subject)
         assert numbers(outcome(started, work)) == (10, 5, 0, False)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("count", "defective"), [(20, True), (21, False)], ids=["5 %", "less"])
     def test_five_percent_are_defective(self, started: Repo, count: int, defective: bool) -> None:
         work = started.commit({"b.py": lines("b", count)})
@@ -167,6 +169,7 @@ class TestReverts:
 
 
 class TestMerges:
+    @pytest.mark.slow
     def test_are_read_through_to_who_changed_a_line(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 20)})
         started.branch("side")
@@ -186,6 +189,7 @@ class TestMerges:
         started.merge("side")
         assert numbers(outcome(started, work)) == (20, 2, 1, True)
 
+    @pytest.mark.slow
     def test_a_branch_that_is_not_merged_within_the_horizon_changes_nothing(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
         started.branch("side")
@@ -203,6 +207,7 @@ class TestMerges:
         started.commit({"b.py": lines("b", 5)}, "fix", START + 20 * DAY)
         assert numbers(outcome(started, work)) == (10, 5, 5, True)
 
+    @pytest.mark.slow
     def test_an_iteration_that_is_a_merge_is_what_it_brought(self, started: Repo) -> None:
         started.branch("side")
         started.commit({"b.py": lines("b", 10)})
@@ -231,6 +236,7 @@ class TestStatus:
         assert outcome(started, "", close=False) == Outcome(1, "not_landed")
         assert outcome(started, "0" * 40, close=False) == Outcome(1, "not_landed")
 
+    @pytest.mark.slow
     def test_of_squashed_work_is_that_of_what_landed(self, started: Repo) -> None:
         started.branch("side")
         work = started.commit({"b.py": lines("b", 10)})
@@ -244,6 +250,7 @@ class TestStatus:
 
 
 class TestCache:
+    @pytest.mark.slow
     def test_answers_without_reading_a_patch_and_the_same(
         self, started: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

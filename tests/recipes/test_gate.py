@@ -58,6 +58,7 @@ def test_fails_everywhere(da_score: DaScore, tmp_path: Path, monkeypatch: pytest
     assert "| 2 | min-signals | only 2 of 7 signals are present |" in (tmp_path / "summary").read_text()
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("given", "value"), [(("--min-signals", "0.1"), 0.1), (("--min-score", "0"), None)])
 def test_is_in_the_json(da_score: DaScore, given: tuple[str, ...], value: float | None) -> None:

@@ -195,6 +195,7 @@ class TestHarnessOfOneFileAndOneLine:
         assert [harness["name"] for harness in found["harnesses"]] == ["parrot"]
         assert found["lines_skipped"] == {"no time stamp": 1}
 
+    @pytest.mark.slow
     def test_is_kept_in_the_index(self, place: Place, da_score: DaScore, tmp_path: Path) -> None:
         cache = ("--cache-dir", str(tmp_path / "cache"))
         cold = da_score("signals", *RUBRIC, *cache).json
@@ -227,6 +228,7 @@ class TestWhatIsNotOfIt:
     def test_is_not_read_without_the_line(self, da_score: DaScore) -> None:
         assert "parrot" not in json.dumps(signals(da_score))
 
+    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("registered")
     @pytest.mark.parametrize(
         ("name", "changed", "left_out"),

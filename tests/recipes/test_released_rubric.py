@@ -58,6 +58,7 @@ class TestReleased:
         assert [row["nominal_weight"] for row in first["breakdown"]] == [0.75, 0.25]
         assert {i["band"] for i in found["iterations"]} <= {"fine", "not yet", "unscored"}
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("here")
     def test_is_compared_with_another(self, da_score: DaScore) -> None:
         assert da_score("rubric", "diff", "2.1.0", "9.9.9").status == 0

@@ -107,6 +107,7 @@ def test_is_in_the_report_the_check_and_the_tables(da_score: DaScore, rubric: st
     assert "always brief" in pairs
 
 
+@pytest.mark.slow
 def test_a_change_of_its_file_is_seen_by_the_batch_job(
     da_score: DaScore, rubric: str, here: Demo, tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ def scores(draw: st.DrawFn) -> Score:
     return score(rubric, **{spec.id: draw(vote) for spec in rubric.signals})
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(scores())
 def test_bounds_hold_the_value_and_are_as_far_apart_as_weight_is_absent(found: Score) -> None:

@@ -305,6 +305,7 @@ def test_any_text_reads_back(value: str) -> None:
             assert reader(data) == document, reader.__name__
 
 
+@pytest.mark.slow
 @given(st.binary(min_size=1, max_size=120).map(lambda data: data.decode("utf-8", "surrogateescape")))
 @example("\udcff")
 @example("\udcff" * 53)

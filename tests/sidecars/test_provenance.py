@@ -148,6 +148,7 @@ class TestFile:
         write_provenance(tmp_path, origin, "2.3.0")
         assert evidence_path(tmp_path, 5).read_text() == example
 
+    @pytest.mark.slow
     def test_is_no_entry_of_the_log(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         assert len(scored(place).iterations) == 2
@@ -199,6 +200,7 @@ class TestOrder:
         monkeypatch.setattr("scoring.sidecars.scores.write_atomically", noted)
         return names
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("before", "expected"),
         [
@@ -434,6 +436,7 @@ def other_numbers(place: Place) -> None:
 
 
 class TestRecompute:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("change", "lost"),
         [
@@ -459,6 +462,7 @@ class TestRecompute:
         item = scored(place).iterations[0]
         assert in_words(loss_on_disk(place.log, item.persisted, item.facts, item.provenance)) == lost
 
+    @pytest.mark.slow
     def test_without_what_was_kept_sees_only_the_loss_of_all(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         evidence_path(place.log, 1).unlink()
@@ -503,6 +507,7 @@ class TestRecompute:
         assert list(backfill(place, allow_evidence_loss=True).scored) == [1]
         assert content(place, 1)["harnesses"][0]["turns"] == 1
 
+    @pytest.mark.slow
     def test_of_backfill_says_what_changed_though_the_cache_was_lost(self, place: Place) -> None:
         backfill(place)
         grown(place)
@@ -513,6 +518,7 @@ class TestRecompute:
         entry.write_text(entry.read_text().replace("retries: 0", "retries: 3"))
         assert backfill(place).scored == {1: "inputs changed"}
 
+    @pytest.mark.slow
     def test_of_backfill_writes_what_is_missing_beside_a_score_that_stands(self, place: Place) -> None:
         backfill(place)
         evidence_path(place.log, 2).unlink()

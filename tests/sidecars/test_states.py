@@ -60,27 +60,27 @@ COMMANDS = ("explain", "iteration", "export")
 
 @pytest.mark.usefixtures("rubric")
 class TestEveryRubric:
-    @pytest.mark.sampled(5)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_what_was_just_scored_is_current(self, da_score: DaScore, command: str) -> None:
         assert states(da_score) == {}
         assert state_in(da_score, command, 3) == "current"
 
-    @pytest.mark.sampled(5)
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", COMMANDS)
     def test_an_edited_entry_makes_it_stale(self, da_score: DaScore, project: Path, command: str) -> None:
         edit(project / LOG / "iter-3.yaml", "retries: 0", "retries: 4")
         assert state_in(da_score, command, 3) == "stale"
         assert state_in(da_score, command, 4) == "current"
 
-    @pytest.mark.sampled(4)
+    @pytest.mark.slow
     def test_an_edit_that_moves_no_number_makes_it_stale_too(self, da_score: DaScore, project: Path) -> None:
         edit(project / LOG / "iter-3.yaml", "wave: links", "wave: other")
         assert states(da_score) == {3: "stale"}
         da_score("iteration", "3", "--recompute")
         assert states(da_score) == {}
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.slow
     def test_a_forged_one_fails_with_the_reason_whatever_the_gates(self, da_score: DaScore, project: Path) -> None:
         forge(project, 5)
         found = da_score("check", "--min-score", "0")
@@ -91,7 +91,7 @@ class TestEveryRubric:
         assert states(da_score) == {5: "stale"}
         assert da_score("check", "--min-score", "0", "--recompute").status == 0
 
-    @pytest.mark.sampled(4)
+    @pytest.mark.slow
     def test_one_that_says_less_is_only_noted(self, da_score: DaScore, project: Path) -> None:
         forge(project, 3, "0.1", "poor")
         assert da_score("check", "--min-score", "0").status == 0
@@ -107,7 +107,7 @@ class TestEveryRubric:
 
 
 class TestEvidenceThatIsGone:
-    @pytest.mark.sampled(3)
+    @pytest.mark.slow
     @pytest.mark.usefixtures("rubric")
     def test_is_unverified_and_not_failed(self, da_score: DaScore, project: Path) -> None:
         lose_transcripts(project)
@@ -118,7 +118,7 @@ class TestEvidenceThatIsGone:
         assert da_score("check", "--require-verified").status == 3
         assert da_score("check", "--no-stale").status == 0
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.slow
     @pytest.mark.parametrize("version", WITH_PROVENANCE)
     def test_excuses_no_other_row(
         self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str
@@ -130,7 +130,7 @@ class TestEvidenceThatIsGone:
         assert states(da_score)[5] == "stale"
         assert da_score("check", "--min-score", "0").status == 3
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.slow
     @pytest.mark.parametrize("version", WITH_PROVENANCE)
     def test_is_no_excuse_where_no_provenance_names_it(
         self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str

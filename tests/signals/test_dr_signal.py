@@ -194,6 +194,7 @@ class TestAbsent:
         log.give(document(spoken(), spoken("  ", actions=READY)), iteration=2)
         assert log.value(2) == absent_signal("DR transcript for iter-2 has no claims")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "text",
         [
@@ -291,6 +292,7 @@ class TestVotes:
         own = replace(NEXT, version="mine", signals=(replace(NEXT.signals[-1], weight=1.0),))
         assert [i.score.value for i in score_log(log.path, log.repo.path, rubric=own).iterations] == [1.0, 0.0]
 
+    @pytest.mark.slow
     def test_on_the_command_line(self, run: Run) -> None:
         text = run("run", "--rubric", "2.2.0")
         assert text.startswith("Outcome scoring — rubric 2.2.0\n")
@@ -317,6 +319,7 @@ class TestVotes:
 class TestObserved:
     """Under 2.1.0, and any rubric without the signal."""
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("version", ["2.1.0", "2.0.2"])
     @pytest.mark.parametrize(
         "text", [document(*CONVERGED), document(*CONVERGED[:1]), "{"], ids=["good", "short", "bad"]
@@ -351,6 +354,7 @@ class TestObserved:
         assert rows["SOURCE"] == str(path.relative_to(log.repo.path))
         assert run("iteration", "1", "--recompute") == shown
 
+    @pytest.mark.slow
     def test_is_shown_on_a_terminal_too(self, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
         monkeypatch.setenv("COLUMNS", "160")
@@ -367,6 +371,7 @@ class TestObserved:
         log.give(document(*CONVERGED[:1]))
         assert "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n" in run("iteration", "1")
 
+    @pytest.mark.slow
     def test_is_in_the_json_of_a_run_an_iteration_and_the_signals(self, log: Log, run: Run) -> None:
         path = log.give(document(*CONVERGED))
         run("run")
@@ -406,6 +411,7 @@ class TestObserved:
 class TestWithout:
     """Where there is no DR transcript nothing is said of it."""
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("command", ["run", "iteration", "signals", "integrity", "session"])
     @pytest.mark.parametrize("option", [(), ("--json",)], ids=["text", "json"])
     def test_no_output_mentions_it(self, log: Log, run: Run, command: str, option: tuple[str, ...]) -> None:
@@ -486,6 +492,7 @@ class TestBackfill:
         assert report.error is None
         return report.scored
 
+    @pytest.mark.slow
     def test_scores_anew_what_a_transcript_changed(self, log: Log, tmp_path: Path) -> None:
         assert self.scored(log, NEXT, tmp_path) == {1: "no sidecar", 2: "no sidecar"}
         assert self.scored(log, NEXT, tmp_path) == {}
@@ -500,6 +507,7 @@ class TestBackfill:
         log.give(document(*CONVERGED))
         assert self.scored(log, default_rubric(), tmp_path) == {}
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("change", "shows"),
         [

@@ -157,6 +157,7 @@ class TestVote:
         old = score_log(*log, rubric=released_rubric("2.1.0")).iterations
         assert all("human_label" not in one.signals.signals and one.facts.labels is None for one in old)
 
+    @pytest.mark.slow
     def test_backfill_sees_a_label_that_was_added(self, da_score: DaScore, demo: Demo, tmp_path: Path) -> None:
         where = (demo.repo_dir, "--cache-dir", tmp_path / "cache")
         arguments = ("backfill", *where, "--rubric", "3.0.0")

@@ -152,6 +152,7 @@ def entry(commit: str = "", summary: str = "", task: str = "", note: str = "") -
 
 
 class TestLanded:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("commit", ["", "  ", "\t\n", "\u3000"])
     def test_without_a_commit_is_absent(self, past: Past, commit: str) -> None:
         expected = absent("no commit SHA on iteration entry")
@@ -1126,6 +1127,7 @@ class TestWholeLog:
             "diminishing_returns": absent("no DR transcript for iter-2"),
         }
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "commit",
         [

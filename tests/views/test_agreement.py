@@ -106,6 +106,7 @@ def test_correlation_goes_by_ranks_and_shares_ties() -> None:
     assert rank_correlation([(1, 1), (2, 1), (3, 2)]) == pytest.approx(0.866025, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_an_interval_is_the_same_every_time_and_holds_the_value() -> None:
     data = units(*(row * 3 for row in ("0123012301", "0123112300", "0133012201")))
     found = resampled(data, krippendorff_alpha)

@@ -94,6 +94,7 @@ class TestDoctor:
         }
         assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": []}
 
+    @pytest.mark.slow
     def test_names_sessions_of_no_iteration(self, run: Run, made: History) -> None:
         (stray,) = run("doctor", "--json")["attribution"]["sessions_without_iteration"]
         assert (stray["session"], stray["harness"], stray["lines"]) == ("stray", "claude", 2)
@@ -118,6 +119,7 @@ class TestDoctor:
         assert run("doctor", "--json", rubric="2.3.0")["attribution"] is None
         assert "LINES FOUND BY" not in run("doctor", rubric="2.3.0")
 
+    @pytest.mark.slow
     def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(self, run: Run, made: History) -> None:
         (name,) = made.checkpoints
         path = f"entire/checkpoints/v1:{name[:2]}/{name[2:]}/0/full.jsonl"
@@ -132,6 +134,7 @@ class TestDoctor:
 class TestWorktrees:
     GLOB = "../trees/*"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("how", ["option", "variable", "file"])
     def test_that_are_gone_count_by_the_setting(
         self, run: Run, made: History, how: str, monkeypatch: pytest.MonkeyPatch
@@ -215,6 +218,7 @@ class TestExplanation:
         assert sources["tests"] == [f"last test run, passed: pytest -q at {path}:4"]
         assert sources["correction_pressure"] == [f"{path}:1 to 7", f"interrupted by the user at {path}:5"]
 
+    @pytest.mark.slow
     def test_says_with_whom_evidence_is_shared(self, run: Run) -> None:
         found = run("explain", "3", "--json")["attribution"]
         assert (found["method"], found["shared_with"], found["sessions"]) == ("shared", 2, ["kept"])
@@ -247,6 +251,7 @@ class TestIteration:
         assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
         assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
 
+    @pytest.mark.slow
     def test_that_was_scored_is_explained_when_its_transcript_is_gone(self, run: Run, made: History) -> None:
         run("run")
         next(made.home.rglob("mine.jsonl")).unlink()

@@ -169,6 +169,7 @@ class TestCommand:
         assert (found.status, found.err.count("\n")) == (2, 1)
         assert "'nan' is not a number" in found.err
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("written", "said"), [(".nan", "nan"), (".inf", "inf"), ("7", "7"), ("-0.5", "-0.5")])
     def test_a_sidecar_of_impossible_numbers_is_scored_anew(
         self, demo: Demo, da_score: DaScore, written: str, said: str
@@ -241,6 +242,7 @@ class TestCommand:
         assert "| &#60;b&#62;\\|\\`x\\`\\\\n# \\[a\\](b) |" in (tmp_path / "s").read_text()
         ElementTree.parse(tmp_path / "j.xml")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
@@ -269,6 +271,7 @@ PRINTING = {
 
 @pytest.mark.usefixtures("here")
 class TestBaseline:
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", PRINTING.values(), ids=PRINTING)
     def test_is_a_file_that_another_command_printed(
         self, demo: Demo, da_score: DaScore, tmp_path: Path, command: tuple[str, ...]

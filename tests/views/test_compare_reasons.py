@@ -157,6 +157,7 @@ class TestCommand:
         assert all(one["reasons"] for one in moved)
         assert all(one["reasons"] == [] for one in compared["iterations"] if one not in moved)
 
+    @pytest.mark.slow
     def test_lists_in_what_data_the_rubrics_differ(self, compared: Any) -> None:
         assert compared["changed_data"] == {
             "evidence": {"a": "reference", "b": "attributed"},
@@ -168,6 +169,7 @@ class TestCommand:
             "test_flags": {"a": "reference", "b": "all"},
         }
 
+    @pytest.mark.slow
     def test_says_it_in_words_too(self, da_score: DaScore, project: object) -> None:
         assert project
         text = da_score("rubric", "diff", "2.1.0", "3.1.0").out
@@ -177,6 +179,7 @@ class TestCommand:
         assert "because: too little evidence: " in text
         assert "→ not enough evidence\n" in text
 
+    @pytest.mark.slow
     def test_has_the_interval_of_a_paired_bootstrap(self, compared: Any) -> None:
         totals = compared["totals"]
         low, high = totals["interval"]

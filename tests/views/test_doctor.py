@@ -119,6 +119,7 @@ class TestFacts:
         assert "there is no local branch master" in advice(found, "trunk")[0]
         assert "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
     def test_are_read_from_what_is_there_and_nothing_is_written(self, doctor: Told, tmp_path: Path) -> None:
         before = sorted(tmp_path.rglob("*"))
@@ -167,6 +168,7 @@ class TestAdvice:
         assert len(advice(found, "log")) == 3
         assert (found["log"]["iterations"], found["signals"][0]["share"]) == (2, 1.0)
 
+    @pytest.mark.slow
     def test_names_entries_whose_commit_is_not_here(self, whole: Place, doctor: Told) -> None:
         entry = whole.log / "iter-2.yaml"
         entry.write_text(entry.read_text().replace(f"commit: {whole.repo.head()}", "commit: deadbeefdeadbeef"))
@@ -180,6 +182,7 @@ class TestAdvice:
             "these iterations name no commit: 3",
         ]
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
     def test_names_a_trunk_that_is_not_there_and_finds_the_one_that_is(self, doctor: Told) -> None:
         found = doctor(*CORRECTED, "--trunk", "nowhere")
@@ -193,6 +196,7 @@ class TestAdvice:
         found = doctor(*CORRECTED)
         assert advice(found, "trunk")[0].startswith("no trunk was found: ")
 
+    @pytest.mark.slow
     def test_names_a_shallow_clone(self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any) -> None:
         clone = tmp_path / "clone"
         whole.repo.git("clone", "-q", "--depth", "1", f"file://{whole.path}", str(clone))
@@ -202,6 +206,7 @@ class TestAdvice:
         assert [text for text in advice(found, "trunk") if "shallow" in text]
         assert Repo.at(clone).head() == whole.repo.head()
 
+    @pytest.mark.slow
     def test_is_given_when_no_transcript_is_of_this_repository(self, place: Place, doctor: Told) -> None:
         place.iteration(1)
         place.session("other", place.turn(1, cwd="/another/app"))
@@ -214,6 +219,7 @@ class TestAdvice:
         found = doctor(*CORRECTED, "--transcript-dir", "nowhere")
         assert "nowhere: no such directory" in advice(found, "transcripts")
 
+    @pytest.mark.slow
     def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
         (whole.path / ".agents/da-score.toml").write_text("trunk = 1\n")
         found = doctor(*CORRECTED)
@@ -289,6 +295,7 @@ class TestInit:
         assert main(["run", "--no-cache"]) == 0
         assert capsys.readouterr().out.startswith("Outcome scoring — rubric 3.1.0\n")
 
+    @pytest.mark.slow
     def test_says_in_comments_what_it_found(self, whole: Place) -> None:
         assert self.init() == 0
         text = (whole.path / ".agents/da-score.toml").read_text()
@@ -298,6 +305,7 @@ class TestInit:
         assert "1 of 2 transcripts found are of work in this repository." in told
         assert all(len(line) <= 100 for line in text.splitlines())
 
+    @pytest.mark.slow
     def test_every_setting_that_is_commented_out_is_one(self, whole: Place) -> None:
         assert self.init() == 0
         path = whole.path / ".agents/da-score.toml"
@@ -330,6 +338,7 @@ class TestInit:
         assert self.init("--transcripts", "none") == 0
         assert self.settings(whole).transcripts == "none"
 
+    @pytest.mark.slow
     def test_never_replaces_a_file_unless_forced(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
         path = whole.path / ".agents/da-score.toml"
         path.write_text("rubric = '2.0.2'\n")
@@ -339,12 +348,14 @@ class TestInit:
         assert self.init("--force") == 0
         assert self.settings(whole).rubric == newest_version("attributed")
 
+    @pytest.mark.slow
     def test_replaces_no_link_that_leads_nowhere_either(self, whole: Place) -> None:
         path = whole.path / ".agents/da-score.toml"
         path.symlink_to("missing")
         assert self.init() == 1
         assert path.is_symlink()
 
+    @pytest.mark.slow
     def test_prints_the_same_and_writes_nothing(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.init("--print") == 0
         printed = capsys.readouterr().out
@@ -353,6 +364,7 @@ class TestInit:
         assert self.init() == 0
         assert path.read_text() == printed
 
+    @pytest.mark.slow
     def test_writes_to_the_top_of_the_repository(self, whole: Place, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(whole.path / "src")
         assert self.init() == 0
@@ -367,6 +379,7 @@ class TestInit:
         assert "There is none at .agents/active/iteration-log yet." in text
         assert tomllib.loads(text)["rubric"] == newest_version("attributed")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "options", [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]], ids=str
     )
@@ -382,6 +395,7 @@ class TestInit:
         found = json.loads(capsys.readouterr().out)
         assert found == {"path": str(whole.path / ".agents/da-score.toml"), "rubric": newest_version("attributed")}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ['a "quoted" name', "a\\b", "ü\x7f"])
     def test_any_name_of_a_folder_survives(self, whole: Place, name: str) -> None:
         (whole.path / name).mkdir()

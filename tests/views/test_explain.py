@@ -65,6 +65,7 @@ class TestPlaces:
 
 @pytest.mark.usefixtures("here")
 class TestExplanation:
+    @pytest.mark.slow
     def test_adds_up(self, demo: Demo) -> None:
         for number in range(1, 10):
             found = explained(demo, number)
@@ -108,6 +109,7 @@ class TestExplanation:
         assert math.isclose(landed.could_add, better - found.one.score.value)
         assert landed.advice
 
+    @pytest.mark.slow
     def test_reads_as_text(self, da_score: DaScore) -> None:
         found = da_score("explain", "5")
         assert (found.status, found.err) == (0, "")
@@ -116,6 +118,7 @@ class TestExplanation:
         assert "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n" in found.out
         assert "scored now, nothing written" in found.out
 
+    @pytest.mark.slow
     def test_says_when_the_sidecar_and_the_evidence_differ(self, demo: Demo, da_score: DaScore) -> None:
         da_score("run")
         assert "The evidence gives" not in da_score("explain", "5").out
@@ -131,6 +134,7 @@ class TestExplanation:
         assert data["entry"] == f"{LOG}/iter-5.yaml"
         assert len(data["integrity"]) == 4
 
+    @pytest.mark.slow
     def test_text_of_a_log_cannot_write_to_a_terminal(self, demo: Demo, da_score: DaScore) -> None:
         entry = demo.iter_log_dir / "iter-5.yaml"
         entry.write_text(entry.read_text().replace("task_id: limit-requests", 'task_id: "a\\e[31m\\nb"'))

@@ -50,6 +50,7 @@ class TestPipe:
         assert "COVERAGE" not in cut
         assert DASH not in full + cut.replace("Outcome scoring", "")
 
+    @pytest.mark.slow
     def test_of_an_iteration_and_a_session_are_those_of_the_rubric_that_scored_them(
         self, da_score: DaScore, project: Path
     ) -> None:
@@ -61,6 +62,7 @@ class TestPipe:
         assert re.search(r"^3 of 3 iterations, \d+\.\d % of the weight on average$", session, re.M)
         assert re.search(r"^8 +0\.\d+ +\w+ +\d of 8 signals, ", session, re.M)
 
+    @pytest.mark.slow
     def test_of_the_reference_s_rubrics_stay_as_they_are(self, da_score: DaScore, project: Path) -> None:
         assert project
         assert da_score("run", *CUT).status == 0
@@ -70,6 +72,7 @@ class TestPipe:
 
 
 class TestTerminal:
+    @pytest.mark.slow
     @pytest.mark.usefixtures("project")
     def test_has_bounds_beside_every_value(self, on_a_terminal: OnTerminal, da_score: DaScore) -> None:
         assert da_score("run").status == 0
@@ -85,6 +88,7 @@ class TestTerminal:
         (line,) = (line for line in lines_of(shown) if line.startswith("   1 "))
         assert (status, DASH in line) == (0, False)
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("project")
     def test_says_that_there_is_not_enough_evidence(self, on_a_terminal: OnTerminal, da_score: DaScore) -> None:
         status, shown = on_a_terminal("run", "--rubric", "3.1.0")
@@ -95,6 +99,7 @@ class TestTerminal:
 
 
 class TestMeans:
+    @pytest.mark.slow
     def test_of_sessions_have_an_interval_in_json(self, da_score: DaScore, project: Path) -> None:
         found = da_score("run", "--json").json
         for session in found["sessions"]:
@@ -111,6 +116,7 @@ class TestMeans:
         (session,) = (s for s in da_score("run", "--json").json["sessions"] if s["session_id"] == CODEX_SESSION)
         assert (session["iterations"], session["interval"]) == ([7], None)
 
+    @pytest.mark.slow
     def test_of_a_log_are_over_what_suffices_and_say_how_many_do_not(self, da_score: DaScore, project: Path) -> None:
         assert project
         iterations = da_score("run", "--no-write", "--json", "--rubric", "3.1.0").json["iterations"]
@@ -123,6 +129,7 @@ class TestMeans:
         found = json.loads(da_score("check", "--min-score", "0", "--json", "--rubric", "3.1.0").out)
         assert found["mean"] == pytest.approx(sum(enough) / len(enough))
 
+    @pytest.mark.slow
     def test_of_a_log_come_with_a_trend(self, da_score: DaScore, project: Path) -> None:
         assert project
         text = da_score("report", "--terminal").out
@@ -131,6 +138,7 @@ class TestMeans:
 
 
 class TestGates:
+    @pytest.mark.slow
     def test_a_band_is_not_reached_without_evidence(self, da_score: DaScore, project: Path) -> None:
         assert project
         found = da_score("check", "--min-band", "poor", "--rubric", "3.1.0", "--json")
@@ -143,6 +151,7 @@ class TestGates:
         assert project
         assert da_score("check", "--min-band", "poor").status == 0
 
+    @pytest.mark.slow
     def test_means_of_a_baseline_leave_out_what_does_not_suffice(
         self, da_score: DaScore, project: Path, tmp_path: Path
     ) -> None:

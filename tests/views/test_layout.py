@@ -48,6 +48,7 @@ class TestText:
         spans = folded(text, width)
         assert "".join(text[start:end] for start, end in spans).replace(" ", "") == text.replace(" ", "")
 
+    @pytest.mark.slow
     def test_of_many_words_takes_time_that_grows_with_them(self) -> None:
         assert len(folded("word " * 50_000, 60)) == 50_000 // 12 + 1
         assert len(folded("/" * 100_000 + "a", 60)) < 2_000

@@ -43,8 +43,7 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
 
 def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> ReportedIteration:
     rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
-    subs = {"landed": value}
-    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, "", subs, rows, ())
+    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, "", rows, ())
 
 
 def made(*lines: ReportedIteration) -> Digest:
@@ -122,7 +121,7 @@ def structure(html: str) -> _Structure:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def html(_built_demo: Path) -> str:
     demo = _built_demo / "repo"
     log = demo / ".agents/active/iteration-log"
@@ -164,6 +163,7 @@ class TestPage:
     def test_is_the_same_every_time(self, demo: Demo) -> None:
         assert page(digest_of(demo), None) == page(digest_of(demo), None)
 
+    @pytest.mark.slow
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:
         evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>$x_1$"
         entry = demo.iter_log_dir / "iter-5.yaml"
@@ -214,11 +214,13 @@ class TestPage:
         levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
         assert all(b - a <= 1 for a, b in pairwise(levels))
 
+    @pytest.mark.slow
     def test_of_an_empty_log(self) -> None:
         html = page(made(), None)
         assert "This log has no iterations." in html
         assert structure(html).external == []
 
+    @pytest.mark.slow
     def test_of_a_log_without_a_score(self) -> None:
         assert "no signal" not in page(made(line(1, None, band="unscored")), None)
 
@@ -255,9 +257,8 @@ class TestPage:
             claims = tuple(
                 ReportedClaim("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4]
             )
-            subs: dict[str, float | None] = dict.fromkeys(names, value)
             head = (n, f"task-{n}", "2026-01-01", f"session-{n // 9}", "2.1.0", value, "good", "sidecar", 1.0, told)
-            lines.append(ReportedIteration(*head, subs, rows, claims, n % 3, n % 2, 0.1))
+            lines.append(ReportedIteration(*head, rows, claims, n % 3, n % 2, 0.1))
         html = page(made(*lines), None)
         assert len(html.encode()) < 3_000_000
 
@@ -284,6 +285,7 @@ class TestTerminal:
     def test_trends_are_blocks(self, values: list[float | None], width: int, shown: str) -> None:
         assert sparkline(values, width) == shown
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("width", [30, 60, 80, 200])
     def test_fits_its_width(self, demo: Demo, width: int) -> None:
         text = pipe_text(report_lines(digest_of(demo), width))
@@ -302,6 +304,7 @@ class TestTerminal:
         assert re.search(r"^poor +\x1b\[31m█+\x1b\[0m 1$", text, re.M)
         assert re.sub(r"\x1b\[[\d;]*m", "", text) == pipe_text(lines)
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("here")
     def test_command(self, da_score: DaScore) -> None:
         found = da_score("report", "--terminal")
@@ -318,6 +321,7 @@ class TestCommand:
         """Draw nothing: what the pictures show is tested above."""
         monkeypatch.setattr("scoring.views.report._charts", no_pictures)
 
+    @pytest.mark.slow
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
         assert da_score("report").out == "Wrote report.html: 9 iterations\n"
         assert "Since the last report" not in Path("report.html").read_text()
@@ -330,6 +334,7 @@ class TestCommand:
         assert "<p>Gone: 1</p>" in html
         assert re.search(r'<li><a href="#iter-9">Iteration 9</a> \(export-links\) 0.704 → <b>0\.', html)
 
+    @pytest.mark.slow
     def test_compares_with_another_report(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("report", "--last", "8", "--out", tmp_path / "old.html")
         da_score("report", "--since", tmp_path / "old.html")
@@ -505,3 +510,13 @@ class TestInABrowser:
         shown.goto(f"file://{tmp_path}/r.html#iter-7")
         wait_for(shown, "Iteration 7: 0.864, excellent")
         shown.close()
+
+
+def test_the_page_of_a_very_long_log_can_be_compared_with(tmp_path: Path) -> None:
+    """That of 100,000 iterations is larger than what da-score reads of other files."""
+    earlier = tmp_path / "report.html"
+    with earlier.open("wb") as f:
+        f.truncate(80 << 20)
+        f.seek(0, 2)
+        f.write(f'{DATA}{{"snapshot":{{"1":["2.1.0",0.5,"fair"]}}}}</script>'.encode())
+    assert read_snapshot(earlier) == {"1": ["2.1.0", 0.5, "fair"]}

@@ -44,9 +44,7 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
         )
         for name, vote in votes.items()
     )
-    made = ReportedIteration(
-        number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, "", dict(votes), rows, ()
-    )
+    made = ReportedIteration(number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, "", rows, ())
     return replace(made, **known)
 
 
@@ -220,6 +218,7 @@ class TestSince:
         groups = {title: [one.iteration for one, _ in changed] for title, changed in found.groups}
         assert (groups["Worse"], groups["Scored otherwise than before"]) == ([2], [1])
 
+    @pytest.mark.slow
     def test_a_long_list_is_cut(self) -> None:
         lines = [line(n, {"landed": 0.5}) for n in range(50)]
         shown = page(made(*lines), ReportChanges(lines, [], []))
@@ -288,6 +287,7 @@ class TestLinks:
 
 @pytest.mark.usefixtures("_without_pictures")
 class TestPage:
+    @pytest.mark.slow
     def test_links_commits_and_escapes_what_they_are_called(self) -> None:
         one = line(1, {"landed": 1.0}, commit=SHA)
         shown = page(made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/"), None)
@@ -295,11 +295,13 @@ class TestPage:
         assert "<b>evil</b>" not in shown
         assert "&lt;b&gt;evil&lt;/b&gt;: how is the agent doing?" in shown
 
+    @pytest.mark.slow
     def test_without_a_known_host_a_commit_is_no_link(self) -> None:
         shown = page(made(line(1, {"landed": 1.0}, commit=SHA)), None)
         assert "https://" not in shown.replace("http://www.w3.org", "")
         assert "<td>0123456789</td>" in shown
 
+    @pytest.mark.slow
     def test_hostile_names_are_text(self) -> None:
         evil = "</script><script>alert(1)</script>"
         one = line(1, {"landed": 0.0}, models=(evil,), harness=evil, task_id=evil, advice=(evil,), commit=evil)
@@ -314,6 +316,7 @@ class TestPage:
         assert shown.count('<tr class="zero-row">') == 2  # among the lowest, and in the table of all
         assert '<span class="zero">1 iteration</span> <span class="dim">1</span>' in shown
 
+    @pytest.mark.slow
     def test_empty_parts_are_one_line(self) -> None:
         shown = page(made(line(1, {"landed": 1.0, "tests": None})), None)
         assert "This log has nothing of: the signal Tests; hook outcomes;" in shown
@@ -325,6 +328,7 @@ class TestPage:
         assert "A cost is known for 1 of 2 iterations." in shown
         assert "<dd>$1.50</dd>" in shown
 
+    @pytest.mark.slow
     def test_without_any_tokens_there_is_no_part_on_them(self) -> None:
         shown = page(made(line(1, {"landed": 1.0})), None)
         assert "What did the tokens buy?" not in shown
@@ -334,6 +338,7 @@ class TestPage:
 class TestUnderARubricThatAttributes:
     """What a command shows of costs: the demo has two harnesses, and models whose prices are known."""
 
+    @pytest.mark.slow
     def test_iteration_and_session(self, da_score: DaScore) -> None:
         da_score("run", "--rubric", "3.1.0")
         found = da_score("iteration", "3", "--json").json["spending"]
@@ -351,6 +356,7 @@ class TestUnderARubricThatAttributes:
         assert "cost" not in da_score("session", "5c0e").out
         assert da_score("iteration", "3", "--json").json["spending"]["cost_usd"] is None
 
+    @pytest.mark.slow
     def test_tables(self, da_score: DaScore) -> None:
         rows = da_score("export", "--format", "jsonl", "--tables", "iterations", "--rubric", "3.1.0").out.splitlines()
         found = {row["iteration"]: row for row in map(json.loads, rows)}

@@ -180,6 +180,7 @@ class TestEffects:
         with pytest.raises(ValueError, match="iterations 1 and 2 do not compare"):
             diff_scores(default_rubric().score(one), default_rubric().score(other))
 
+    @pytest.mark.slow
     @settings(derandomize=True, deadline=None)
     @given(st.data())
     def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(self, data: st.DataObject) -> None:
@@ -287,6 +288,7 @@ class TestCommand:
         data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--json"))
         assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("log")
     @pytest.mark.parametrize("shown_on", ["pipe", "terminal"])
     def test_shows_weights_alone_when_asked_to(self, run: Run, monkeypatch: pytest.MonkeyPatch, shown_on: str) -> None:
@@ -313,6 +315,7 @@ class TestCommand:
         own.write_text(run("rubric", "show", "--json"))
         assert run("rubric", "diff", "2.1.0", own).startswith("Rubric 2.1.0 (A) → 2.1.0 (B)\n")
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("log")
     def test_shows_what_moves_in_a_log_and_why(self, run: Run) -> None:
         text = run("rubric", "diff", "2.1.0", "2.2.0")
@@ -330,6 +333,7 @@ class TestCommand:
         assert "\nMOVED         2 of 9 iterations\n" in text
         assert "diminishing_returns moved 2, by " in text
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("log")
     def test_shows_the_same_on_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
@@ -404,6 +408,7 @@ class TestCommand:
         assert "B" in run("rubric", "diff", "2.1.0", status=2)
 
 
+@pytest.mark.slow
 def test_the_evidence_of_both_is_gathered_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = Evidence.of

@@ -54,6 +54,7 @@ class TestExamined:
         assert [one.signals for one in found] == [i.signals for i in scored.iterations]
         assert not list(demo.iter_log_dir.glob("*.score.yaml"))
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("here")
     def test_takes_the_sidecar_where_there_is_one(self, demo: Demo, da_score: DaScore) -> None:
         da_score("run", "--rubric", "2.0.2")
@@ -76,6 +77,7 @@ class TestExamined:
         assert len(warnings) == 1
         assert "iter-3.score.yaml" in warnings[0]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("how", "numbers"), [({"selection": Selection(last=2)}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])]
     )
@@ -180,6 +182,7 @@ class TestWriters:
 
 @pytest.mark.usefixtures("here")
 class TestExport:
+    @pytest.mark.slow
     def test_to_a_directory(self, da_score: DaScore, tmp_path: Path) -> None:
         found = da_score("export", "--format", "jsonl", "--out", tmp_path / "out" / "deep")
         assert (found.status, found.err) == (0, "")
@@ -190,6 +193,7 @@ class TestExport:
             assert all(list(row) == [c.name for c in TABLES[table]] for row in rows)
             assert len(rows) == COUNTS.get(table, len(rows)) > 0
 
+    @pytest.mark.slow
     def test_parquet_has_types_and_meanings(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
         da_score("export", "--format", "parquet", "--out", tmp_path)
         table = parquet.read_table(tmp_path / "iterations.parquet")
@@ -199,6 +203,7 @@ class TestExport:
         assert table.column("iteration").to_pylist() == list(range(1, 10))
         assert table == frames.arrow("iterations", ".agents/active/iteration-log", ".", *demo.transcript_dirs)
 
+    @pytest.mark.slow
     def test_one_table_to_standard_output(self, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "sessions")
         assert (found.status, found.err) == (0, "")
@@ -212,6 +217,7 @@ class TestExport:
         )
         assert (tmp_path / "s.csv").read_text().startswith("log,session_id,")
 
+    @pytest.mark.slow
     def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
         logs = {json.loads(line)["log"] for line in found.out.splitlines()}
@@ -233,6 +239,7 @@ class TestExport:
         assert said in found.err
         assert found.err.count("\n") == 1
 
+    @pytest.mark.slow
     def test_a_failure_leaves_the_old_files(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
         da_score("export", "--out", tmp_path)
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
@@ -240,6 +247,7 @@ class TestExport:
         assert da_score("export", "--out", tmp_path).status == 1
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
+    @pytest.mark.slow
     def test_writes_nothing_into_the_log(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
         before = sorted(path.name for path in demo.iter_log_dir.iterdir())
         da_score("export", "--out", tmp_path)
@@ -273,6 +281,7 @@ class TestQuery:
         )
         assert found.json == [{"band": "excellent", "n": 4, "best": 1.0}, {"band": "fair", "n": 2, "best": 1.0}]
 
+    @pytest.mark.slow
     def test_numbers_stay_what_they_are(self, demo: Demo, da_score: DaScore) -> None:
         score = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
         found = da_score(
@@ -280,16 +289,19 @@ class TestQuery:
         )
         assert found.json == [{"score": score, "no_session": False}]
 
+    @pytest.mark.slow
     def test_as_json_loses_no_column_and_no_shape(self, da_score: DaScore) -> None:
         found = da_score(
             "query", "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x", "--json"
         )
         assert found.json == [{"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}]
 
+    @pytest.mark.slow
     def test_nothing_is_null(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("query", "select count(*) n from signals where sub_score is null and not present", "--json")
         assert found.json[0]["n"] == 63 - sum(r["present"] for r in rows_of(demo)["signals"])
 
+    @pytest.mark.slow
     def test_as_csv_and_as_text(self, da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "q.sql").write_text("select iteration, score, session_id from iterations where iteration < 3")
         assert da_score("query", f"@{tmp_path}/q.sql", "--csv").out == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
@@ -298,6 +310,7 @@ class TestQuery:
             == "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
         )
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("sql", "said"),
         [
@@ -358,6 +371,7 @@ def test_the_document_lists_every_column() -> None:
 
 
 class TestFrames:
+    @pytest.mark.slow
     def test_pandas_and_arrow_hold_the_same(self, demo: Demo) -> None:
         log = (demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
         for table in TABLES:
@@ -384,6 +398,7 @@ def test_a_table_cannot_be_written_where_nothing_can(demo: Demo) -> None:
         write_file(iter([]), "iterations", "csv", demo.root / "nowhere" / "x.csv")
 
 
+@pytest.mark.slow
 def test_a_sidecar_of_another_rubric_keeps_its_own_signals(demo: Demo) -> None:
     old = released_rubric("2.0.2")
     score = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=old).iterations[4].persisted

@@ -213,7 +213,7 @@ def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
     return text_difference(case.expected.text(expected), outcome.out.encode())
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     assert [(check, found) for check, found in differences(staged, da_score) if found] == []
@@ -238,7 +238,7 @@ def give_dr_transcripts(case: Staged) -> None:
         (case.log / f"iter-{record['iteration']}{suffix}").write_text(text)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", [name for name in CASES if "records.json" in EXPECTED[name]])
 def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
     give_dr_transcripts(staged)
@@ -260,7 +260,7 @@ def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: St
     assert blocks == len(shown)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", [name for name in CASES if EXPECTED[name].names("sidecars/*")])
 def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
     rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
@@ -281,6 +281,7 @@ def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
         assert abs(later.value - earlier.value) <= 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SHOWN_ESCAPED))
 def test_no_control_character_of_a_log_reaches_standard_output(staged: Staged, da_score: DaScore) -> None:
     shown = [da_score("run", *staged.evidence)]

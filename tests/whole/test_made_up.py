@@ -112,6 +112,7 @@ def test_an_honest_entry_loses_nothing(log: Log) -> None:
     assert score.band == "excellent"
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "write",
     [
@@ -134,6 +135,7 @@ def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, write: Write) ->
     assert (row(score, "verifier").present, row(score, "verifier").detail) == (False, why)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "write",
     [
@@ -167,6 +169,7 @@ def test_claims_alone_give_no_band(log: Log, commit: str | None) -> None:
     assert all(r.detail for r in score.breakdown)
 
 
+@pytest.mark.slow
 def test_a_commit_named_twice_gives_the_second_entry_nothing(log: Log) -> None:
     mark = log.work()
     log.entry(mark)

@@ -77,6 +77,7 @@ def tree(root: Path) -> dict[str, tuple[int, bytes]]:
 
 
 class TestScoreLog:
+    @pytest.mark.slow
     def test_scores_every_iteration_in_order(self, scored: ScoredLog) -> None:
         assert {i.score.iteration: repr(i.score.value) for i in scored.iterations} == VALUES
         assert [i.record.iteration for i in scored.iterations] == list(VALUES)
@@ -148,6 +149,7 @@ class TestScoreLog:
         assert str(tmp_path / "missing") in told[0]
         score_log(log, repo.path, tmp_path / "missing")
 
+    @pytest.mark.slow
     def test_writes_nothing(self, demo: Demo) -> None:
         before = tree(demo.root)
         score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
@@ -156,6 +158,7 @@ class TestScoreLog:
 
 
 class TestOneIteration:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("iteration", VALUES)
     def test_scores_as_it_does_in_the_whole_log(self, demo: Demo, scored: ScoredLog, iteration: int) -> None:
         alone = examine_iteration(demo.iter_log_dir, demo.repo_dir, iteration, *demo.transcript_dirs)

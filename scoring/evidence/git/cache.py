@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from scoring.errors import InputError, WriteError
-from scoring.files import READ_PLAIN, remove_stale, write_atomically
+from scoring.files import READ_PLAIN, kept_as, remove_stale, write_atomically
 
 FORMAT = 4
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
@@ -44,10 +44,7 @@ class GitCache:
         self._place: Path | None = None
         if cache_dir is None or may_change(repository):
             return
-        from hashlib import blake2b
-
-        name = blake2b(os.fsencode(repository), digest_size=16).hexdigest()
-        self._place = cache_dir / f"git-{FORMAT}" / f"{name}.cache"
+        self._place = cache_dir / f"git-{FORMAT}" / f"{kept_as(os.fspath(repository))}.cache"
         with contextlib.suppress(*_UNUSABLE):
             self._fd = os.open(self._place, READ_PLAIN)
             first = os.pread(self._fd, _HEADER_LIMIT, 0).partition(b"\n")[0]

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.changes import Change, Pair, changes
+from scoring.evidence.git.changes import Change, Pair, changes, line_of
 from scoring.evidence.git.facts import Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import IsolatedRepository, PatchSearch
@@ -224,12 +224,25 @@ class Landings:
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._changes]
-        if new:
-            self._changes |= changes(self._repository, new)
+        if not new:
+            return
+        known = self._cache.section("changes", dict[str, tuple[Change, ...]])
+        self._changes |= {pair: known[line_of(pair)] for pair in new if line_of(pair) in known}
+        if unknown := [pair for pair in new if pair not in self._changes]:
+            found = changes(self._repository, unknown)
+            known.update({line_of(pair): changed for pair, changed in found.items()})
+            self._cache.changed |= bool(found)
+            self._changes |= found
 
     @cached_property
     def _trunk_tree(self) -> str:
-        return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
+        known = self._cache.section("trunk-tree", dict[str, str])
+        if self._tip not in known:
+            tree = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
+            known.clear()
+            known[self._tip] = tree
+            self._cache.changed = True
+        return known[self._tip]
 
     def _merged(self, shas: Sequence[str], isolated: IsolatedRepository) -> dict[str, str]:
         if not shas:

@@ -123,10 +123,10 @@ class GitRepository:
     def _opened(self, question: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
         return _start(self.command(*question), _environment(), limit=min(OPENING_TIMEOUT, time_limit()))
 
-    @classmethod
-    def of(cls, repository: "Path | str | GitRepository") -> "GitRepository":
+    @staticmethod
+    def of(repository: "Path | str | GitRepository") -> "GitRepository":
         """Return a repository that is open, or open the one that a directory is in, and raise as that does."""
-        return repository if isinstance(repository, cls) else cls(repository)
+        return repository if isinstance(repository, GitRepository) else GitRepository(repository)
 
     @cached_property
     def references(self) -> "list[tuple[str, str, str]]":

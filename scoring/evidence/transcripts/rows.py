@@ -25,7 +25,7 @@ from zlib import crc32
 import msgspec
 
 from scoring.errors import InputError, WriteError
-from scoring.files import read_file, remove_stale, write_atomically
+from scoring.files import kept_as, read_file, remove_stale, write_atomically
 
 FORMAT = 7
 """Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
@@ -272,9 +272,7 @@ class TranscriptIndex:
             return
 
     def _place(self, name: bytes) -> Path:
-        from hashlib import blake2b  # a scan without an index does not pay for it
-
-        return self._directory / f"{blake2b(name, digest_size=16).hexdigest()}.idx"
+        return self._directory / f"{kept_as(name)}.idx"
 
 
 def _named(path: Path) -> bytes:

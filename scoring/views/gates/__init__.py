@@ -13,11 +13,19 @@ from xml.etree import ElementTree
 from rubric import BAND_INSUFFICIENT
 from scoring.text import as_utf8, cut, visible
 from scoring.views.gates.drops import MaxDrop
-from scoring.views.gates.gate import Gate, MinBand, MinMean, MinScore, NoOverClaims, NoUnscored, mean_score
+from scoring.views.gates.gate import (
+    CheckedScore,
+    Gate,
+    MinBand,
+    MinMean,
+    MinScore,
+    NoOverClaims,
+    NoUnscored,
+    mean_score,
+)
 from scoring.views.gates.grounds import MinCoverage, MinLow, NoStale, NoUnresolvedCommits, RequireVerified
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
-    from scoring.sidecars.scores import PersistedScore
     from scoring.sidecars.states import State
     from scoring.views.examined import Examined, LogView
 
@@ -57,7 +65,7 @@ class Checked:
 
     iteration: int
     task_id: str
-    score: "PersistedScore"
+    score: CheckedScore
     failures: tuple[Failure, ...]
     notes: tuple[str, ...] = ()
     state: "State | None" = None
@@ -151,7 +159,8 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
         said = state.says_more or any(str(state) in failure.reason for failure in failures)
         if state.name != "current" and not said:
             notes.append(str(state))
-        checked = Checked(number, one.record.task_id, one.score, tuple(failures), tuple(notes), state)
+        score = CheckedScore.of(one.score)
+        checked = Checked(number, one.record.task_id, score, tuple(failures), tuple(notes), state)
         verdict.iterations.append(checked)
     scores = [one.score for one in verdict.iterations]
     verdict.whole = [Failure(gate.name(), None, reason) for gate in gates for reason in gate.fails_whole(scores)]

@@ -10,10 +10,9 @@ from rubric import BAND_INSUFFICIENT
 from rubric.scorer import TOLERANCE
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.views.gates.gate import Gate, GateOption, weakest
+from scoring.views.gates.gate import CheckedScore, Gate, GateOption, weakest
 
 if TYPE_CHECKING:  # what is checked, somebody else has loaded
-    from scoring.sidecars.scores import PersistedScore
     from scoring.views.examined import Examined, LogView
 
 _SIZE_LIMIT = 256 << 20
@@ -96,7 +95,7 @@ class MaxDrop(Gate):
             was = f"was scored under rubric {old.rubric_version} in the baseline"
             yield f"{was}; scores compare under one rubric only"
 
-    def fails_whole(self, scores: "Sequence[PersistedScore]") -> Iterator[str]:
+    def fails_whole(self, scores: "Sequence[CheckedScore]") -> Iterator[str]:
         """Compare the mean with that of the baseline, under the rubrics that both have.
 
         Raises:

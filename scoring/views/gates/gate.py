@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from rubric import BAND_INSUFFICIENT
+from rubric import BAND_INSUFFICIENT, Bounds, Coverage
 from rubric.scorer import TOLERANCE
 from scoring.errors import SettingsError
 
@@ -73,12 +73,28 @@ class Gate:
         """Yield what is worth saying of an iteration that does not fail."""
         yield from ()
 
-    def fails_whole(self, scores: "Sequence[PersistedScore]") -> Iterator[str]:  # noqa: ARG002 - likewise
+    def fails_whole(self, scores: "Sequence[CheckedScore]") -> Iterator[str]:  # noqa: ARG002 - likewise
         """Yield why the log as a whole does not hold; ``scores`` are those of all iterations, in order."""
         yield from ()
 
 
-def mean_score(scores: "Sequence[PersistedScore]") -> float | None:
+class CheckedScore(NamedTuple):
+    """What a check holds of a score once its iteration is done: all but the rows it is made of."""
+
+    rubric_version: str
+    scored: bool
+    value: float
+    band: str
+    bounds: Bounds
+    coverage: Coverage
+
+    @classmethod
+    def of(cls, score: "PersistedScore") -> "CheckedScore":
+        """Return what is held of a score."""
+        return cls(score.rubric_version, score.scored, score.value, score.band, score.bounds, score.coverage)
+
+
+def mean_score(scores: "Sequence[CheckedScore]") -> float | None:
     """Return the mean of the scores that there are on enough evidence, in [0, 1]; None when there is none."""
     values = [score.value for score in scores if score.scored and score.band != BAND_INSUFFICIENT]
     return sum(values) / len(values) if values else None
@@ -142,7 +158,7 @@ class MinMean(Gate):
 
     options = (GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),)
 
-    def fails_whole(self, scores: "Sequence[PersistedScore]") -> Iterator[str]:
+    def fails_whole(self, scores: "Sequence[CheckedScore]") -> Iterator[str]:
         """Compare the mean, where there is one."""
         mean = mean_score(scores)
         if mean is not None and mean < self.value - TOLERANCE:

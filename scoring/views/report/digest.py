@@ -6,7 +6,7 @@ What it answers is made of them in :mod:`scoring.views.report.answers`.
 import functools
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
 from scoring.views.columns import GroupRows
 from scoring.views.examined import Examined
-from scoring.views.integrity import IntegritySummary, summarize_integrity
+from scoring.views.integrity import Claims, IntegritySummary
 from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, line_of
 
 RESULTS = ("remediate", "advise", "allow", "other")
@@ -183,7 +183,7 @@ class Digest:
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
-    groups, observed = GroupRows(log, rubric), []
+    groups, claims = GroupRows(log, rubric), Claims()
     for one in examined:
         groups.add(one)
         found.lines.append(line_of(one))
@@ -191,7 +191,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
         found.hooks.update(
             (cut(as_utf8(o.rule_id), _NAME), o.result if o.result in RESULTS else "other") for o in hooks
         )
-        observed.append(replace(one.signals, signals={}, deliberation=None))  # of a long log no more than is needed
+        claims.add(one.record.iteration, one.signals.integrity)
     found.sessions = [row for table, row in groups.rows() if table == "sessions"]
-    found.integrity = summarize_integrity(observed)
+    found.integrity = claims.summaries()
     return found

@@ -1,10 +1,11 @@
 """One iteration as a report keeps it: its numbers, its votes and claims, what it used and where its lines are."""
 
+import functools
 import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.evidence.git.checkpoints import BRANCH
@@ -15,6 +16,8 @@ from scoring.text import as_utf8, cut
 from scoring.views.examined import Examined
 from scoring.views.gates.gate import weakest
 from scoring.views.spending import Spending, Used
+
+_T = TypeVar("_T")
 
 _NAME, _DETAIL = 200, 1000
 """How many characters of a name and of a detail a report shows."""
@@ -93,7 +96,6 @@ class ReportedIteration:
     origin: str
     weight: float
     weakest: str
-    sub_scores: dict[str, float | None]
     rows: tuple[Vote, ...]
     claims: tuple[ReportedClaim, ...]
     retries: int | None = None
@@ -111,6 +113,11 @@ class ReportedIteration:
     spending: Spending | None = None
     advice: tuple[str, ...] = ()
     places: tuple[LinesPlace, ...] = ()
+
+    @property
+    def sub_scores(self) -> dict[str, float | None]:
+        """The sub-scores by signal; None where it is absent."""
+        return {row.signal: row.sub_score if row.present else None for row in self.rows}
 
     @property
     def model(self) -> str:
@@ -148,9 +155,8 @@ def line_of(one: Examined) -> ReportedIteration:
         origin=one.origin,
         weight=score.coverage.weight,
         weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
-        sub_scores={row.signal: row.sub_score if row.present else None for row in score.breakdown},
-        rows=tuple(_vote(row, one) for row in score.breakdown),
-        claims=tuple(map(_claim, one.signals.integrity)),
+        rows=_once(tuple(_once(_vote(row, one)) for row in score.breakdown)),
+        claims=_once(tuple(_once(_claim(pair)) for pair in one.signals.integrity)),
         retries=pressure.retries if pressure.reported else None,
         corrections=pressure.corrections if pressure.reported else None,
         tool_errors=transcripts.tool_error_rate if transcripts else None,
@@ -164,7 +170,7 @@ def line_of(one: Examined) -> ReportedIteration:
         landed=used.landed,
         sound=used.sound,
         spending=used.spending,
-        advice=tuple(_advice(row, one) for row in score.breakdown),
+        advice=_once(tuple(_advice(row, one) for row in score.breakdown)),
         places=tuple(
             LinesPlace(as_utf8(_place(path)), first, last)
             for path, first, last, _ in (one.facts.observed.lines[:_MOST_PLACES] if one.facts.observed else ())
@@ -233,4 +239,15 @@ def _deliberated(found: Deliberation | None) -> Deliberated | None:
 
 
 def _short(text: str, width: int = _NAME) -> str:
-    return cut(as_utf8(text), width)
+    return _once(cut(as_utf8(text), width))
+
+
+@functools.lru_cache(1 << 14)
+def _same(value: Any) -> Any:
+    return value
+
+
+def _once(value: _T) -> _T:
+    """Return what is equal to a value and held already, if there is such: iterations repeat each other."""
+    found: _T = _same(value)
+    return found

@@ -136,6 +136,7 @@ class TestLayout:
         assert one(repo, {"metadata.json": {"files_touched": None}, **below}).files_touched == ("a", "b")
         assert one(repo, {"metadata.json": {"files_touched": ["c"]}, **below}).files_touched == ("c",)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("keys", "start"),
         [
@@ -299,6 +300,7 @@ class TestObjectsThatAreNotHere:
         repo.write("blob", b"lost")
         assert not read(repo, tmp_path / "cache")[ID].sessions[0].missing
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("gives_up", [False, True], ids=["a git that goes on", "a git that gives up"])
     def test_are_not_fetched(self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives_up: bool) -> None:
         repo.commit({"a": "1"})
@@ -317,6 +319,7 @@ class TestObjectsThatAreNotHere:
 
 
 class TestAsking:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [1, 150])
     def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, tmp_path: Path, count: int) -> None:
         record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(count)})

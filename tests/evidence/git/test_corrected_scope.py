@@ -87,6 +87,7 @@ class TestOneCommit:
         (repo.path / "sub").mkdir()
         assert files(repo, repo.commit(message="mode")) == ["b.txt", "sub"]
 
+    @pytest.mark.slow
     def test_a_merge_is_compared_with_its_first_parent(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.branch("work")
@@ -121,6 +122,7 @@ class TestRange:
             True, 1.0, f"{one[:12]}..{two[:12]} (since iteration 1) changed no files"
         )
 
+    @pytest.mark.slow
     def test_starts_at_the_nearest_iteration_that_it_contains(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         one = repo.commit({"one": "1"})
@@ -182,6 +184,7 @@ class TestWhatTheTrunkChanged:
         repo.checkout("work")
         return repo, one
 
+    @pytest.mark.slow
     def test_is_left_out_when_it_was_merged_in(self, begun: tuple[Repo, str]) -> None:
         repo, one = begun
         repo.merge("master", "update")
@@ -209,11 +212,13 @@ class TestWhatTheTrunkChanged:
         two = repo.commit({"both": "ours\n"}, "two")
         assert files(repo, one, two) == ["both"]
 
+    @pytest.mark.slow
     def test_what_the_merge_itself_changed_counts(self, begun: tuple[Repo, str]) -> None:
         repo, one = begun
         two = repo.merge("master", "update", files={"theirs": "resolved\n", "new": "1"})
         assert files(repo, one, two) == ["new", "theirs"]
 
+    @pytest.mark.slow
     def test_other_branches_that_were_merged_in_count(self, begun: tuple[Repo, str]) -> None:
         repo, one = begun
         repo.branch("helper", one)
@@ -225,6 +230,7 @@ class TestWhatTheTrunkChanged:
         two = repo.commit({"src/two": "2"}, "two")
         assert files(repo, one, two) == ["helped", "mine", "src/two"]
 
+    @pytest.mark.slow
     def test_of_a_new_branch_from_the_trunk_is_left_out(self, begun: tuple[Repo, str]) -> None:
         """The first iteration landed, others worked on, and the second one began anew from there."""
         repo, one = begun
@@ -292,6 +298,7 @@ class TestAbsent:
         assert scope(shallow, one) == SignalValue(False, 0.0, f"history is shallow: it begins with commit {one[:12]}")
         assert scope(shallow, one, two).sub_score == 1
 
+    @pytest.mark.slow
     def test_when_an_object_is_missing(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         one = repo.commit({"x": "1"})
@@ -397,6 +404,7 @@ class TestGlobs:
         scope = GlobScope(["docs/", "src/*.py", "README.md"])
         assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [True] * 3 + [False]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100])
     def test_no_entry_takes_long(self, entry: str) -> None:
         ends(lambda: [path in GlobScope([entry]) for path in ("a" * 1000, "a/" * 500 + "x")], 10)

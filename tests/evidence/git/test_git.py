@@ -142,6 +142,7 @@ def evil(tmp_path: Path) -> Path:
 
 
 class TestOpening:
+    @pytest.mark.slow
     def test_the_top_of_a_work_tree(self, original: Sample) -> None:
         original.check()
 
@@ -277,6 +278,7 @@ class TestGitItself:
         original.check()
         assert (tmp_path / "calls").read_text().count("\n") >= 4
 
+    @pytest.mark.slow
     def test_is_started_a_few_times_for_a_log_of_any_length(self, original: Sample) -> None:
         names = [f"{n:07x}" for n in range(2_000)]
         with watched_doors() as doors:
@@ -597,6 +599,7 @@ class TestShow:
         sha = repo.commit(dict.fromkeys(names, "1"))
         assert set(shown_commits(GitRepository(repo.path), [sha])[sha].files or ()) == set(names.values())
 
+    @pytest.mark.slow
     def test_names_what_changed(self, repo: Repo) -> None:
         shas = [repo.commit({"base": "x"})]
         for number, (files, _) in enumerate(CHANGES.values()):
@@ -662,6 +665,7 @@ class TestFilesAt:
 class TestOddCommits:
     """Commits that git's own commands would not write, but that imports and old tools did."""
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "committer",
         [
@@ -772,6 +776,7 @@ def write_settings(path: Path, settings: Sequence[tuple[str, str]], evil: Path) 
 
 
 class TestConfiguration:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("key", "value", "command"), TELLING, ids=[f"{key}={value}" for key, value, _ in TELLING])
     def test_that_changes_what_plain_git_says_changes_nothing(
         self, sample: Sample, evil: Path, key: str, value: str, command: str
@@ -890,6 +895,7 @@ _MISLEADING = ("GIT_CEILING_DIRECTORIES", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_OBJE
 
 
 class TestEnvironment:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("names", [list(ENVIRONMENT), *([name] for name in ENVIRONMENT if name in _MISLEADING)])
     def test_of_the_caller_changes_nothing(
         self, sample: Sample, evil: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
@@ -975,6 +981,7 @@ class TestSafeDirectory:
         self.trust(tmp_path / "home/.gitconfig", str(tmp_path), str(foreign.path / "d"))
         self.refused(foreign.path)
 
+    @pytest.mark.slow
     def test_by_name_is_honoured_and_nothing_else_is(self, foreign: Sample, tmp_path: Path) -> None:
         self.trust(tmp_path / "home/.gitconfig", "/other", str(foreign.path))
         foreign.check()

@@ -72,7 +72,7 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Histo
 
 @pytest.mark.parametrize("seed", range(6))
 class TestSecondOpinion:
-    @pytest.mark.sampled(99)
+    @pytest.mark.slow
     def test_on_what_contains_what(self, histories: Callable[[int], History], seed: int) -> None:
         repo, inside = histories(seed)
         graph = graph_of(repo)
@@ -83,6 +83,7 @@ class TestSecondOpinion:
             assert {sha for sha in every if sha in contained} == inside[tip]
             assert {sha for n, sha in enumerate(every) if marks[tip] >> n & 1} == inside[tip]
 
+    @pytest.mark.slow
     def test_on_merge_bases(self, histories: Callable[[int], History], seed: int) -> None:
         repo = histories(seed).repo
         graph = graph_of(repo)

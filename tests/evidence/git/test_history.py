@@ -108,6 +108,7 @@ class TestTrunk:
 
 
 class TestReachability:
+    @pytest.mark.slow
     def test_of_the_trunk_and_what_was_merged_into_it(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"})
         repo.branch("side")
@@ -192,6 +193,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
 
 
 class TestReverts:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", REVERTS)
     def test_are_read_in_a_later_message(self, spoken: Spoken, name: str) -> None:
         assert spoken.history.reverted_by(spoken.commits[name]) == spoken.messages[name]
@@ -253,6 +255,7 @@ class TestReverts:
         repo.merge("side")
         assert history(repo).reverted_by(sha) == who
 
+    @pytest.mark.slow
     def test_keep_commits_apart_that_start_with_the_same_seven_digits(self, repo: Repo) -> None:
         tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
         who = "author A <a@x> 1776000000 +0000\ncommitter A <a@x> 1776000000 +0000"
@@ -316,6 +319,7 @@ def subjects(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReferenceHistory
 
 
 class TestSubjects:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", EQUAL)
     def test_match_ignoring_case(self, subjects: tuple[ReferenceHistory, dict[str, str]], name: str) -> None:
         found, commits = subjects
@@ -397,6 +401,7 @@ class TestCache:
         place.write_bytes(content)
         assert self.answers(repo, cache, one)[0] == (ShownCommit(START, ("a",)), None)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "spoil",
         [

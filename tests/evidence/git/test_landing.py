@@ -34,7 +34,7 @@ def files_of(path: Path) -> dict[str, bytes]:
 
 
 class TestScenarios:
-    @pytest.mark.sampled(6)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", SCENARIOS)
     def test_each_way_of_landing(self, name: str, tmp_path: Path) -> None:
         scenario = SCENARIOS[name]
@@ -89,6 +89,7 @@ class TestAncestor:
         assert landing(repo, one).method == "reverted"
         assert landing(repo, other).method == "ancestor"
 
+    @pytest.mark.slow
     def test_a_revert_of_another_merge_does_not_count(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
         repo.merge("work")
@@ -107,6 +108,7 @@ class TestPatchId:
             f"commit {one[:12]} landed on master in {landed[:12]} with the same patch id, not reverted"
         )
 
+    @pytest.mark.slow
     def test_line_numbers_and_white_space_do_not_count(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         base = (repo.path / "a.txt").read_text()
@@ -142,7 +144,7 @@ class TestPatchId:
         assert landing(repo, sha).method in ("not-landed", "merge-tree")
         assert (landing(repo, sha).method == "merge-tree") == ("g" in theirs and theirs.get("f") == ours.get("f"))
 
-    @pytest.mark.sampled(9)
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "files",
         [
@@ -190,6 +192,7 @@ class TestPatchId:
         pick(repo, sha)
         assert landing(repo, sha).method == "patch-id"
 
+    @pytest.mark.slow
     def test_the_mode_alone_tells_two_changes_apart(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.branch("work")
@@ -199,6 +202,7 @@ class TestPatchId:
         repo.commit({"b.txt": "new\n"}, "theirs")
         assert landing(repo, sha).method == "not-landed"
 
+    @pytest.mark.slow
     def test_a_renamed_file(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.branch("work")
@@ -231,6 +235,7 @@ class TestPatchId:
         point(two, "ours too")
         assert landing(repo, sha).method == "patch-id"
 
+    @pytest.mark.slow
     def test_a_root_commit_of_another_history(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.git("checkout", "-q", "--orphan", "other")
@@ -260,11 +265,13 @@ class TestPatchId:
         git = CorrectedHistory(repo.path, records)  # the second question is about all the others at once
         assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
 
+    @pytest.mark.slow
     def test_a_change_of_what_landed_later_counts_and_a_change_before_does_not(self, tmp_path: Path) -> None:
         repo, _, two = forked(tmp_path)
         repo.commit({"two.txt": "2 changed\n"}, "landed and changed in one")
         assert landing(repo, two).method == "not-landed"
 
+    @pytest.mark.slow
     def test_landed_again_after_a_revert_stands(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
         first = pick(repo, one)
@@ -343,6 +350,7 @@ class TestMergeTree:
         repo.git("checkout", "-q", "master")
         assert landing(repo, sha).method == "not-landed"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("version", "said"), [("2.37.4", "2.37 is older than 2.38"), ("2.38.1", ""), ("2.39.0", "")]
     )
@@ -365,6 +373,7 @@ class TestMergeTree:
         assert found.method == ("not-landed" if said else "merge-tree")
         assert ("no merge tried: git " + said in landed_value(found).detail) == bool(said)
 
+    @pytest.mark.slow
     def test_leaves_nothing_behind_and_runs_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Merging and comparing write no object, listen to no attribute and start no driver of the repository."""
         repo = started(tmp_path)
@@ -388,6 +397,7 @@ class TestMergeTree:
         assert list(temporary.iterdir()) == []
         assert not (tmp_path / "ran").exists()
 
+    @pytest.mark.slow
     def test_of_a_repository_that_cannot_be_written_to(self, tmp_path: Path) -> None:
         case = SCENARIOS["same-content"].build(tmp_path)
         folders = [case.path, *(p for p in case.path.rglob("*") if p.is_dir())]
@@ -399,12 +409,13 @@ class TestMergeTree:
             for folder in folders:
                 folder.chmod(0o755)
 
-    @pytest.mark.sampled(9)
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["with space", 'quo"te', "new\nline", "back\\slash", "#hash", "co:lon", "\udcff"])
     def test_in_a_folder_of_any_name(self, tmp_path: Path, name: str) -> None:
         case = SCENARIOS["same-content"].build(tmp_path / name)
         assert landing(case.path, *case.commits, asked=2).method == "merge-tree"
 
+    @pytest.mark.slow
     def test_of_longer_hashes(self, tmp_path: Path) -> None:
         repo = Repo(tmp_path / "repo", "--object-format=sha256")
         repo.commit({"b": "1\n"}, "base")
@@ -446,6 +457,7 @@ class TestSafety:
         landing(repo, one)
         assert not (tmp_path / "ran").exists()
 
+    @pytest.mark.slow
     def test_a_commit_field_never_becomes_an_option(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         repo = started(tmp_path)
         monkeypatch.chdir(repo.path)
@@ -458,6 +470,7 @@ class TestSafety:
 
 
 class TestLaterAncestor:
+    @pytest.mark.slow
     def test_names_the_iteration(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
         landed = squash(repo, "work")
@@ -472,6 +485,7 @@ class TestLaterAncestor:
         squash(repo, "work")
         assert f"ancestor of branch work {two[:12]}" in landed_value(landing(repo, one)).detail
 
+    @pytest.mark.slow
     def test_an_earlier_iteration_does_not_speak_for_it(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
         squash(repo, "work")
@@ -490,6 +504,7 @@ class TestLaterAncestor:
         assert landing(repo, one, two, asked=2).method == "patch-id"
         assert landing(repo, one, two, asked=1).method == "not-landed"
 
+    @pytest.mark.slow
     def test_a_rebase_with_a_conflict_does(self, tmp_path: Path) -> None:
         """The earlier commit was changed on its way, the later one came through as it was."""
         repo, one, two = forked(tmp_path)
@@ -498,6 +513,7 @@ class TestLaterAncestor:
         found = landing(repo, one, two)
         assert (found.method, landed_value(found).sub_score) == ("later-ancestor", 1)
 
+    @pytest.mark.slow
     def test_is_reverted_with_what_landed_it(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
         landed = squash(repo, "work")
@@ -534,6 +550,7 @@ class TestSubject:
             f"commit {sha[:12]} landed on master in {landed[:12]} with the same subject and 1 common file, not reverted"
         )
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("files", "message"),
         [
@@ -556,6 +573,7 @@ class TestSubject:
         repo.commit({"x": "2\n"}, "")
         assert landing(repo, sha).method == "not-landed"
 
+    @pytest.mark.slow
     def test_before_the_merge_base_is_none(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.commit({"x": "0\n"}, "again and again")
@@ -565,6 +583,7 @@ class TestSubject:
         repo.commit({"b.txt": "2\n"}, "elsewhere")
         assert landing(repo, sha).method == "not-landed"
 
+    @pytest.mark.slow
     def test_of_which_one_was_reverted_takes_the_one_that_stands(self, amended: tuple[Repo, str]) -> None:
         repo, sha = amended
         stands = repo.commit({"two.txt": "2, reworked\n"}, "second half")
@@ -724,7 +743,7 @@ class TestCache:
         repo.merge("work")
         assert landing(repo, two, cache=cache).method == "ancestor"
 
-    @pytest.mark.sampled(6)
+    @pytest.mark.slow
     @pytest.mark.parametrize("content", [b"", b"garbage", b"00000000\n{}", b"\xff" * 50])
     def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, content: bytes) -> None:
         repo, _, two = forked(tmp_path)

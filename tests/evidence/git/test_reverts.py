@@ -74,7 +74,7 @@ class TestMessages:
     def test_name_several(self) -> None:
         assert reverted_shas(f"Reverts {SHORT}, fedcba9 and\nreverts abcdef0") == [SHORT, "fedcba9", "abcdef0"]
 
-    @pytest.mark.sampled(6)
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "message",
         [
@@ -105,6 +105,7 @@ class TestLiving:
         reverts, shas = self.chain(length)
         assert (place(reverts, shas[0]) is None) == (length % 2 == 1)
 
+    @pytest.mark.slow
     def test_goes_deeper_than_python_recurses(self) -> None:
         reverts, shas = self.chain(20_000)
         assert place(reverts, shas[0]) == shas[1]
@@ -135,6 +136,7 @@ def landed(repo: Repo, sha: str) -> float:
 
 
 class TestOnATrunk:
+    @pytest.mark.slow
     def test_each_revert_turns_the_answer(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         sha = last = repo.commit({"x": "1\n"}, "work")
@@ -158,6 +160,7 @@ class TestOnATrunk:
         repo.checkout("master")
         assert landed(repo, sha) == 1
 
+    @pytest.mark.slow
     def test_before_the_commit_do_not_count(self, repo: Repo) -> None:
         # Made in two repositories, because the earlier message has to hold the later commit's SHA.
         repo.commit({"a": "0"}, "zero", START)

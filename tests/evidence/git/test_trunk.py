@@ -43,6 +43,7 @@ def source(tmp_path: Path) -> Repo:
 
 
 class TestDefaultBranch:
+    @pytest.mark.slow
     def test_of_origin_comes_first(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine")
         mine.git("branch", "main", "origin/main")
@@ -53,6 +54,7 @@ class TestDefaultBranch:
         assert found.commit == source.head()
         assert found.how == "the default branch of origin (origin/HEAD)"
 
+    @pytest.mark.slow
     def test_of_the_only_remote_whatever_it_is_called(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine", "--origin", "company/fork")
         mine.git("checkout", "-q", "--detach")
@@ -99,6 +101,7 @@ class TestDefaultBranch:
 
 
 class TestUsualNames:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("refs", "expected"),
         [
@@ -187,6 +190,7 @@ class TestNamed:
         mine = clone(source.path, tmp_path / "mine")
         assert trunk(mine, "master").ref == "refs/remotes/origin/master"
 
+    @pytest.mark.slow
     def test_with_its_remote_is_taken_at_its_word(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine")
         pushed = mine.head()
@@ -195,11 +199,13 @@ class TestNamed:
             assert trunk(mine, name).commit == pushed
         assert trunk(mine, "refs/heads/develop").commit == mine.head()
 
+    @pytest.mark.slow
     def test_a_tag_or_a_commit(self, source: Repo) -> None:
         source.tag("v1", "main", "annotated")
         assert trunk(source, "v1").commit == source.head("main")
         assert trunk(source, source.head("main")).commit == source.head("main")
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["nothing", "--all", "-h", "--output=x", "a b", "main..master", "x\ny", "\udcff"])
     def test_unknown_is_an_error(self, source: Repo, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(source.path)
@@ -209,6 +215,7 @@ class TestNamed:
         assert str(caught.value) == f"{source.path}: no trunk {name!r} here; name a branch with --trunk"
         assert sorted(path.name for path in source.path.iterdir()) == before
 
+    @pytest.mark.slow
     def test_reaches_the_history(self, source: Repo) -> None:
         sha = source.head("master")
         for name, landed in (("master", 1), ("develop", 0)):
@@ -218,11 +225,13 @@ class TestNamed:
 
 
 class TestPlaces:
+    @pytest.mark.slow
     def test_of_a_linked_work_tree_are_the_repositorys(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine")
         mine.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
         assert trunk(Repo.at(tmp_path / "linked")) == trunk(mine)
 
+    @pytest.mark.slow
     def test_of_a_shallow_clone_say_so(self, source: Repo, tmp_path: Path) -> None:
         found = trunk(clone(source.path, tmp_path / "mine", "--depth=1"))
         assert (found.name, found.shallow) == ("develop", True)
@@ -236,6 +245,7 @@ class TestPlaces:
         remote_head(repo, "origin", "st\u00e4mm/\u5e79")
         assert trunk(repo).name == "origin/st\u00e4mm/\u5e79"
 
+    @pytest.mark.slow
     def test_a_branch_whose_commit_is_lost_spoils_nothing(self, source: Repo) -> None:
         source.branch("broken")
         source.commit({"x": "1"})
@@ -258,6 +268,7 @@ class TestRenamedOnTheRemote:
         mine.git("fetch", "-q")
         return mine
 
+    @pytest.mark.slow
     def test_is_hinted_at(self, mine: Repo) -> None:
         found = trunk(mine)
         assert found.name == "master"
@@ -265,6 +276,7 @@ class TestRenamedOnTheRemote:
         mine.git("remote", "set-head", "origin", "--auto")
         assert trunk(mine).ref == "refs/remotes/origin/main"
 
+    @pytest.mark.slow
     def test_is_found_once_the_old_name_is_pruned(self, mine: Repo) -> None:
         mine.git("fetch", "-q", "--prune")
         assert trunk(mine).ref == "refs/remotes/origin/main"

@@ -114,7 +114,7 @@ NOTHING: tuple[str | None, set[str], int] = (None, set(), 0)
 
 
 class TestWhichSessionsBelong:
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("place", "known", "counts"),
         [
@@ -134,6 +134,7 @@ class TestWhichSessionsBelong:
         made.entry(mark, "work")
         assert (read(made)[1].output > 0) is counts
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("glob", "counts"),
         [
@@ -147,7 +148,7 @@ class TestWhichSessionsBelong:
         made.globs = (f"{made.root}/{glob}",)
         assert brief(read(made)[1]) == (("time", {"s1"}, 1) if counts else NOTHING)
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("url", "counts"),
         [
@@ -176,7 +177,7 @@ class TestWhichSessionsBelong:
 
 
 class TestCommitsOfASession:
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("command", "counts"),
         [
@@ -215,7 +216,7 @@ class TestCommitsOfASession:
 
 
 class TestByCommit:
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [2, 3, 5])
     @pytest.mark.parametrize("removed", [False, True], ids=["worktrees are there", "worktrees were removed"])
     def test_parallel_sessions_never_mix(self, made: History, read: Read, count: int, removed: bool) -> None:
@@ -242,6 +243,7 @@ class TestByCommit:
         got = read(made)
         assert (brief(got[1]), brief(got[2])) == (("commit", {"s1"}, 3), ("commit", {"s1"}, 12))
 
+    @pytest.mark.slow
     def test_a_commit_without_an_entry_is_no_end(self, made: History, read: Read) -> None:
         session = made.session("s1")
         session.turn(10, 1)
@@ -296,6 +298,7 @@ class TestByCommit:
         made.entry(new, "work", "s1")
         assert brief(read(made)[1]) == (method, {"s1"}, 3)
 
+    @pytest.mark.slow
     def test_a_commit_that_landed_by_another_name_is_an_end(self, made: History, read: Read) -> None:
         session = made.session("s1", branch="side")
         session.turn(10, 1)
@@ -308,6 +311,7 @@ class TestByCommit:
         commits(made, session, 40, 4, "two")
         assert brief(read(made)[2]) == ("commit", {"s1"}, 4)
 
+    @pytest.mark.slow
     def test_squashed_with_a_commit_that_has_no_entry(self, made: History, read: Read) -> None:
         session = made.session("s1", branch="side")
         session.turn(10, 1)
@@ -319,6 +323,7 @@ class TestByCommit:
         made.commit(60, "All of it (#1)", files=files)
         assert brief(read(made)[1]) == ("commit", {"s1"}, 3)  # and not what led to the other one
 
+    @pytest.mark.slow
     def test_cherry_picked_to_another_branch(self, made: History, read: Read) -> None:
         session = made.session("s1")
         session.turn(10, 1)
@@ -342,7 +347,7 @@ class TestByCommit:
         commits(made, session, 3 * DAY + 20, 8, "work")
         assert brief(read(made)[1]) == ("commit", {"s1"}, 15)
 
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])
     @pytest.mark.parametrize("kept", [True, False], ids=["the old file is there", "the old file is gone"])
     def test_resumed(self, made: History, read: Read, rename: bool, kept: bool) -> None:
@@ -359,6 +364,7 @@ class TestByCommit:
         assert brief(got[1]) == ("commit", {"s2" if rename and not kept else "s1"}, 3)
         assert brief(got[2]) == ("commit", {"s2"}, 4 + 8 + 16)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])
     def test_forked(self, made: History, read: Read, rename: bool) -> None:
         old = made.session("s1")
@@ -391,6 +397,7 @@ class TestByCommit:
         assert brief(got[2]) == ("commit", {"s1"}, 3)
         assert got[1].problem == "no transcript covers the iteration window"
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("cut", [True, False], ids=["half of the last line is missing", "all of it is there"])
     def test_cut_off(self, made: History, read: Read, cut: bool) -> None:
         session = made.session("s1")
@@ -422,7 +429,7 @@ class TestByCommit:
 
 
 class TestByCheckpoint:
-    @pytest.mark.sampled(2)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("tail", "start"),
         [
@@ -447,6 +454,7 @@ class TestByCheckpoint:
         got = read(made)
         assert (brief(got[1]), brief(got[2])) == (("checkpoint", {"s1"}, 7), ("checkpoint", {"s1"}, 8))
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("opens", [True, False], ids=["opens the session", "is a tail"])
     def test_a_start_without_an_earlier_transcript(self, made: History, read: Read, opens: bool) -> None:
         session = made.session("s1", stored=False)
@@ -458,6 +466,7 @@ class TestByCheckpoint:
         made.entry(made.commit(20, "work", checkpoint), "work")
         assert read(made)[1].output == (2 if opens else 3)
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("cut", [True, False], ids=["commit lines cut it", "nothing cuts it"])
     def test_a_checkpoint_that_several_iterations_name(self, made: History, read: Read, cut: bool) -> None:
         session = made.session("s1", stored=False)
@@ -487,6 +496,7 @@ class TestByCheckpoint:
         made.entry(made.commit(60, f"All of it (#1)\n\n{middle}Signed-off-by: A"), "summary")
         assert brief(read(made)[1]) == ("checkpoint", {"s0", "s1"}, 3)
 
+    @pytest.mark.slow
     def test_one_without_a_transcript_leaves_it_to_the_commit(self, made: History, read: Read) -> None:
         """And what its session did before its first transcript is no other checkpoint's."""
         session = made.session("s1")

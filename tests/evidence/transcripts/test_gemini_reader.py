@@ -162,6 +162,7 @@ class TestWorkTreesByHash:
         trees = WorkTrees(place.path)
         assert all(trees(HASHED_FOLDER + hashed(path)) for path in (place.path, tmp_path / "linked"))
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["src", "..", "other"], ids=["a-folder-in-it", "the-one-above", "another"])
     def test_are_no_other_folders(self, tmp_path: Path, name: str) -> None:
         place = Place(tmp_path)
@@ -197,12 +198,14 @@ class TestDiscovered:
         (one,) = da_score("signals", "--rubric", rubric, "--no-cache").json
         return json.dumps({name: signal["detail"] for name, signal in one["signals"].items()})
 
+    @pytest.mark.slow
     def test_counts_where_the_hash_is_that_of_the_repository(self, place: Place, da_score: DaScore) -> None:
         self.write(place, place.path)
         details = self.details(da_score, "3.1.0")
         assert "cache_hit_rate 0.750 (gemini)" in details
         assert "1 test run, 0 failed; last passed: pytest" in details
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("name", "counts"),
         [
@@ -215,6 +218,7 @@ class TestDiscovered:
         self.write(place, place.path, name)
         assert ("(gemini)" in self.details(da_score, "3.1.0")) is counts
 
+    @pytest.mark.slow
     def test_does_not_count_where_it_is_another(self, place: Place, da_score: DaScore) -> None:
         self.write(place, place.home)
         assert "gemini" not in self.details(da_score, "3.1.0")

@@ -503,11 +503,11 @@ class TestHostileOutput:
     )
     def test_is_read_in_linear_time(self, piece: str) -> None:
         hostile = piece * (250_000 // len(piece))
-        begun = time.perf_counter()
+        begun = time.process_time()
         rows = seen(*bash("git commit -m x && pytest", hostile), user(result("toolu_9", content=hostile)))
         seen(*bash(hostile))
         call = item(1, "custom_tool_call", name="exec", input=f"exec_command {hostile}")
         seen(call, output(2, f"Exit code: 1\n{hostile}"), harness="codex")
-        assert time.perf_counter() - begun < 10
+        assert time.process_time() - begun < 30
         assert sum(len(columns[0]) for columns in rows.tables.values()) < 5000
         assert sum(map(len, rows.texts)) < 50_000

@@ -218,7 +218,7 @@ def digest(root: Path) -> str:
 
 
 class TestGenerators:
-    @pytest.mark.sampled(24)
+    @pytest.mark.slow
     @every
     def test_the_slow_reading_finds_the_truth(
         self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
@@ -280,6 +280,7 @@ class TestGenerators:
         outputs = [payload for payload in payloads if payload.get("type", "").endswith("call_output")]
         assert found.tool_calls == len(outputs)
 
+    @pytest.mark.slow
     def test_truth_is_summed_by_window_harness_and_place(self, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", 4, size=60)
         parts = Totals()
@@ -299,7 +300,7 @@ class TestGenerators:
 
 
 class TestCorrected:
-    @pytest.mark.sampled(24)
+    @pytest.mark.slow
     @every
     def test_named_folders_count_whole_and_the_harnesses_places_for_the_repository(
         self, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -309,7 +310,7 @@ class TestCorrected:
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
-    @pytest.mark.sampled(4)
+    @pytest.mark.slow
     @seeds
     def test_a_whole_home(self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         truth = mixed(tmp_path / "world", seed)
@@ -317,7 +318,7 @@ class TestCorrected:
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True) == []
 
-    @pytest.mark.sampled(5)
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["repo/src/deep", "linked", "linked/src", "through", "repo/.worktrees/feature"])
     def test_whichever_folder_of_the_repository_is_named(
         self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -327,6 +328,7 @@ class TestCorrected:
         places = TranscriptPlaces(truth.repository.parent / name, auto=True)
         assert under_the_rules(truth, places, here=True) == []
 
+    @pytest.mark.slow
     def test_places_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         truth = mixed(tmp_path / "world", 3)
         claude = [truth.home / ".claude", truth.home / ".config" / "claude"]
@@ -397,7 +399,7 @@ class TestCorrected:
         truth = codex_cases.orphaned_fork(tmp_path / "world", 1, v7=False)
         assert under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
-    @pytest.mark.sampled(4)
+    @pytest.mark.slow
     @seeds
     def test_any_windows_whatever_their_order(self, seed: int, tmp_path: Path) -> None:
         truth, rng = mixed(tmp_path / "world", seed), Random(seed)
@@ -406,7 +408,7 @@ class TestCorrected:
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
         assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
-    @pytest.mark.sampled(8)
+    @pytest.mark.slow
     @pytest.mark.parametrize("size", [700, 9_000])
     @seeds
     def test_files_that_are_read_in_parts(
@@ -418,7 +420,7 @@ class TestCorrected:
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
         assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
 
-    @pytest.mark.sampled(9)
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "scenario",
         [
@@ -471,12 +473,14 @@ class TestCorrected:
 class TestReference:
     """What the reference's rules make of the same files."""
 
+    @pytest.mark.slow
     def test_the_folder_that_its_guide_names_holds_no_file_for_it(self, tmp_path: Path) -> None:
         truth = mixed(tmp_path / "world", 1)
         assert truth.totals(truth.everything).turns
         facts = read(REFERENCE, TranscriptPlaces(truth.repository, (truth.home / ".claude" / "projects",)), truth)
         assert facts[-1] == TranscriptFacts()
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("blocks", [2, 3, 4])
     def test_a_response_counts_once_for_every_block(self, blocks: int, tmp_path: Path) -> None:
         truth = claude_cases.streaming(tmp_path / "world", 1, blocks=blocks)
@@ -579,6 +583,7 @@ class TestLog:
         windows = tuple(Window(start, end * NS) for start, end in zip(bounds, ends, strict=False))
         return dataclasses.replace(made, windows=windows)
 
+    @pytest.mark.slow
     def test_scores_come_from_what_happened(self, truth: Truth, tmp_path: Path) -> None:
         scored = score_log(tmp_path / "log", truth.repository, rubric=released_rubric("2.3.0"))
         present = 0

@@ -141,6 +141,7 @@ def test_files_that_the_session_edited_are_taken_back(
     assert [one.corrections.resets for one in observed(made).values()] == [0, resets]
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("printed", "resets"),
     [
@@ -203,6 +204,7 @@ def the_same_line_twice(session: Session) -> None:
     session.lines += [dict(line) for line in session.lines]
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("harness", "steps", "seen"),
     [
@@ -229,6 +231,7 @@ def test_work(made: History, observed: Read, harness: str, steps: Steps, seen: W
     assert [one.work for one in observed(made).values()] == [seen, WorkSeen()]
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("said", "share"),
     [

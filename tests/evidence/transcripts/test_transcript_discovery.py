@@ -148,6 +148,7 @@ class TestFile:
         path.write_bytes(path.read_bytes() + zstd.compress(b"\n" + as_bytes([response(3, "msg_3")])))
         assert turns(tmp_path / "t", cache_dir=tmp_path / "cache") == 3
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("data", "limits", "said"),
         [
@@ -277,6 +278,7 @@ class TestWorkTrees:
         assert not work("relative")
         assert not work("/")
 
+    @pytest.mark.slow
     def test_is_done_in_any_of_its_work_trees(self, work: Any, repo: Repo, tmp_path: Path) -> None:
         inside, outside = repo.path / ".trees" / "one", tmp_path / "two"
         for tree in (inside, outside):
@@ -300,6 +302,7 @@ class TestWorkTrees:
         (repo.path / "out").symlink_to(tmp_path / "out")
         assert not work(repo.path / "out")
 
+    @pytest.mark.slow
     def test_is_not_done_in_another_repository_inside(self, work: Any, repo: Repo, tmp_path: Path) -> None:
         other = Repo(repo.path / "vendor" / "other")
         assert not work(other.path)

@@ -101,6 +101,7 @@ def totals(facts: list[TranscriptFacts]) -> list[Any]:
 
 
 class TestSums:
+    @pytest.mark.slow
     @small
     @given(claude_lines, st.data())
     def test_are_the_same_however_lines_are_spread(self, lines: list[Line], data: st.DataObject) -> None:
@@ -115,6 +116,7 @@ class TestSums:
                 write(root / "many" / f"{name}.jsonl", *chosen)
             assert totals(found(root / "many")) == totals(found(root / "one"))
 
+    @pytest.mark.slow
     @small
     @given(st.lists(events, max_size=20), claude_lines, st.lists(st.integers(0, 4_000), max_size=4), st.booleans())
     def test_are_the_same_however_files_grow(
@@ -136,6 +138,7 @@ class TestSums:
             assert found(root, cache_dir=cache) == expected
             assert found(root, cache_dir=cache, keep=False) == expected
 
+    @pytest.mark.slow
     @small
     @given(st.lists(events, max_size=12), st.integers(0, 12))
     def test_of_a_fork_are_what_it_added(self, happened: list[tuple[Any, ...]], place: int) -> None:

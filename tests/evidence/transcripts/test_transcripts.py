@@ -848,6 +848,7 @@ class TestText:
             reader.read(text)
             assert reader.read(claude(usage=USAGE)) == TURN
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [1, 300, 1_000, 20_000])
     def test_a_reader_copes_with_any_number_of_other_keys(self, count: int) -> None:
         reader, template = ReferenceLines(), claude(usage=USAGE)[:-1].decode()
@@ -1027,6 +1028,7 @@ class TestBothReadings:
     def test_of_any_bytes_agree(self, given: bytes) -> None:
         _agree(given)
 
+    @pytest.mark.slow
     def test_are_tried_on_lines_that_count(self) -> None:
         # Twin of the tests above: what they write is no heap of lines that contribute nothing anyway.
         events = [event for seed in range(1_000) if (event := read_exactly(_Writer(seed, 0.02).line()))]
@@ -1239,6 +1241,7 @@ class TestLongLines:
         transcript(tmp_path, "a.jsonl", at(1), long, end=end)
         assert turns(tmp_path) == [2]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "not-ended"])
     def test_of_one_byte_more_are_skipped_with_a_warning(self, tmp_path: Path, end: bytes) -> None:
         path = transcript(tmp_path, "a.jsonl", at(1), self.padded(16 * MIB + 1), end=end)

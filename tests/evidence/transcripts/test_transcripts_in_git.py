@@ -75,6 +75,7 @@ def says(survey: TranscriptSurvey) -> tuple[object, ...]:
 
 
 class TestRows:
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "content",
         [
@@ -142,6 +143,7 @@ class TestRows:
         assert [harness.name for harness in survey.harnesses] == ["claude", "codex"]
         assert [root.origin for root in survey.roots] == ["--transcript-dir", "checkpoints"]
 
+    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("processes", [1, 2, 4])
     def test_are_the_same_in_any_number_of_processes(self, repo: Repo, processes: int) -> None:
         sessions = [as_bytes(response(n, f"m{n}", f"r{n}", sessionId=f"s{n}") for _ in range(50)) for n in range(12)]
@@ -222,6 +224,7 @@ class TestObjectsThatAreNotHere:
         assert len(warnings) == 1
         assert "is not in this clone" in warnings[0]
 
+    @pytest.mark.slow
     def test_are_not_fetched(self, repo: Repo, tmp_path: Path) -> None:
         stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
         repo.commit({"a": "1"})

@@ -472,11 +472,11 @@ class TestWatching:
         def rounds(watching: "subprocess.Popen[str]", count: int) -> list[str]:
             assert watching.stdout is not None
             out = watching.stdout
-            return ends(lambda: [out.readline().split()[1] for _ in range(count)], 60)
+            return ends(lambda: [out.readline().split()[1] for _ in range(count)], 300)
 
         with self.process(path) as watching:
             assert watching.stderr is not None
-            waiting = ends(watching.stderr.readline, 60)
+            waiting = ends(watching.stderr.readline, 300)
             path.write_text(round_line(1, "a"))
             assert rounds(watching, 1) == ["1"]
             with path.open("a") as f:
@@ -489,25 +489,27 @@ class TestWatching:
             (tmp_path / "new").rename(path)
             assert rounds(watching, 1) == ["7"]
             watching.send_signal(signal.SIGINT)
-            out, err = watching.communicate(timeout=60)
+            out, err = watching.communicate(timeout=300)
         assert (watching.returncode, out) == (130, "")
         assert (waiting + err).splitlines() == [
             f"da-score: warning: {path}: no such file yet; waiting for it",
             f"da-score: warning: {path}: shrank or was replaced; reading it anew",
         ]
 
+    @pytest.mark.slow
     def test_follows_standard_input_to_its_end(self) -> None:
         with self.process("-", given=subprocess.PIPE) as watching:
             assert watching.stdin is not None and watching.stdout is not None
             watching.stdin.write(round_line(1, "a"))
             watching.stdin.flush()
             out = watching.stdout
-            assert ends(out.readline, 60).startswith("round 1 ")
-            rest, err = watching.communicate(round_line(2, "b"), timeout=60)
+            assert ends(out.readline, 300).startswith("round 1 ")
+            rest, err = watching.communicate(round_line(2, "b"), timeout=300)
         assert (watching.returncode, rest.split()[1], err) == (0, "2", "")
 
 
 class TestPlot:
+    @pytest.mark.slow
     def test_draws_novelty_readiness_and_the_stop(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", {"topic": "What a <plan> $x$ & more", **converged()})
         found = dr("score", path, "--plot", "rounds.svg")
@@ -518,6 +520,7 @@ class TestPlot:
         for text in ("novelty rate", "action readiness", "SHIP at round 3", "What a &lt;plan&gt; $x$ &amp; more"):
             assert f">{text}<" in drawn
 
+    @pytest.mark.slow
     def test_has_no_stop_where_there_is_none(self) -> None:
         drawn = draw_convergence(score_transcript(transcript(outputs(["a"])))).decode()
         assert ">novelty rate<" in drawn

@@ -156,7 +156,7 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
 
 
 class TestIndex:
-    @given(ROUNDS, st.sampled_from([0.6, 0.5, 2 / 3, 0.75, 1.0, 0.2, 1e-3, 3 / 7]))
+    @pytest.mark.slow
     @settings(deadline=None)
     @example([["a b c d"], ["a b c e"]], 0.6)
     @example([["a b c d e f"], ["a b c d e f g h i j"]], 0.6)
@@ -171,7 +171,7 @@ class TestIndex:
         two = " ".join(f"t{i}" for i in range(size - shared, size - shared + other))
         assert new_by_words([[one], [two]], 0.6)[1] == naive([[one], [two]], 0.6)[1]
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.slow
     @pytest.mark.parametrize("size", [1, 2, 5])
     @given(rounds=ROUNDS, threshold=st.sampled_from([0.6, 0.3, 0.6000001, 1.0]))
     @settings(deadline=None)
@@ -222,6 +222,7 @@ class TestIndex:
         """Half a second at most; looking at the pairs that share a rare word takes 40, where words are common."""
         assert self.seconds(claim, 10_000) < 5
 
+    @pytest.mark.slow
     def test_takes_long_lists_of_claims(self) -> None:
         spans = (range(10_000), range(8_000, 18_000))
         rounds = [[f"Service{i} needs a limit{i} for region{i} today" for i in span] for span in spans]

@@ -89,7 +89,7 @@ def test_each_default_moves_results_that_no_profile_freezes(monkeypatch: pytest.
     assert results(DR_1) == before
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.2.0", "2.3.0"])
 def test_no_default_moves_a_released_score(
     log: Path, repo: Repo, version: str, monkeypatch: pytest.MonkeyPatch

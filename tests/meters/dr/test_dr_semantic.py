@@ -79,6 +79,7 @@ def mean_direction(group: Sequence[Sequence[float]]) -> list[float]:
 class TestDefinition:
     """The contract's words, one by one, over all pairs."""
 
+    @pytest.mark.slow
     @settings(deadline=None)
     @given(deliberations())
     def test_a_claim_is_new_when_no_earlier_one_is_as_similar_as_the_threshold(
@@ -103,6 +104,7 @@ class TestDefinition:
             assert new.new_claims == len({c for c in by_words if c in by_meaning and c not in earlier})
             earlier += distinct
 
+    @pytest.mark.slow
     @settings(deadline=None)
     @given(deliberations())
     def test_the_similarity_is_of_summaries_or_else_of_mean_claims(
@@ -173,6 +175,7 @@ class TestCache:
     def cache(self, tmp_path: Path) -> VectorCache:
         return VectorCache(tmp_path, MODEL, 2)
 
+    @pytest.mark.slow
     def test_gives_back_what_was_kept(self, cache: VectorCache, tmp_path: Path) -> None:
         kept = {f"text {i}": vector(i, 1 / (i + 1)) for i in range(700)} | {"": vector(0, 1), "\ud800": vector(1, 0)}
         cache.save(kept)
@@ -431,6 +434,7 @@ def real() -> Iterator[Embedder]:
 
 @needs_model
 class TestModel:
+    @pytest.mark.slow
     def test_gives_the_vectors_of_sentence_transformers(self, real: Embedder) -> None:
         for text, numbers, found in zip(REFERENCE, REFERENCE.values(), real(list(REFERENCE)), strict=True):
             assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(numbers, abs=2e-6), text

@@ -78,6 +78,7 @@ def test_json_may_be_a_setting(da_score: DaScore, tmp_path: Path, monkeypatch: p
     assert len(da_score("meeting", write(tmp_path / "r")).json) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
@@ -135,6 +136,7 @@ def test_a_file_may_be_called_like_a_command(
     assert da_score("meeting", "./schema").status == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_same(tmp_path: Path) -> None:
     path = write(tmp_path / "r")
     status, shown = process_on_a_terminal("meeting", path, columns=160)
@@ -218,6 +220,7 @@ def test_the_help_names_the_options_and_the_commands(arguments: list[str], da_sc
 # Plots
 
 
+@pytest.mark.slow
 def test_a_plot_is_drawn_beside_the_table(da_score: DaScore, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
@@ -328,6 +331,7 @@ def test_other_commands_do_not_load_the_models() -> None:
     assert re.findall(r"^\[.*\]$", done.stdout, re.M) == ["[]"] * 3
 
 
+@pytest.mark.slow
 def test_the_meter_loads_its_models_when_records_are_read_and_not_before() -> None:
     code = (
         "import sys, scoring.cli\n"

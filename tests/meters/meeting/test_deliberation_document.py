@@ -199,6 +199,7 @@ def test_the_loop_parks_what_cannot_be_decided() -> None:
     assert (outcome, verdict.rule, verdict.status) == ("no decision", "stalled", "park_or_abort")
 
 
+@pytest.mark.slow
 def test_the_example_of_a_run_prints_what_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
 ) -> None:

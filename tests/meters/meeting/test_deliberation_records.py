@@ -351,6 +351,7 @@ def test_every_line_that_is_not_json_is_listed(tmp_path: Path) -> None:
     assert [fault.split(":")[0] for fault in found] == ["line 2, column 1", "line 4, column 1"]
 
 
+@pytest.mark.slow
 def test_many_lines_are_read_in_good_time(tmp_path: Path) -> None:
     small = json.dumps(record(1, levels={}, experts=()))
     text = "\n".join(small.replace('"round_index": 1', f'"round_index": {n}') for n in range(1, 3001))

@@ -34,6 +34,7 @@ def test_a_seed_gives_the_same_meeting_everywhere() -> None:
     assert dumped(MeetingKnobs()) == dumped(MeetingKnobs(seed=0))
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_meeting() -> None:
     assert len({dumped(MeetingKnobs(seed=seed)) for seed in range(20)}) == 20
 
@@ -64,6 +65,7 @@ def mean(knobs: MeetingKnobs, score: str) -> float:
     return total / len(verdicts)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("knob", "score", "sign"),
     [
@@ -80,6 +82,7 @@ def test_a_knob_turns_its_score(knob: str, score: str, sign: int) -> None:
     assert low < middle < high
 
 
+@pytest.mark.slow
 def test_knobs_at_their_ends_make_meetings() -> None:
     for value in (0.0, 1.0):
         knobs = MeetingKnobs(agreement=value, exploration=value, novelty_decay=value, drift=value, experts=1)
@@ -130,6 +133,7 @@ def test_a_plot_has_every_score_its_threshold_and_the_statuses() -> None:
     assert b"<dc:date>" not in svg
 
 
+@pytest.mark.slow
 def test_a_meeting_of_one_round_can_be_drawn() -> None:
     pytest.importorskip("matplotlib")
     assert ids_of(drawn([record(3)]))["ready_to_decide"] == 1

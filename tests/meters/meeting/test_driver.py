@@ -47,6 +47,7 @@ def run(da_score: DaScore, tmp_path: Path) -> Any:
     return run
 
 
+@pytest.mark.slow
 def test_a_scripted_judge_is_asked_until_people_must_decide(run: Any, tmp_path: Path) -> None:
     found = run()
     assert (found.status, found.err) == (0, "")
@@ -56,12 +57,14 @@ def test_a_scripted_judge_is_asked_until_people_must_decide(run: Any, tmp_path: 
     assert run().out == found.out, "it waits"
 
 
+@pytest.mark.slow
 def test_yes_decides_on_the_leading_option(run: Any) -> None:
     run()
     assert run("--answer", "yes").out.splitlines()[-1] == "decided: A"
     assert run("--json").json["phase"] == "decided"
 
 
+@pytest.mark.slow
 def test_no_asks_the_judge_of_the_next_round_for_doubts(run: Any, tmp_path: Path) -> None:
     run()
     found = run("--answer", "no", "--json").json
@@ -69,6 +72,7 @@ def test_no_asks_the_judge_of_the_next_round_for_doubts(run: Any, tmp_path: Path
     assert (found["phase"], found["verdict"]["round_index"]) == ("needs_answer", 5)
 
 
+@pytest.mark.slow
 def test_a_debate_in_circles_asks_people_before_it_is_parked(da_score: DaScore, tmp_path: Path) -> None:
     command = judge(tmp_path, [record(n, experts=A_AND_B) for n in range(1, 11)])
     where = ["meeting", "run", "--state", str(tmp_path / "m.json")]
