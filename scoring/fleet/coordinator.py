@@ -38,8 +38,9 @@ _SECONDS_TOGETHER = 20.0
 _LOOKS_EVERY = 2.0
 """How often, in seconds, somebody looks how many workers there are."""
 
-_LOST_AFTER = 15.0
-"""For how many seconds there may be no scheduler, and no worker, before that is an error."""
+_LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0
+"""For how many seconds there may be no scheduler, and no worker, before that is an error. A worker that died is started
+anew, which takes a while on a busy machine."""
 
 
 _SURELY_BEGUN = 8
@@ -168,8 +169,8 @@ class Coordinator:
         Raises:
             FleetError: the scheduler is lost, or has had no workers for too long.
         """
-        began, deadline = time.monotonic(), time.monotonic() + _LOST_AFTER
-        while time.monotonic() < deadline:
+        began = time.monotonic()
+        while time.monotonic() - began < (_EMPTY_AFTER if self._client.status == "running" else _LOST_AFTER):
             with contextlib.suppress(queue.Empty):
                 return self._answers.get(timeout=0.5)
             if self._client.status == "running":
