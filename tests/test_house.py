@@ -137,6 +137,7 @@ def test_a_circle_would_be_noticed() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b", "elsewhere"}, "d": set()}) == [["b", "c"]]
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle() -> None:
     found = circles(imports())
     assert not found, listed(" ".join(group) for group in found)

@@ -307,7 +307,7 @@ PLACES: dict[str, Work] = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("place", PLACES)
 def test_time_grows_with_the_length_of_the_text(place: str) -> None:
     """Up to 32 KiB here, up to 128 KiB where there is time, and up to 1 MiB with DA_SCORE_SLOW_TESTS=1."""

@@ -136,6 +136,7 @@ class TestTogether:
         figures = weighed(ranked(tried, newest, older, found), weights)
         assert (foretold([(Cases(newest), figures)]).auc or 0) > 0.8
 
+    @pytest.mark.slow
     def test_of_words(self) -> None:
         of = cases(120, 9)
         said = {one.iteration: f"change number {'careful' if one.truth else 'hasty'} thing" for one in of}
