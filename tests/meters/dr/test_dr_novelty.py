@@ -157,6 +157,7 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
 
 class TestIndex:
     @pytest.mark.slow
+    @given(ROUNDS, st.sampled_from([0.6, 0.5, 2 / 3, 0.75, 1.0, 0.2, 1e-3, 3 / 7]))
     @settings(deadline=None)
     @example([["a b c d"], ["a b c e"]], 0.6)
     @example([["a b c d e f"], ["a b c d e f g h i j"]], 0.6)
