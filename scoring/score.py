@@ -4,6 +4,7 @@ The whole way is :func:`score_records`; the rest are the ways in, and :func:`wri
 sidecars. The module is long because the ways in are many, and each says what it raises.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -389,6 +390,8 @@ def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = 
 def looked_at(iter_log_dir: Path | str, one: ScoredIteration) -> ScoredIteration:
     """Return the same with what its score lacks of the evidence of its sidecar, before that is written anew."""
     persisted = one.persisted
+    if not os.path.lexists(iteration_score_path(iter_log_dir, persisted.iteration)):
+        return replace(one, on_disk=False, lost=())
     data = emit(persisted.as_dict())
     same = is_written(iter_log_dir, persisted, one.provenance, data)
     lost = () if same else tuple(loss_on_disk(iter_log_dir, persisted, one.facts, one.provenance))
