@@ -342,9 +342,10 @@ def write_some(iter_log_dir: Path | str, iterations: Iterable[ScoredIteration], 
     """
     changed: list[tuple[PersistedScore, Provenance | None]] = []
     for found in iterations:
-        if not _on_disk(iter_log_dir, found):
-            _warn_of_loss(iter_log_dir, found, warn)
-            changed.append((found.persisted, found.provenance))
+        seen = found if found.on_disk is not None else looked_at(iter_log_dir, found)
+        if not seen.on_disk:
+            _warn_of_loss(seen, warn)
+            changed.append((seen.persisted, seen.provenance))
     remove_stale(Path(iter_log_dir))
     remove_stale_directories()
     write_scores(iter_log_dir, changed)
@@ -356,11 +357,8 @@ def remember(
     """Note in the cache what scores that were just written are of, so that an edit shows that moves no number."""
     if cache_dir is None or not scored:
         return
-    store = store_of(cache_dir, iter_log_dir, rubric)
-    with store.held():
-        for one in scored:
-            store.put(one.record.iteration, fingerprint_of(one, repo_dir, iter_log_dir, rubric))
-        store.save()
+    known = {one.record.iteration: fingerprint_of(one, repo_dir, iter_log_dir, rubric) for one in scored}
+    store_of(cache_dir, iter_log_dir, rubric).keep(known)
 
 
 def fingerprint_of(
@@ -378,7 +376,7 @@ def fingerprint_of(
 
 def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:
     """Write the sidecar of one iteration as :func:`write_scored_log` does, and return its path."""
-    _warn_of_loss(iter_log_dir, scored, warn)
+    _warn_of_loss(looked_at(iter_log_dir, scored), warn)
     return write_score(iter_log_dir, scored.persisted, scored.provenance)
 
 
@@ -398,23 +396,9 @@ def looked_at(iter_log_dir: Path | str, one: ScoredIteration) -> ScoredIteration
     return replace(one, on_disk=same, lost=lost, sidecar=data)
 
 
-def _on_disk(iter_log_dir: Path | str, one: ScoredIteration) -> bool:
-    if one.on_disk is not None:
-        return one.on_disk
-    return is_written(iter_log_dir, one.persisted, one.provenance, emit(one.persisted.as_dict()))
-
-
-def _lost(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Loss, ...]:
-    if one.on_disk:
-        return ()
-    if one.lost is not None:
-        return one.lost
-    return tuple(loss_on_disk(iter_log_dir, one.persisted, one.facts, one.provenance))
-
-
-def _warn_of_loss(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn) -> None:
-    if lost := _lost(iter_log_dir, scored):
-        warn(loss_warning(scored.record.iteration, lost))
+def _warn_of_loss(seen: ScoredIteration, warn: Warn) -> None:
+    if seen.lost:
+        warn(loss_warning(seen.record.iteration, seen.lost))
 
 
 def has_session_file(session_id: str, warn: Warn) -> bool:

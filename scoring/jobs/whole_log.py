@@ -111,7 +111,8 @@ class WholeLog:
         if write and refs:
             files = write_session_scores(self._log_dir, [s for s in sessions if has_session_file(s.session_id, warn)])
             self.written = len(refs), len(files)
-            self._remember(known)
+            if known:
+                store_of(self._sources.cache_dir, self._log_dir, self.rubric).keep(known)
         chosen = self._chosen
         self.sessions = [s for s in sessions if chosen is None or chosen.intersection(s.iterations)]
 
@@ -126,15 +127,6 @@ class WholeLog:
         self.trunk = self.trunk or one.facts.trunk
         self.lines.append(one.line)
         self._present.update(spec.id for spec in self.rubric.signals if one.signals.value(spec.id).present)
-
-    def _remember(self, known: dict[int, Fingerprint]) -> None:
-        if not known:
-            return
-        store = store_of(self._sources.cache_dir, self._log_dir, self.rubric)
-        with store.held():
-            for iteration, found in known.items():
-                store.put(iteration, found)
-            store.save()
 
     def presence(self) -> dict[str, float]:
         """Return the share of the chosen iterations, 0 to 1, in which each signal of the rubric is present."""

@@ -13,7 +13,7 @@ Losing this store costs a comparison of bytes, and nothing else.
 import contextlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -198,9 +198,17 @@ class FingerprintStore:
     def put(self, iteration: int, found: Fingerprint) -> None:
         """Note what the score of an iteration was computed from."""
         given = " ".join((found.inputs, found.window, found.facts, found.git, found.sidecar))
-        if self._near(iteration).get(str(iteration)) != given:
-            self._near(iteration)[str(iteration)] = given
+        near = self._near(iteration)
+        if near.get(str(iteration)) != given:
+            near[str(iteration)] = given
             self._changed.add(iteration // IN_A_FILE)
+
+    def keep(self, known: Mapping[int, Fingerprint]) -> None:
+        """Hold the store, note what the scores of some iterations were computed from, and write that."""
+        with self.held():
+            for iteration, found in known.items():
+                self.put(iteration, found)
+            self.save()
 
     def save(self) -> None:
         """Write what is noted and differs. A cache that cannot be written is no error."""
