@@ -1,6 +1,8 @@
 """How the time grows with the entries of a log: for commands that look at all of them, and for one iteration."""
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 from benchmarks.commands import RECOMPUTE, Program
 from benchmarks.corpus import make_corpus
@@ -11,8 +13,9 @@ from benchmarks.tables import markdown, number
 
 _TIMES_AS_MANY = (5, 50, 500)
 _WARM = "`run --json --no-write`, warm cache"
+_EDITED = "the same, an entry was edited"
 _NOTHING = "`backfill`, nothing to do"
-_KINDS = (_WARM, RECOMPUTE, _NOTHING)
+_KINDS = (_WARM, _EDITED, RECOMPUTE, _NOTHING)
 
 
 def measure(setting: Setting) -> str:
@@ -24,6 +27,7 @@ def measure(setting: Setting) -> str:
         program = Program.on(make_corpus(setting.room(f"made-{count}"), size), setting.room(f"log-{count}"))
         commands = (
             program.warm("run", "--json", "--no-write"),
+            replace(program.warm("run", "--json", "--no-write"), ready=partial(_edit, program.log)),
             program.warm("iteration", str(count), "--recompute"),
             Case("", (*program.command("backfill")[:4], str(program.corpus.repo), "--cache-dir", str(program.cache))),
         )
@@ -36,6 +40,11 @@ def measure(setting: Setting) -> str:
         draw(setting.out / "performance" / "entries.svg", "entries", up, counts, lines)
     rows = [(f"{count:,}", *(number(line[n]) for line in lines.values())) for n, count in enumerate(counts)]
     return markdown(("entries", *_KINDS), rows)
+
+
+def _edit(log: Path) -> None:
+    with open(log / "iter-1.yaml", "a") as f:
+        f.write("\n")
 
 
 def _name(kind: str, count: int) -> str:

@@ -5,7 +5,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -23,8 +23,23 @@ def write(text: str) -> None:
     write_bytes((show_hidden(text) if on_terminal() else text).encode("utf-8", "backslashreplace"))
 
 
+_COPIES: list[Callable[[bytes], None]] = []
+
+
+@contextlib.contextmanager
+def copied(take: Callable[[bytes], None]) -> Iterator[None]:
+    """Give a copy of what is written to standard output to somebody else too."""
+    _COPIES.append(take)
+    try:
+        yield
+    finally:
+        _COPIES.remove(take)
+
+
 def write_bytes(data: bytes) -> None:
     """Write bytes, which are UTF-8, to standard output."""
+    for take in _COPIES:
+        take(data)
     if sys.stdout is None:  # it was closed before the program began
         return
     sys.stdout.flush()
@@ -148,15 +163,17 @@ def full_text(version: str, named: str) -> bool:
 class Warnings:
     """The warnings of a command, said together: those that repeat themselves in one line with a count.
 
-    ``verbose`` says every one by itself and at once; ``quiet`` says none.
+    ``verbose`` says every one by itself and at once; ``quiet`` says none. ``count`` is how many were taken.
     """
 
     def __init__(self) -> None:
         self.quiet = self.verbose = self.holds = False
+        self.count = 0
         self._waiting: list[str] = []
 
     def take(self, text: str) -> None:
         """Take a warning, and say it when its time has come."""
+        self.count += 1
         if self.quiet:
             return
         if self.holds and not self.verbose:

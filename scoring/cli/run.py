@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import on_terminal, say, show, warn, write_json_in_parts
-from scoring.cli.reading import broken_entries, sources
+from scoring.cli.output import WARNINGS, copied, on_terminal, say, show, warn, write_bytes, write_json_in_parts
+from scoring.cli.reading import broken_entries, cache_dir, sources
 from scoring.log.settings import Settings
 
 if TYPE_CHECKING:
+    from scoring.jobs.whole_log import WholeLog
     from scoring.log.selection import Selection
 
 
@@ -24,22 +26,38 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary. --last, --since and
     --task choose what is printed; the whole log is scored and written all the same.
     """
-    log_dir = settings.iter_log_dir
-    evidence = sources(settings)
-    with evidence.transcripts().start() as scan:
-        # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
-        from rubric import find_rubric
-        from scoring.jobs.whole_log import WholeLog
-        from scoring.views.score_pages import next_steps, pointer, run_page, run_parts
+    from scoring.jobs.unchanged import Unchanged
 
-        log = WholeLog(scan, log_dir, evidence, find_rubric(settings.rubric), selection, observe=settings.json)
+    log_dir, evidence, warnings = settings.iter_log_dir, sources(settings), WARNINGS.count
+    kept_in = None if on_terminal() else cache_dir(settings)  # what is drawn there depends on the terminal
+    asked = settings, selection, no_write, find_rubric(settings.rubric)
+    unchanged = Unchanged(kept_in, f"run {settings.json}", asked, log_dir, evidence)
+    if answer := unchanged.answer():
+        for piece in answer:
+            write_bytes(piece)
+        return
+    with copied(unchanged.take), evidence.transcripts().start() as scan:
+        # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
+        from scoring.jobs.whole_log import WholeLog
+
+        log = WholeLog(scan, log_dir, evidence, asked[-1], selection, observe=settings.json)
         broken_entries(*log.broken)
-        first, iterations = not _has_scores(log_dir), log.iterations(not no_write, warn)
-        if settings.json:
-            write_json_in_parts(run_parts(log, iterations))
-            return
-        for _ in iterations:  # of each a line is left
-            pass
+        unchanged.rests_on(log.records)
+        _tell(log, log_dir, settings, no_write)
+    if not log.broken and WARNINGS.count == warnings:
+        unchanged.keep(scan.folders)
+
+
+def _tell(log: "WholeLog", log_dir: Path, settings: Settings, no_write: bool) -> None:
+    """Score a log, and write and print what was asked for."""
+    from scoring.views.score_pages import next_steps, pointer, run_page, run_parts
+
+    first, iterations = not _has_scores(log_dir), log.iterations(not no_write, warn)
+    if settings.json:
+        write_json_in_parts(run_parts(log, iterations))
+        return
+    for _ in iterations:  # of each a line is left
+        pass
     if not log.lines:
         say(f"score: no iterations found in {log_dir}\n")
         return

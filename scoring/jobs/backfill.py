@@ -7,9 +7,10 @@ The module is long because it has both what is said of a log, for all who ask, a
 """
 
 import datetime
+import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import read_file, remove_stale
+from scoring.jobs.unchanged import Unchanged
 from scoring.log.kept import Records
 from scoring.log.load import load_log_for
 from scoring.score import write_session
@@ -136,26 +138,40 @@ class LogReport:
             "seconds": round(self.seconds, 3),
         }
 
+    @property
+    def found_nothing(self) -> bool:
+        """Whether every score stands, and there is nothing to say of any."""
+        return not (self.error or self.scored or self.kept or self.git_changed or self.warnings or self.broken)
+
+    def counted(self) -> bytes:
+        """Return its counts, which are all that it has where :attr:`found_nothing` holds."""
+        absent = [[signal, reason, count] for (signal, reason), count in self.absent.items()]
+        return json.dumps([self.up_to_date, self.passed_over, absent]).encode()
+
+    def say_again(self, counted: bytes) -> None:
+        """Take the counts of an earlier report."""
+        self.up_to_date, self.passed_over, absent = json.loads(counted)
+        self.absent = Counter({(signal, reason): count for signal, reason, count in absent})
+
 
 def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogReport:
     """Bring one log up to date, or find out what would be. Never raises what a user can act on: that is in the report.
 
-    ``take`` gets every iteration with the score that stands for it then, also in a dry run.
+    ``take`` gets every iteration with the score that stands for it then, also in a dry run. Without it, a log of which
+    nothing has changed since it was found up to date is not gone through again.
     """
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
-        store = store_of(plan.cache_dir, job.iter_log_dir, plan.rubric)
-        if plan.dry_run:
-            store.load()
-            _bring_up_to_date(job, plan, store, report, take)
+        sources = _sources(job, plan, report)
+        kept_in = plan.cache_dir if plan.keeps and take is silent else None
+        asked = replace(plan, cache_dir=None, processes=None)
+        unchanged = Unchanged(kept_in, f"backfill {plan.rubric.version}", asked, job.iter_log_dir, sources)
+        if answer := unchanged.answer():
+            report.say_again(b"".join(answer))
         else:
-            with store.held():
-                try:
-                    _bring_up_to_date(job, plan, store, report, take)
-                finally:
-                    store.save()
+            _go_through(job, plan, sources, unchanged, report, take)
     except LogError as e:
         report.error, report.broken = str(e), list(e.faults)
     except DaScoreError as e:
@@ -164,16 +180,48 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     return report
 
 
-def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, report: LogReport, take: Take) -> None:
-    log, rubric = job.iter_log_dir, plan.rubric
+def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
+    """Return where the evidence of a log comes from."""
     options: Options = {"warn": report.warnings.append, "cache_dir": plan.cache_dir, "processes": plan.processes}
     options |= {"keep": plan.keeps, "trunk": job.trunk}
     if job.transcripts is not None:
         options["transcripts"] = "none" if job.transcripts == "none" else "auto"
-    rules = rules_of(rubric)
+    rules = rules_of(plan.rubric)
     if rules.attributes:
         options["worktrees"], options["test_commands"] = job.worktrees, job.test_commands
-    sources = Sources.under(rules, job.repo_dir, job.transcript_dirs, options)
+    return Sources.under(rules, job.repo_dir, job.transcript_dirs, options)
+
+
+def _go_through(
+    job: LogJob, plan: BackfillPlan, sources: Sources, unchanged: Unchanged, report: LogReport, take: Take
+) -> None:
+    """Bring a log up to date, and keep the answer where it was that already."""
+    store = store_of(plan.cache_dir, job.iter_log_dir, plan.rubric)
+    if plan.dry_run:
+        store.load()
+        _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
+        return
+    with store.held():
+        try:
+            folders = _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
+        finally:
+            store.save()
+    if report.found_nothing:
+        unchanged.take(report.counted())
+        unchanged.keep(folders)
+
+
+def _bring_up_to_date(
+    job: LogJob,
+    plan: BackfillPlan,
+    sources: Sources,
+    unchanged: Unchanged,
+    store: FingerprintStore,
+    report: LogReport,
+    take: Take,
+) -> Mapping[str, tuple[bool, bool]]:
+    """Score what must be scored, and return the folders that transcripts name, as they were seen."""
+    log, rubric = job.iter_log_dir, plan.rubric
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
@@ -181,7 +229,8 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         records = load_log_for([rubric], log, flags, left_out.append, cache_dir, sources.keeps)
         report.broken = [str(error) for error in left_out]
         if not records:
-            return
+            return {}
+        unchanged.rests_on(records)
         profile, labels = meter_profile(rubric, observe=plan.observe), plan.observe or labels_vote(rubric)
         evidence = Evidence(records, log, sources, scan, None, profile, labels)
         if not plan.dry_run:
@@ -196,6 +245,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, store: FingerprintStore, 
         evidence.git.keep()
     if not plan.dry_run:
         _write_sessions(log, rubric, records, standing, report)
+    return scan.folders
 
 
 class _Stands(NamedTuple):

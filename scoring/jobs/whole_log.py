@@ -42,6 +42,7 @@ class WholeLog:
 
     Attributes:
         rubric: the rubric it is scored under.
+        records: its entries.
         broken: which entries could not be read, and where and why, where the rubric leaves those out.
         lines: what tables show of the iterations that were chosen.
         sessions: the sessions that have any of these, sorted by id.
@@ -73,9 +74,9 @@ class WholeLog:
         """
         left_out: list[LogError] = []
         flags, cache_dir = sources.rules.true_flags, sources.cache_dir
-        self._records = load_log_for([rubric], iter_log_dir, flags, left_out.append, cache_dir)
+        self.records = load_log_for([rubric], iter_log_dir, flags, left_out.append, cache_dir)
         self._log_dir, self._sources, self._scan, self._observe = iter_log_dir, sources, scan, observe
-        self._chosen = None if selection.takes_all else selection.numbers(self._records)
+        self._chosen = None if selection.takes_all else selection.numbers(self.records)
         self.rubric, self.broken = rubric, tuple(map(str, left_out))
         self.lines: list[ScoredLine] = []
         self.sessions: list[SessionScore] = []
@@ -117,7 +118,7 @@ class WholeLog:
         self.sessions = [s for s in sessions if chosen is None or chosen.intersection(s.iterations)]
 
     def _scored(self) -> Iterator[list[ScoredIteration]]:
-        records, sources, rubric = self._records, self._sources, self.rubric
+        records, sources, rubric = self.records, self._sources, self.rubric
         places = records, self._log_dir, sources, self._scan
         found = (one for (one,) in score_records(*places, rubric, observe=self._observe, compare=False))
         while some := [looked_at(self._log_dir, one) for one in islice(found, _AT_ONCE)]:

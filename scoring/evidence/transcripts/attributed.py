@@ -22,7 +22,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import EMPTY, Attribution, Share
 from scoring.evidence.transcripts.counting import count_lines
-from scoring.evidence.transcripts.discovery import WorkTrees, discover
+from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
     FileFound,
@@ -66,6 +66,7 @@ from scoring.evidence.transcripts.streams import (
     order_lines,
     sessions_of,
 )
+from scoring.evidence.transcripts.work_trees import WorkTrees
 
 if TYPE_CHECKING:  # a run that reads nothing does not pay for the test tools
     from scoring.evidence.transcripts.testruns import TestTools
@@ -172,7 +173,7 @@ class AttributedScan(Scan):
             there = neighbourhood(WorkTrees(self._places.repo_dir), kept.commits)
             folders = {folder: there.look(folder) for folder in kept.folders}
             if (kept.asked, kept.commits, kept.folders) == (asked, there.commits, folders):
-                self._anew = anew
+                self._anew, self.folders = anew, folders
                 return [AttributedFacts(*answer) for answer in kept.answers]
             super()._begin()
         return anew()
@@ -204,6 +205,7 @@ class AttributedScan(Scan):
         linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
         places = lines_that_made(files, shares)
         lines_of = lines_found(files, attribution.owners, len(questions))
+        self.folders = there.folders
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), attribution.owners)
         answers = [

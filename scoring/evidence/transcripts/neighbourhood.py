@@ -3,7 +3,6 @@
 ``docs/EVIDENCE.md``, "Attribution", has the rules.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from functools import cached_property
 
 from scoring.evidence.transcripts.harness import InRepository
 from scoring.evidence.transcripts.streams import File, Session
+from scoring.evidence.transcripts.work_trees import is_there
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,7 @@ class Neighbourhood:
     def look(self, folder: str) -> tuple[bool, bool]:
         """Return whether a folder is in the repository, and whether it is there; one that no path names is."""
         if folder not in self.folders:
-            there = not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
-            self.folders[folder] = self.in_repository(folder), there
+            self.folders[folder] = self.in_repository(folder), is_there(folder)
         return self.folders[folder]
 
 

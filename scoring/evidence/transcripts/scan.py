@@ -15,7 +15,7 @@ import os
 import signal
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.repository import GitRepository, ObjectReader
-from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, WorkTrees, writers
+from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
     IterationWindow,
@@ -38,6 +38,7 @@ from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.lines import line_starts, opened, read_lines, read_parts, read_whole
 from scoring.evidence.transcripts.rows import FileRows, Indexed, Rows, Stamp, TranscriptIndex, key_of, pack, unpack
 from scoring.evidence.transcripts.tally import Tallies
+from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.files import reason
 
 if TYPE_CHECKING:  # reading that observes nothing needs no test tools
@@ -164,6 +165,8 @@ class Scan:
         self._skipped: Counter[str] = Counter()
         self._tallies = Tallies((), ())
         self._sessions: dict[tuple[str, str], list[_Source]] = {}
+        self.folders: Mapping[str, tuple[bool, bool]] = {}
+        """The folders that transcripts name, whether they are in the repository, and whether they are there."""
 
     @cached_property
     def _tools(self) -> "TestTools | None":
@@ -179,6 +182,10 @@ class Scan:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def discovered(self) -> Discovery:
+        """Return what is found on disk now; nothing is read."""
+        return self._rules.discover(self._places, self._harnesses, silent)
 
     def start(self) -> Self:
         """Find out what must be read, and begin to read it in worker processes where that pays. Never raises."""
@@ -223,6 +230,7 @@ class Scan:
             self._files.append(file_found(transcript.path, rows, left_out))
         for counter in counters.values():
             counter.finish()
+        self.folders = in_repository.folders
         return tallies.facts()
 
     def _read(self) -> Iterator[tuple[int, TranscriptFile, FileRows]]:

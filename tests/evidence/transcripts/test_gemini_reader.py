@@ -13,12 +13,12 @@ from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
 
-from scoring.evidence.transcripts.discovery import WorkTrees
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.evidence.transcripts.lines import Lines
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import BREAK, EDIT, INTERRUPT, MADE, REJECTION, RUN, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools as Tools
+from scoring.evidence.transcripts.work_trees import WorkTrees
 
 CALL, VERDICT = 1, 2
 

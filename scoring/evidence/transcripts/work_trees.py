@@ -1,0 +1,99 @@
+"""Which folders are in a repository: in its work tree, or in one that is linked to it, there or gone.
+
+``docs/EVIDENCE.md``, "Transcripts", has the rules.
+"""
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+from scoring.errors import InputError
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts.harness import HASHED_FOLDER
+from scoring.files import read_file
+
+_POINTER_LIMIT = 1 << 16
+"""The largest ``.git`` file, in bytes, that is looked at."""
+
+
+class WorkTrees:
+    """The work trees of one repository. Git is asked when the first folder is."""
+
+    def __init__(self, repo_dir: Path | str) -> None:
+        """Take a directory in any of the work trees."""
+        self._repo_dir = repo_dir
+        self._known: dict[str, bool] = {}
+
+    @property
+    def folders(self) -> dict[str, tuple[bool, bool]]:
+        """Of each folder that was asked about, whether it is in the repository, and whether it is there now."""
+        return {folder: (inside, is_there(folder)) for folder, inside in self._known.items()}
+
+    def __call__(self, folder: str) -> bool:
+        """Say whether work in a folder is work in the repository; ``folder`` is as a transcript names it.
+
+        Raises:
+            NotARepositoryError: the directory that was named is in no git work tree.
+        """
+        if folder not in self._known:
+            if folder.startswith(HASHED_FOLDER):
+                self._known[folder] = folder in self._hashed
+            else:
+                self._known[folder] = os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
+        return self._known[folder]
+
+    def _belongs(self, folder: str) -> bool:
+        tops, _ = self._repository
+        place = Path(os.path.realpath(folder))
+        for at in map(str, (place, *place.parents)):
+            if at in tops:
+                return True
+            if (claimed := self._claimed(at)) is not None:
+                return claimed
+        return False
+
+    @cached_property
+    def _repository(self) -> tuple[frozenset[str], str]:
+        """The tops of the work trees, and where git keeps what is known of linked ones."""
+        repository = GitRepository(self._repo_dir)
+        linked = os.path.join(os.path.realpath(repository.common_dir), "worktrees")
+        return frozenset(map(os.path.realpath, _work_trees(repository))), linked
+
+    @cached_property
+    def _hashed(self) -> frozenset[str]:
+        """The tops of the work trees, as git names them and with links resolved, by their hashes."""
+        from hashlib import sha256  # few harnesses name no folders
+
+        listed = _work_trees(GitRepository(self._repo_dir))
+        tops = map(os.fsencode, {*listed, *self._repository[0]})
+        return frozenset(HASHED_FOLDER + sha256(top).hexdigest() for top in tops)
+
+    def _claimed(self, folder: str) -> bool | None:
+        """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""
+        git = os.path.join(folder, ".git")
+        if os.path.isdir(git):
+            return False if os.path.exists(os.path.join(git, "HEAD")) else None
+        try:
+            pointer = read_file(git, _POINTER_LIMIT)
+        except (FileNotFoundError, InputError):
+            return None
+        if not pointer.startswith(b"gitdir:"):
+            return None
+        target = os.fsdecode(pointer.removeprefix(b"gitdir:").strip())
+        place = os.path.realpath(os.path.join(folder, target))
+        # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
+        return os.path.dirname(place) == self._repository[1]
+
+
+def is_there(folder: str) -> bool:
+    """Return whether a folder that a transcript names is there; one that no path names is."""
+    return not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
+
+
+def _work_trees(repository: GitRepository) -> list[str]:
+    """Return the top levels of all work trees of a repository; some may not be there any more."""
+    answer, end = repository.ask("worktree", "list", "--porcelain", "-z"), b"\0"
+    if answer.returncode:  # git older than 2.36
+        answer, end = repository.ask("worktree", "list", "--porcelain"), b"\n"
+    lines = answer.stdout.split(end)
+    return [os.fsdecode(line.removeprefix(b"worktree ")) for line in lines if line.startswith(b"worktree ")]

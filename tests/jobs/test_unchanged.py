@@ -1,0 +1,322 @@
+"""Answers that are kept: given again while nothing has changed, and never after anything has."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, Outcome
+from helpers.repos import Repo
+
+from scoring.demo import Demo
+from scoring.evidence import state
+from scoring.jobs import backfill, unchanged, whole_log
+from scoring.log.load import load_iteration_log
+
+RUBRICS = ("2.1.0", "2.3.0", "3.1.0")
+
+
+@dataclass
+class Watched:
+    """A log that is asked about again and again, and whether the last answer was one that was kept."""
+
+    demo: Demo
+    da_score: DaScore
+    cache: Path
+    went_through: list[str]
+
+    def places(self, *more: str | Path) -> list[str | Path]:
+        log: list[str | Path] = [] if "backfill" in more else ["--iter-log-dir", self.demo.iter_log_dir]
+        return [*log, "--repo-dir", self.demo.repo_dir, "--cache-dir", self.cache]
+
+    def ask(self, *arguments: str | Path) -> Outcome:
+        self.went_through.clear()
+        return self.da_score(*arguments, *self.places(*arguments))
+
+    @property
+    def kept(self) -> bool:
+        return not self.went_through
+
+    def look(self, rubric: str = "3.1.0") -> Outcome:
+        """Go through the log as most tests do; what a run says without a cache is the same."""
+        found = self.ask("run", "--json", "--no-write", "--rubric", rubric)
+        kept = self.kept
+        fresh = self.ask("run", "--json", "--no-write", "--rubric", rubric, "--no-cache")
+        assert (found.status, found.out) == (fresh.status, fresh.out)
+        self.went_through[:] = [] if kept else ["the log"]
+        return found
+
+
+@pytest.fixture
+def watched(demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    """The demo, with sessions of its own in the default place, of which nothing was changed just now."""
+    monkeypatch.setattr(state, "SETTLED", 0)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    (demo.repo_dir / ".agents" / "da-score.toml").unlink()  # it names the transcripts of the demo
+    sessions = tmp_path / "claude" / "projects" / "here"
+    sessions.mkdir(parents=True)
+    for path in sorted((demo.root / "transcripts" / "claude").iterdir()):
+        text = path.read_text().replace("/home/ada/shortlink", str(demo.repo_dir))
+        (sessions / path.name).write_text(text.replace(str(demo.repo_dir), str(tmp_path / "gone"), 3))
+    went_through: list[str] = []
+    for module in (whole_log, backfill):
+        before = module.load_log_for
+
+        def load(*arguments: object, before: Callable[..., object] = before, **options: object) -> object:
+            went_through.append("the log")
+            return before(*arguments, **options)
+
+        monkeypatch.setattr(module, "load_log_for", load)
+    yield Watched(demo, da_score, tmp_path / "cache", went_through)
+
+
+@pytest.mark.parametrize("rubric", RUBRICS)
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_an_answer_is_given_again(watched: Watched, rubric: str, form: list[str]) -> None:
+    answers = [(watched.ask("run", "--no-write", "--rubric", rubric, *form), watched.kept) for _ in range(2)]
+    (first, first_kept), (again, again_kept) = answers
+    assert (first_kept, again_kept) == (False, True)
+    assert (again, again.status) == (first, 0)
+
+
+def test_the_answer_to_one_question_is_none_to_another(watched: Watched) -> None:
+    questions = [
+        [],
+        ["--last", "2"],
+        ["--rubric", "2.3.0"],
+        ["--trunk", "HEAD"],
+        ["--transcripts", "none"],
+    ]
+    for question in questions * 2:
+        found = watched.ask("run", "--json", "--no-write", *question)
+        assert not watched.kept
+        assert found.out == watched.ask("run", "--json", "--no-write", *question, "--no-cache").out
+        assert found.out == watched.ask("run", "--json", "--no-write", *question).out
+        assert watched.kept
+
+
+def artifact(demo: Demo) -> Path:
+    """Return an artifact that an entry names."""
+    named = (
+        demo.repo_dir / name for record in load_iteration_log(demo.iter_log_dir) for name in record.artifacts if name
+    )
+    return next(path for path in named if path.is_file())
+
+
+def links(watched: Watched) -> None:
+    """Put a link to another file in the place of an artifact."""
+    place = artifact(watched.demo)
+    place.rename(watched.demo.repo_dir / "moved.yaml")
+    place.symlink_to(watched.demo.repo_dir / "moved.yaml")
+
+
+def append(path: Path) -> None:
+    with open(path, "a") as f:
+        f.write("{}\n")
+
+
+def edit(path: Path, old: str = "\n", new: str = "\n\n") -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def entry(demo: Demo, number: int = 2) -> Path:
+    return demo.iter_log_dir / f"iter-{number}.yaml"
+
+
+def session(watched: Watched) -> Path:
+    return next((watched.cache.parent / "claude" / "projects" / "here").iterdir())
+
+
+def in_place(watched: Watched) -> None:
+    """Change a byte of an entry, and nothing else that a listing shows but the time of the change."""
+    path = entry(watched.demo)
+    before = path.stat()
+    with open(path, "r+b") as f:
+        data = f.read()
+        f.seek(data.index(b"wave") if b"wave" in data else 0)
+        f.write(b"Wave"[:4] if b"wave" in data else data[:1])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def other_git(watched: Watched) -> None:
+    folder = watched.cache.parent / "bin"
+    folder.mkdir()
+    real = shutil.which("git")
+    (folder / "git").write_text(f'#!/bin/sh\nexec {real} "$@"\n')
+    (folder / "git").chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
+CHANGES: dict[str, Callable[[Watched], object]] = {
+    "an entry is edited": lambda w: edit(entry(w.demo)),
+    "a byte of an entry": in_place,
+    "an entry is new": lambda w: shutil.copy(entry(w.demo), entry(w.demo, 900)),
+    "an entry is gone": lambda w: entry(w.demo).unlink(),
+    "an entry has another name": lambda w: entry(w.demo).rename(entry(w.demo, 901)),
+    "a hook outcome": lambda w: (w.demo.iter_log_dir / "iter-2.hook-outcomes.yaml").write_text(
+        "records:\n  - sentinel_id: a\n    intervention_class: prevent_before_action\n    result: fail\n"
+    ),
+    "a label": lambda w: (w.demo.iter_log_dir / "iter-2.labels.yaml").write_text("labels: []\n"),
+    "a DR transcript": lambda w: (w.demo.iter_log_dir / "iter-2.dr.json").write_text("{}"),
+    "a sidecar": lambda w: (w.demo.iter_log_dir / "session-x.score.yaml").write_text(""),
+    "an artifact is edited": lambda w: edit(artifact(w.demo)),
+    "an artifact is gone": lambda w: artifact(w.demo).unlink(),
+    "an artifact is a link now": links,
+    "a plan": lambda w: edit(next((w.demo.repo_dir / ".agents" / "workflow" / "plans").glob("*/TASKS.yaml"))),
+    "a session goes on": lambda w: append(session(w)),
+    "a session is gone": lambda w: session(w).unlink(),
+    "a session is new": lambda w: shutil.copy(session(w), session(w).with_name("other.jsonl")),
+    "a folder of sessions is new": lambda w: shutil.copytree(session(w).parent, session(w).parents[1] / "b"),
+    "a folder that a session names": lambda w: (w.cache.parent / "gone").mkdir(),
+    "a commit": lambda w: Repo.at(w.demo.repo_dir).git("commit", "--allow-empty", "-q", "-m", "more"),
+    "a branch": lambda w: Repo.at(w.demo.repo_dir).git("branch", "other"),
+    "a branch is gone": lambda w: Repo.at(w.demo.repo_dir).git("update-ref", "-d", "refs/heads/master"),
+    "packed branches": lambda w: Repo.at(w.demo.repo_dir).git("pack-refs", "--all"),
+    "a remote": lambda w: Repo.at(w.demo.repo_dir).git("remote", "add", "origin", "https://example.org/x.git"),
+    "an object": lambda w: Repo.at(w.demo.repo_dir).git("hash-object", "-w", "--stdin", given=b"new"),
+    "another branch is out": lambda w: Repo.at(w.demo.repo_dir).git("checkout", "-q", "--detach"),
+    "a work tree": lambda w: Repo.at(w.demo.repo_dir).git("worktree", "add", "-q", str(w.cache.parent / "w")),
+    "another git": other_git,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.sampled(9)
+def test_a_change_is_seen(watched: Watched, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # so that a change of it is taken back
+    watched.look()
+    watched.look()
+    assert watched.kept
+    CHANGES[change](watched)
+    was_kept = []
+    for _ in range(2):
+        watched.look()
+        was_kept.append(watched.kept)
+    assert was_kept == [False, True]
+
+
+def test_what_has_just_changed_is_not_trusted(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "SETTLED", 3_600_000_000_000)
+    for _ in range(2):
+        watched.look()
+        assert not watched.kept
+
+
+@pytest.mark.parametrize("file", ["iter-2.yaml", "the session"])
+def test_what_was_warned_of_is_read_again(watched: Watched, file: str) -> None:
+    if file == "the session":
+        session(watched).write_text('{"a":"' + "x" * (17 << 20) + '"}\n')
+    else:
+        entry(watched.demo).write_text("{")
+    for _ in range(2):
+        found = watched.ask("run", "--json", "--no-write", "--rubric", "3.1.0")
+        assert found.err
+        assert not watched.kept
+
+
+def test_a_run_that_writes_is_not_kept_and_one_that_finds_all_written_is(watched: Watched) -> None:
+    was_kept = []
+    for _ in range(3):
+        assert watched.ask("run", "--json", "--rubric", "3.1.0").status == 0
+        was_kept.append(watched.kept)
+    assert was_kept == [False, False, True]
+    sidecar = watched.demo.iter_log_dir / "iter-2.score.yaml"
+    data = sidecar.read_bytes()
+    sidecar.write_bytes(data.replace(b"value", b"worth", 1))
+    watched.ask("run", "--json", "--rubric", "3.1.0")
+    assert not watched.kept
+    assert sidecar.read_bytes() == data
+
+
+def test_backfill_that_finds_nothing_to_do_is_kept(watched: Watched) -> None:
+    def counts() -> object:
+        found = json.loads(watched.ask("backfill", watched.demo.iter_log_dir, "--json", "--rubric", "3.1.0").out)
+        return [{**part, "seconds": 0} for part in (found["totals"], *found["logs"])]
+
+    counts()
+    assert not watched.kept
+    found = counts()
+    assert not watched.kept
+    assert (counts(), watched.kept) == (found, True)
+    (watched.demo.iter_log_dir / "iter-2.score.yaml").unlink()
+    assert counts() != found
+    assert (watched.demo.iter_log_dir / "iter-2.score.yaml").exists()
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sampled(6)
+def test_wrong_bytes_change_nothing(watched: Watched, seed: int) -> None:
+    chance = random.Random(seed)
+    watched.look()
+    (path,) = (watched.cache / f"answers-of-logs-{unchanged.FORMAT}").iterdir()
+    data = bytearray(path.read_bytes())
+    at = chance.randrange(len(data))
+    data[at] ^= 1 << chance.randrange(8)
+    path.write_bytes(data[: chance.choice([at, len(data)])] if seed % 3 == 0 else data)
+    assert json.loads(watched.look().out)["iterations"]
+    assert not watched.kept or path.read_bytes() == bytes(data)
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(watched: Watched) -> None:
+    watched.cache.write_text("no folder")
+    for _ in range(2):
+        assert watched.look().status == 0
+        assert not watched.kept
+
+
+def test_an_answer_that_is_too_large_is_not_kept(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unchanged, "_SIZE_LIMIT", 1000)
+    for _ in range(2):
+        watched.look()
+        assert not watched.kept
+
+
+WATCHER = """
+import json, os, sys
+seen = set()
+def hook(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], (str, bytes, os.PathLike)):
+        seen.add(os.path.abspath(os.fsdecode(arguments[0])))
+from scoring.cli import main
+main(["run", "--help"])
+sys.addaudithook(hook)
+status = main(sys.argv[1:])
+sys.stderr.write(json.dumps(sorted(seen)))
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize("rubric", RUBRICS)
+def test_all_that_a_run_opens_is_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch, rubric: str) -> None:
+    arguments = ["run", "--json", "--no-write", "--no-cache", "--rubric", rubric, *watched.places()]
+    opened = subprocess.run(
+        [sys.executable, "-c", WATCHER, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    seen: set[str] = set()
+    before, folder = state._stat, state._Look.folder
+
+    def stat(path: "str | Path | os.DirEntry[str]") -> os.stat_result | None:
+        seen.add(os.path.abspath(path))
+        return before(path)
+
+    def listed(look: state._Look, path: str | Path) -> "list[os.DirEntry[str]]":
+        seen.add(os.path.abspath(path))
+        return folder(look, path)
+
+    monkeypatch.setattr(state, "_stat", stat)
+    monkeypatch.setattr(state._Look, "folder", listed)
+    watched.ask("run", "--json", "--no-write", "--rubric", rubric)
+    seen |= {str(root) for root in Path(watched.cache.parent / "claude").rglob("*") if root.is_dir()}  # walked
+    places = tuple(map(str, (watched.demo.root, watched.cache.parent / "claude")))
+    read = {path for path in json.loads(opened.stderr) if path.startswith(places)}
+    assert len(read) > len(list(watched.demo.iter_log_dir.glob("iter-*.yaml")))
+    settings = {str(watched.demo.repo_dir / "pyproject.toml")}  # what is set is part of the question
+    assert read - seen <= settings
