@@ -29,7 +29,7 @@ from scoring.locks import held_alone
 from scoring.log.model import IterationRecord
 from scoring.signals.table import files_beside, optional_signals
 
-FORMAT = 3
+FORMAT = 4
 
 IN_A_FILE = 256
 """The fingerprints of how many iterations are in one file: a command about one reads and writes no others."""
@@ -84,7 +84,8 @@ def inputs_beside(
     ]
     named = [artifact_path(repo_dir, artifact) for artifact in record.artifacts]
     artifacts = [path and _bytes_of(path) for path in named]
-    return _digest(record, beside, artifacts, scope)
+    declared = scope and (scope.entries, scope.plan.parent.name)  # whatever way leads to the repository
+    return _digest(record, beside, artifacts, declared)
 
 
 def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:

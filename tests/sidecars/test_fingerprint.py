@@ -220,7 +220,7 @@ class TestStore:
 
     @staticmethod
     def file(cache: Path) -> Path:
-        (path,) = cache.glob("backfill-3/*.json")
+        (path,) = cache.glob("backfill-4/*.json")
         return path
 
     def test_gives_back_what_was_kept(self, cache: Path, log: Path) -> None:
@@ -274,8 +274,8 @@ class TestStore:
 
     def test_is_for_its_owner_alone(self, cache: Path, log: Path) -> None:
         self.keep(cache, log, n1=ONE)
-        assert {path.stat().st_mode & 0o777 for path in (cache / "backfill-3").iterdir()} == {0o600}
-        assert (cache / "backfill-3").stat().st_mode & 0o777 == 0o700
+        assert {path.stat().st_mode & 0o777 for path in (cache / "backfill-4").iterdir()} == {0o600}
+        assert (cache / "backfill-4").stat().st_mode & 0o777 == 0o700
 
     def test_knows_a_log_whose_name_is_no_text(self, cache: Path, tmp_path: Path) -> None:
         log = tmp_path / os.fsdecode(b"log-\xff")
@@ -325,7 +325,7 @@ class TestStore:
             "iterations": {"1": "inputs window facts git sidecar"},
         }
 
-    @pytest.mark.parametrize("in_the_way", ["cache", "cache/backfill-3"])
+    @pytest.mark.parametrize("in_the_way", ["cache", "cache/backfill-4"])
     def test_that_cannot_be_written_is_no_error(self, cache: Path, log: Path, tmp_path: Path, in_the_way: str) -> None:
         place = tmp_path / in_the_way
         place.parent.mkdir(exist_ok=True)
@@ -367,7 +367,7 @@ class TestStore:
 
     @staticmethod
     def is_free(cache: Path) -> bool:
-        (path,) = cache.glob("backfill-3/*.lock")
+        (path,) = cache.glob("backfill-4/*.lock")
         with path.open("r+") as f:
             try:
                 fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)

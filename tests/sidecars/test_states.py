@@ -80,6 +80,10 @@ class TestEveryRubric:
         da_score("iteration", "3", "--recompute")
         assert states(da_score) == {}
 
+    def test_the_way_to_the_repository_is_no_edit(self, da_score: DaScore, project: Path) -> None:
+        assert "0 scored" in da_score("backfill", str(project.parent)).out
+        assert states(da_score) == {}
+
     @pytest.mark.slow
     def test_a_forged_one_fails_with_the_reason_whatever_the_gates(self, da_score: DaScore, project: Path) -> None:
         forge(project, 5)
