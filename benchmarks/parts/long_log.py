@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.commands import RECOMPUTE, Program
 from benchmarks.corpus import make_corpus
-from benchmarks.measure import BARE, BARE_CASE, Case, take_times
+from benchmarks.measure import BARE, BARE_CASE, PYTHON, Case, take_times
 from benchmarks.plots import draw
 from benchmarks.setting import Setting
 from benchmarks.tables import markdown, number
@@ -25,11 +25,12 @@ def measure(setting: Setting) -> str:
     for count in counts:
         size = replace(setting.corpus.size, iterations=count, commits=1, transcript_mb=0, extra_commits=0)
         program = Program.on(make_corpus(setting.room(f"made-{count}"), size), setting.room(f"log-{count}"))
+        places = ("--repo-dir", str(program.corpus.repo), "--cache-dir", str(program.cache))
         commands = (
             program.warm("run", "--json", "--no-write"),
             replace(program.warm("run", "--json", "--no-write"), ready=partial(_edit, program.log)),
             program.warm("iteration", str(count), "--recompute"),
-            Case("", (*program.command("backfill")[:4], str(program.corpus.repo), "--cache-dir", str(program.cache))),
+            Case("", (*PYTHON, "-m", "scoring", "backfill", str(program.log), *places)),
         )
         cases += [replace(case, name=_name(kind, count)) for kind, case in zip(_KINDS, commands, strict=True)]
     taken = take_times(cases, setting.repeat)
