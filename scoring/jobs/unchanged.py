@@ -8,7 +8,7 @@ answer that came with a warning is not kept, because what was warned of may be g
 import contextlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 
@@ -26,9 +26,10 @@ FORMAT = 1
 _SIZE_LIMIT = 64 << 20
 """The largest answer that is kept, in bytes as it is stored."""
 
-_CHECKSUM = 16
-_LENGTH = 8
+_CHECKSUM, _LENGTH = 16, 8
+"""How many bytes the checksum has, and the length of what the answer rests on."""
 _PIECE = 1 << 20
+"""In pieces of at most how many bytes an answer is given."""
 
 
 class _Ground(msgspec.Struct, array_like=True):
@@ -138,9 +139,10 @@ def _digest(*parts: bytes | memoryview) -> bytes:
     return found.digest()
 
 
-def _unpacked(packed: Iterable[int] | memoryview) -> Iterator[bytes]:
+def _unpacked(packed: memoryview) -> Iterator[bytes]:
     unpacker = zlib.decompressobj()
-    waiting = bytes(packed)
-    while waiting and not unpacker.eof:
-        yield unpacker.decompress(waiting, _PIECE)
-        waiting = unpacker.unconsumed_tail
+    for start in range(0, len(packed), _PIECE // 16):
+        waiting: bytes | memoryview = packed[start : start + _PIECE // 16]
+        while waiting:
+            yield unpacker.decompress(waiting, _PIECE)
+            waiting = unpacker.unconsumed_tail
