@@ -308,7 +308,7 @@ PLACES: dict[str, Work] = {
 
 
 @pytest.mark.sampled(40)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", sorted(PLACES))
 def test_time_grows_with_the_length_of_the_text(place: str) -> None:
     """Up to 32 KiB here, up to 128 KiB where there is time, and up to 1 MiB with DA_SCORE_SLOW_TESTS=1."""
     slow = {name: how for name, shape in SHAPES.items() if (how := over_linear(PLACES[place], shape, 1 << 15))}
@@ -316,7 +316,7 @@ def test_time_grows_with_the_length_of_the_text(place: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", sorted(PLACES))
 def test_time_grows_with_the_length_of_a_long_text(place: str) -> None:
     slow = {name: how for name, shape in SHAPES.items() if (how := over_linear(PLACES[place], shape, LARGE))}
     assert not slow

@@ -66,6 +66,7 @@ def test_a_log_of_ten_thousand_entries(tmp_path: Path, command: tuple[str, ...])
     assert taken[10_000][1] + MORE * growth < MEMORY, taken
 
 
+@pytest.mark.slow
 def test_a_log_of_some_hundred_entries_takes_no_more_for_each(tmp_path: Path) -> None:
     """The same at a size that there is time for, with a margin for what every command takes."""
     taken = []
