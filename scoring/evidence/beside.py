@@ -7,6 +7,7 @@ The meter of DR transcripts (:mod:`scoring.meters.dr`) is loaded when there is o
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,20 +68,25 @@ def hook_records(data: bytes) -> list[HookOutcome]:
 
 
 _VALUE = r'(?:[A-Za-z][A-Za-z0-9_./-]*+|"[^\x00-\x1f"\\\x7f-\U0010ffff]*+")'
-_PLAIN_FILE = re.compile(
-    rf"(?:schema_version: [0-9]++\n)?+records:\n(?:  - [a-z_]++: {_VALUE}\n(?:    [a-z_]++: {_VALUE}\n)*+)++"
-)
-_PLAIN_LINE = re.compile(rf"( ++-)? ++([a-z_]++): ({_VALUE})\n")
 _NULL = frozenset({"null", "Null", "NULL"})
+
+
+@cache
+def _plain() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what fits a plain file, and a line of it; a log without hook outcomes does not pay for them."""
+    record = rf"  - [a-z_]++: {_VALUE}\n(?:    [a-z_]++: {_VALUE}\n)*+"
+    file = rf"(?:schema_version: [0-9]++\n)?+records:\n(?:{record})++"
+    return re.compile(file), re.compile(rf"( ++-)? ++([a-z_]++): ({_VALUE})\n")
 
 
 def _plain_records(data: bytes) -> list[HookOutcome] | None:
     """Return the records of a file as hooks write it: words and quoted text, a field a line; None of any other file."""
-    if not data.isascii() or not _PLAIN_FILE.fullmatch(text := data.decode("ascii")):
+    whole, line = _plain()
+    if not data.isascii() or not whole.fullmatch(text := data.decode("ascii")):
         return None
     records: list[dict[str, str]] = []
     count = 0
-    for dash, name, value in _PLAIN_LINE.findall(text, text.index("records:\n") + len("records:\n")):
+    for dash, name, value in line.findall(text, text.index("records:\n") + len("records:\n")):
         if dash:
             records.append({})
         records[-1][name] = value[1:-1] if value[0] == '"' else "" if value in _NULL else value
