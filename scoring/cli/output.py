@@ -1,7 +1,6 @@
 """What leaves the program: text and JSON on standard output, warnings and errors on standard error, a line each."""
 
 import contextlib
-import io
 import os
 import re
 import sys
@@ -135,14 +134,24 @@ def show(page: "Iterable[Block]") -> None:
         return
     from rich.console import Console
 
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character gets another one
-        sys.stdout.reconfigure(errors="replace")
-    draw(page, Console(highlight=False, markup=False, emoji=False))
+    console = Console(highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        draw(page, console)
+    # A terminal that lacks a character gets another one.
+    write_bytes(captured.get().encode(sys.stdout.encoding or "utf-8", "replace"))
 
 
 def on_terminal() -> bool:
     """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def drawn_for() -> object:
+    """Return what the form of a page depends on, as plain data; None on a pipe."""
+    if not on_terminal():
+        return None
+    names = "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"
+    return _width(sys.stdout), sys.stdout.encoding, [os.environ.get(name) for name in names]
 
 
 def full_text(version: str, named: str) -> bool:

@@ -7,7 +7,17 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import WARNINGS, copied, on_terminal, say, show, warn, write_bytes, write_json_in_parts
+from scoring.cli.output import (
+    WARNINGS,
+    copied,
+    drawn_for,
+    on_terminal,
+    say,
+    show,
+    warn,
+    write_bytes,
+    write_json_in_parts,
+)
 from scoring.cli.reading import broken_entries, cache_dir, sources
 from scoring.log.settings import Settings
 
@@ -29,9 +39,8 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     from scoring.jobs.unchanged import Unchanged
 
     log_dir, evidence, warnings = settings.iter_log_dir, sources(settings), WARNINGS.count
-    kept_in = None if on_terminal() else cache_dir(settings)  # what is drawn there depends on the terminal
-    asked = settings, selection, no_write, find_rubric(settings.rubric)
-    unchanged = Unchanged(kept_in, f"run {settings.json}", asked, log_dir, evidence)
+    asked = settings, selection, no_write, drawn_for(), find_rubric(settings.rubric)
+    unchanged = Unchanged(cache_dir(settings), f"run {settings.json}", asked, log_dir, evidence)
     if answer := unchanged.answer():
         for piece in answer:
             write_bytes(piece)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, Outcome
+from helpers.commands import DaScore, OnTerminal, Outcome
 from helpers.repos import Repo
 
 from scoring.demo import Demo
@@ -84,6 +84,19 @@ def test_an_answer_is_given_again(watched: Watched, rubric: str, form: list[str]
     (first, first_kept), (again, again_kept) = answers
     assert (first_kept, again_kept) == (False, True)
     assert (again, again.status) == (first, 0)
+
+
+@pytest.mark.slow
+def test_a_terminal_of_another_width_is_another_question(watched: Watched, on_a_terminal: OnTerminal) -> None:
+    pages = []
+    for columns in (100, 100, 60, 100):
+        watched.went_through.clear()
+        status, shown = on_a_terminal("run", "--no-write", *watched.places(), columns=columns)
+        pages.append((status, b"".join(shown), watched.kept))
+    (first, again, narrow, last) = pages
+    assert [kept for *_, kept in pages] == [False, True, False, False]
+    assert first[:2] == again[:2] == last[:2] != narrow[:2]
+    assert first[0] == 0
 
 
 @pytest.mark.slow
