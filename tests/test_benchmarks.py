@@ -16,6 +16,7 @@ import pytest
 from benchmarks.corpus import Corpus, Size, make_corpus, multiplied, open_corpus, part_of
 from benchmarks.floor import read_transcripts, read_trunk
 from benchmarks.measure import Case, Spread, Times, environment, take_times, timed
+from benchmarks.parts import long_log
 from benchmarks.parts.memory import peak_memory
 from benchmarks.plots import draw
 from benchmarks.run import PARTS, main
@@ -228,6 +229,13 @@ class TestParts:
     def test_say_that_the_peer_is_not_there(self, corpus: Corpus, tmp_path: Path) -> None:
         setting = Setting(corpus, tmp_path, repeat=1, out=tmp_path, plots=False, trunk=0, ccusage=None)
         assert "| not installed |" in PARTS["peer"](setting)
+
+
+@pytest.mark.slow
+def test_commands_of_a_long_log_run(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_log, "_TIMES_AS_MANY", (1, 2))
+    setting = Setting(corpus, tmp_path, repeat=1, out=tmp_path, plots=False, trunk=0, ccusage=None)
+    assert len(long_log.measure(setting).splitlines()) == 2 + 2
 
 
 @pytest.mark.slow
