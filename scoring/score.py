@@ -340,12 +340,13 @@ def write_some(iter_log_dir: Path | str, iterations: Iterable[ScoredIteration], 
     Raises:
         WriteError: as there.
     """
-    changed: list[tuple[PersistedScore, Provenance | None]] = []
+    changed: list[tuple[PersistedScore, Provenance | None, bytes]] = []
     for found in iterations:
         seen = found if found.on_disk is not None else looked_at(iter_log_dir, found)
         if not seen.on_disk:
             _warn_of_loss(seen, warn)
-            changed.append((seen.persisted, seen.provenance))
+            persisted = seen.persisted
+            changed.append((persisted, seen.provenance, seen.sidecar or emit(persisted.as_dict())))
     remove_stale(Path(iter_log_dir))
     remove_stale_directories()
     write_scores(iter_log_dir, changed)
@@ -385,12 +386,16 @@ def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = 
     return write_session_score(iter_log_dir, session) if has_session_file(session.session_id, warn) else None
 
 
-def looked_at(iter_log_dir: Path | str, one: ScoredIteration) -> ScoredIteration:
-    """Return the same with what its score lacks of the evidence of its sidecar, before that is written anew."""
+def looked_at(iter_log_dir: Path | str, one: ScoredIteration, make: bool = False) -> ScoredIteration:
+    """Return the same with what its score lacks of the evidence of its sidecar, before that is written anew.
+
+    To ``make`` is to have its sidecar ready even where there is none to compare with.
+    """
     persisted = one.persisted
-    if not os.path.lexists(iteration_score_path(iter_log_dir, persisted.iteration)):
-        return replace(one, on_disk=False, lost=())
-    data = emit(persisted.as_dict())
+    there = os.path.lexists(iteration_score_path(iter_log_dir, persisted.iteration))
+    data = emit(persisted.as_dict()) if there or make else None
+    if data is None or not there:
+        return replace(one, on_disk=False, lost=(), sidecar=data)
     same = is_written(iter_log_dir, persisted, one.provenance, data)
     lost = () if same else tuple(loss_on_disk(iter_log_dir, persisted, one.facts, one.provenance))
     return replace(one, on_disk=same, lost=lost, sidecar=data)

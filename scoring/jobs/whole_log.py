@@ -97,7 +97,7 @@ class WholeLog:
         refs: list[tuple[str, SessionIterRef]] = []
         known: dict[int, Fingerprint] = {}
         names = frozenset(list_names(self._log_dir))
-        for some in self._scored():
+        for some in self._scored(write):
             if write:
                 write_some(self._log_dir, some, warn)
             for one in some:
@@ -117,11 +117,11 @@ class WholeLog:
         chosen = self._chosen
         self.sessions = [s for s in sessions if chosen is None or chosen.intersection(s.iterations)]
 
-    def _scored(self) -> Iterator[list[ScoredIteration]]:
+    def _scored(self, write: bool) -> Iterator[list[ScoredIteration]]:
         records, sources, rubric = self.records, self._sources, self.rubric
         places = records, self._log_dir, sources, self._scan
         found = (one for (one,) in score_records(*places, rubric, observe=self._observe, compare=False))
-        while some := [looked_at(self._log_dir, one) for one in islice(found, _AT_ONCE)]:
+        while some := [looked_at(self._log_dir, one, write) for one in islice(found, _AT_ONCE)]:
             yield some
 
     def _take(self, one: ScoredIteration) -> None:

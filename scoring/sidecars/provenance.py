@@ -148,8 +148,10 @@ def write_score(iter_log_dir: Path | str, score: PersistedScore, provenance: Pro
     return path
 
 
-def write_scores(iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore, Provenance | None]]) -> list[Path]:
-    """Persist many scores, each with what it was computed from, and return the paths of the scores.
+def write_scores(
+    iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore, Provenance | None, bytes]]
+) -> list[Path]:
+    """Persist many scores, each with what it was computed from and as it is written, and return their paths.
 
     Some at a time are written together: the evidence that may go first, then the scores, then the other evidence.
 
@@ -161,8 +163,8 @@ def write_scores(iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore
         first: list[tuple[Path, bytes]] = []
         after: list[tuple[Path, bytes]] = []
         files: list[tuple[Path, bytes]] = []
-        for score, provenance in scores[start : start + _TOGETHER]:
-            files.append((iteration_score_path(iter_log_dir, score.iteration), emit(score.as_dict())))
+        for score, provenance, sidecar in scores[start : start + _TOGETHER]:
+            files.append((iteration_score_path(iter_log_dir, score.iteration), sidecar))
             if provenance and (turn := _turn_of(iter_log_dir, score, provenance)):
                 data = emit(provenance_as_dict(provenance, score.rubric_version))
                 (first if turn == "first" else after).append((evidence_path(iter_log_dir, score.iteration), data))
