@@ -14,6 +14,7 @@
     ├── FleetError               what keeps many repositories from being scored together
     ├── NotFoundError            an iteration or session that is not there
     ├── SettingsError            a setting that cannot be used
+    │   └── OptionError          an option that cannot be used as it was given: wrong usage
     └── WriteError               a sidecar that could not be written; ``written`` lists those that were
 
 Anything else that escapes is a bug and must look like one.
@@ -33,6 +34,7 @@ __all__ = [
     "MeetingError",
     "NotARepositoryError",
     "NotFoundError",
+    "OptionError",
     "RubricError",
     "SettingsError",
     "TranscriptError",
@@ -107,6 +109,10 @@ class NotFoundError(DaScoreError, LookupError):
 
 class SettingsError(DaScoreError, ValueError):
     """A setting that cannot be used; the text names where it was set."""
+
+
+class OptionError(SettingsError):
+    """A value that an option does not take, or options that do not go together; ``da-score`` ends with 2."""
 
 
 class WriteError(DaScoreError, OSError):

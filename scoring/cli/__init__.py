@@ -17,7 +17,7 @@ import click
 from rubric import DaScoreError
 from scoring.cli.app import COMMANDS, COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import WARNINGS, complain, warn, write
-from scoring.errors import LogError, MeetingError
+from scoring.errors import LogError, MeetingError, OptionError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
@@ -81,7 +81,7 @@ def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         return EXIT_ERROR
     except DaScoreError as e:
         report(str(e))
-        return EXIT_ERROR
+        return EXIT_USAGE if isinstance(e, OptionError) else EXIT_ERROR
     except SystemExit as e:
         if COMPLETION_VARIABLE in os.environ:  # a shell was given its completions
             return e.code if isinstance(e.code, int) else EXIT_OK

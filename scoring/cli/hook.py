@@ -10,7 +10,7 @@ import click
 from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
 from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
-from scoring.errors import InputError, SettingsError
+from scoring.errors import InputError, OptionError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, refuse_outside
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
@@ -103,7 +103,7 @@ def record(
     """Add what a hook gate did to the hook outcomes of iteration N. Written whole or not at all, by one at a time."""
     kind = intervention or CLASSES.get(lifecycle)
     if kind is None:
-        raise SettingsError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
+        raise OptionError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
     outcome = HookOutcome(
         sentinel_id=more["sentinel"],
         skill=more["skill"],

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from scoring.cli.app import settings_options
 from scoring.cli.output import say, show, warn, write, write_json
 from scoring.cli.reading import cache_dir
-from scoring.errors import InputError, SettingsError
+from scoring.errors import InputError, OptionError
 from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings
 from scoring.meters import PLACES, rounded
@@ -153,7 +153,7 @@ def run(
     from scoring.meters.plaindata import read_standard_input
 
     if option is not None and answer != "yes":
-        raise SettingsError("--option goes with --answer yes")
+        raise OptionError("--option goes with --answer yes")
     current = open_state(state, _config(config) if config else None)
     if answer is not None:
         current = save_state(state, take_answer(current, answer == "yes", option))

@@ -14,7 +14,7 @@ import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import show, write, write_json
-from scoring.errors import InputError
+from scoring.errors import InputError, OptionError
 from scoring.files import read_file
 from scoring.text import printable
 from scoring.views.table import Block, Column, Table
@@ -92,7 +92,7 @@ def _statement(given: str) -> str:
         except FileNotFoundError as e:
             raise InputError(f"{given[1:]}: no such file") from e
     if not text.strip():
-        raise InputError("query: there is no SQL; give it as an argument, as @FILE, or on standard input with -")
+        raise OptionError("query: there is no SQL; give it as an argument, as @FILE, or on standard input with -")
     return text
 
 

@@ -8,7 +8,7 @@ import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, say, show, write_json
-from scoring.errors import InputError
+from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings
 
 _WIDE = 100
@@ -59,7 +59,8 @@ def command(
         require("report", "matplotlib", "jinja2")
         before = read_snapshot(earlier or out)
         if earlier and before is None:
-            raise InputError(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
+            wrong = InputError if earlier.suffix or earlier.name != since else OptionError  # a word names no report
+            raise wrong(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
     view = replace(log_view(settings, recompute, selection, outcomes=True), observe=not terminal)
     cases: list[Case] = []
     found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))

@@ -341,7 +341,7 @@ class TestAgain:
 
     def test_a_day_that_is_none_is_one_line(self, work: Work) -> None:
         found = work.da_score("derive", "--since", "soon")
-        assert (found.status, found.err) == (1, "da-score: error: --since 'soon' is no date; write it as 2026-06-03\n")
+        assert (found.status, found.err) == (2, "da-score: error: --since 'soon' is no date; write it as 2026-06-03\n")
 
     def test_from_a_folder_it_writes_to_the_log_of_the_repository(
         self, work: Work, monkeypatch: pytest.MonkeyPatch

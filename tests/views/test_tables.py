@@ -235,7 +235,7 @@ class TestExport:
     def test_mistakes_are_said_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
         Path("report.txt").write_text("")
         found = da_score("export", *arguments)
-        assert found.status == 1
+        assert found.status == (1 if "no such directory" in said or "cannot" in said else 2)
         assert said in found.err
         assert found.err.count("\n") == 1
 
@@ -325,7 +325,7 @@ class TestQuery:
     )
     def test_mistakes_are_said_in_a_line(self, da_score: DaScore, sql: str, said: str) -> None:
         found = da_score("query", sql)
-        assert found.status == 1
+        assert found.status == (1 if sql.strip() else 2)
         assert said in found.err
         assert found.err.count("\n") == 1
 
