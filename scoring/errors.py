@@ -60,10 +60,6 @@ class YamlError(InputError):
     """Text that is not YAML, or a value that does not fit its field."""
 
 
-NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with 'da-score init'"
-"""What to do where there is no log."""
-
-
 class LogError(InputError):
     """An iteration log that cannot be loaded; the text names the file at fault, and the line where there is one.
 

@@ -67,7 +67,8 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
     else:
         yield Line(
             "No commit of an agent was found: no commit names a checkpoint or an agent as co-author, and no transcript "
-            "shows one being made. da-score doctor shows which transcripts are found"
+            "shows one being made. da-score doctor shows which transcripts are found; da-score entry new writes an "
+            "entry by hand"
         )
 
 

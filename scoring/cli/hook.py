@@ -44,15 +44,19 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it.
 
-    Writes the absolute path of this da-score, and runs it once before.
+    Writes the absolute path of this da-score, and runs it once before. A project is a git work tree.
     """
+    from scoring.evidence.git.repository import GitRepository
     from scoring.jobs.hook_command import hook_command, why_it_does_not_run
 
+    settings = resolve_settings(options)
+    place = _place(harness, scope, settings, options)
+    if scope == "project":
+        GitRepository(settings.repo_dir)  # where there is none, the hook would never score anything
     command = hook_command()
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
-    settings = resolve_settings(options)
-    change = install_hook(_place(harness, scope, settings, options), command)
+    change = install_hook(place, command)
     _report(change, settings, "installed", "already installed")
 
 

@@ -147,9 +147,8 @@ def resolve_settings(
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     for key, value in given.items():
         kind = _KINDS[key]
-        if kind in (_WAY, _NAME, _TIME):
-            if not kind.fits(value):
-                raise OptionError(f"--{key}: {value!r} is not {kind.name}")
+        if kind in (_WAY, _NAME, _TIME) and not kind.fits(value):
+            raise OptionError(f"--{key}: {value!r} is not {kind.name}")
     variables = _from_environment(os.environ if environment is None else environment)
     named = (variables | given).get("repo-dir")
     repository = Path(named) if named is not None else repository_around(Path())
