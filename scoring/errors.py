@@ -41,6 +41,7 @@ __all__ = [
     "Warn",
     "WriteError",
     "YamlError",
+    "installing",
     "silent",
 ]
 
@@ -58,6 +59,11 @@ class InputError(DaScoreError, ValueError):
 
 class YamlError(InputError):
     """Text that is not YAML, or a value that does not fit its field."""
+
+
+def installing(extra: str) -> str:
+    """Return how an extra is installed: true for a package from an index or a file, and for a checkout."""
+    return f"pip install 'da-score[{extra}]', or in a checkout of it pip install -e '.[{extra}]'"
 
 
 class LogError(InputError):

@@ -57,7 +57,7 @@ def meter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that tune the meter."""
     function = _thresholds("k, thresholds and words")(function)
     function = click.option(
-        "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs da-score[semantic]."
+        "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs the extra 'semantic'."
     )(function)
     return click.option(
         "--k", type=click.IntRange(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]"

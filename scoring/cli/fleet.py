@@ -65,7 +65,7 @@ def command() -> None:
     """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.
 
     FLEET.toml lists the sources; 'da-score fleet init' writes one with comments. Started again, it scores what changed
-    since. Exit 1 when a repository failed, after all others are done. Needs the extra: pip install 'da-score[fleet]'
+    since. Exit 1 when a repository failed, after all others are done. Needs the extra 'fleet'.
     """
 
 

@@ -92,7 +92,7 @@ def _path_option(name: str, metavar: str, says: str) -> Callable[..., Any]:
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
 @_path_option("--plot", "FILE.svg", "Draw the scores over the rounds, with thresholds and statuses.")
-@click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs da-score[semantic].")
+@click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs the extra 'semantic'.")
 @settings_options()
 def score(file: str, config: str, plot: Path | None, semantic: bool, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""

@@ -45,7 +45,7 @@ def command(
 
     'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files. Of
     several statements with ; between, the answer of the last is printed.
-    Needs the extra: pip install 'da-score[query]'
+    Needs the extra 'query'.
     """
     with _asked(_statement(sql), roots, options, recompute, fleet, selection) as answer:
         if options["json"]:

@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Draw a log: one page of HTML that can be mailed, published, or opened from disk.
 
-    Also says what changed since the page that was at the same place before. Needs the extra 'report':
-    pip install 'da-score[report]'; --terminal needs nothing.
+    Also says what changed since the page that was at the same place before. Needs the extra 'report',
+    --terminal does not.
     """
     from scoring.cli.reading import log_view, outcome_rules
     from scoring.files import atomic_stream

@@ -20,7 +20,7 @@ from pyarrow import parquet
 from rubric import default_rubric, released_rubric
 from scoring import frames
 from scoring.demo import Demo
-from scoring.errors import InputError, WriteError
+from scoring.errors import InputError, WriteError, installing
 from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
@@ -355,7 +355,7 @@ class TestQuery:
     def test_without_duckdb_says_what_to_install(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
         found = da_score("query", "select 1")
-        assert found.err == "da-score: error: this needs duckdb; install it with: pip install 'da-score[query]'\n"
+        assert found.err == f"da-score: error: this needs duckdb, of the extra 'query': {installing('query')}\n"
 
 
 def test_the_document_lists_every_column() -> None:
