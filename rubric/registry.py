@@ -4,6 +4,7 @@ A released rubric is a YAML file in ``rubric/versions/``, named by its version; 
 reader takes a user's own file.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -67,7 +68,11 @@ def find_rubric(name: str) -> Rubric:
     Raises:
         RubricError: when it is neither, or the file is no valid rubric.
     """
-    return load_rubric(Path(name)) if is_rubric_file(name) else released_rubric(name)
+    if is_rubric_file(name):
+        return load_rubric(Path(name))
+    if name not in rubric_versions() and os.path.isfile(name):
+        raise RubricError(f"rubric {name!r} is not released; a rubric file is named with its folder, as in './{name}'")
+    return released_rubric(name)
 
 
 def evidence_of(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, Whole, shared_options
 from scoring.cli.output import say, show, warn, write_json
 from scoring.cli.reading import broken_entries, cache_dir, settings_of, without_effect
 from scoring.errors import DaScoreError, OptionError
@@ -39,7 +39,7 @@ from scoring.views.table import Block, Column, Line, Table, pairs
     "--only", metavar="SIGNAL", help="Only iterations whose sidecar shows this signal absent, or that have none."
 )
 @click.option(
-    "--jobs", "at_once", type=click.IntRange(1, 64), metavar="K", help="How many logs at once.  [default: one per core]"
+    "--jobs", "at_once", type=Whole(1, 64), metavar="K", help="How many logs at once.  [default: one per core]"
 )
 def command(
     roots: tuple[Path, ...],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "--out",
     type=PATH,
     metavar="DIR|FILE",
-    help="A directory for several tables, a file for one.  [default: standard output, for one table]",
+    help="A directory for several tables, a file for one.  [default: -, which is standard output, for one table]",
 )
 @selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
@@ -55,7 +55,7 @@ def command(
     if needs := FORMATS[form].needs:
         require(*needs)
     rows = _rows(roots, options, recompute, selection)
-    if out is None:
+    if out is None or out == Path("-"):
         _to_standard_output(rows, names, form)
     elif len(names) == 1 and not out.is_dir():
         write_file(rows, names[0], form, out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
+from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
 from scoring.errors import InputError, OptionError
@@ -89,7 +89,7 @@ _LIFECYCLES = tuple(CLASSES)
 @command.command(
     "record", epilog="Example:  da-score hook record 7 --rule tests.run-first --result advise --lifecycle stop"
 )
-@click.argument("iteration", metavar="N", type=click.IntRange(0, 10**9))
+@click.argument("iteration", metavar="N", type=Whole(0, 10**9))
 @click.option("--rule", required=True, metavar="ID", help="The rule that the hook gate checked.")
 @click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
 @click.option(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
 from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings
@@ -19,7 +19,7 @@ _WIDE = 100
 @click.option(
     "--out", type=PATH, metavar="FILE", default=Path("report.html"), show_default=True, help="Where the page goes."
 )
-@click.option("--last", type=click.IntRange(1), metavar="K", help="The K newest iterations only.")
+@click.option("--last", type=Whole(1), metavar="K", help="The K newest iterations only.")
 @click.option(
     "--since", metavar="DATE|FILE", help="Only iterations of this day or later; or the earlier report to compare with."
 )

@@ -429,7 +429,7 @@ class TestRefused:
 
     def test_is_a_folder_that_is_a_file(self, settings: Path) -> None:
         given(settings.parent, "mine")
-        with pytest.raises(WriteError, match=r"settings\.json: cannot write: .*; the file is untouched$"):
+        with pytest.raises(WriteError, match=r"settings\.json: cannot write: [a-z ]*$"):
             install_hook(settings)
         assert settings.parent.read_text() == "mine"
 
@@ -456,7 +456,7 @@ def test_a_read_only_folder_is_a_clear_error(job: Job) -> None:
     with read_only(text) as path:
         with no_privileges(), pytest.raises(WriteError) as raised:
             job(path)
-        assert "cannot write: permission denied; the " in str(raised.value)
+        assert str(raised.value).endswith("cannot write: permission denied")
         assert str(raised.value).startswith(str(path))
         assert (path.read_text(), os.listdir(path.parent)) == (text, ["settings.json"])
 
