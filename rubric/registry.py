@@ -70,9 +70,12 @@ def find_rubric(name: str) -> Rubric:
     """
     if is_rubric_file(name):
         return load_rubric(Path(name))
-    if name not in rubric_versions() and os.path.isfile(name):
-        raise RubricError(f"rubric {name!r} is not released; a rubric file is named with its folder, as in './{name}'")
-    return released_rubric(name)
+    try:
+        return released_rubric(name)
+    except RubricError as e:
+        if os.path.isfile(name):
+            raise RubricError(f"{e}; the file of that name is ./{name}") from e
+        raise
 
 
 def evidence_of(name: str) -> str:

@@ -34,7 +34,7 @@ def test_of_usage_is_in_words(da_score: DaScore, arguments: list[str], said: str
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "--rubric", "notes"], "rubric 'notes' is not released; a rubric file is named with its folder, as in"),
+        (["run", "--rubric", "notes"], "rubric 'notes' is not released; released: 2.0.2,"),
         (["run", "--rubric", "nothing"], "rubric 'nothing' is not released; released: 2.0.2,"),
         (["backfill", "notes"], "notes: not a directory"),
         (["backfill", "nothing"], "nothing: no such directory"),
