@@ -4,6 +4,7 @@ A released rubric is a YAML file in ``rubric/versions/``, named by its version; 
 reader takes a user's own file.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -67,7 +68,14 @@ def find_rubric(name: str) -> Rubric:
     Raises:
         RubricError: when it is neither, or the file is no valid rubric.
     """
-    return load_rubric(Path(name)) if is_rubric_file(name) else released_rubric(name)
+    if is_rubric_file(name):
+        return load_rubric(Path(name))
+    try:
+        return released_rubric(name)
+    except RubricError as e:
+        if os.path.isfile(name):
+            raise RubricError(f"{e}; the file of that name is ./{name}") from e
+        raise
 
 
 def evidence_of(name: str) -> str:

@@ -23,6 +23,7 @@ from scoring.errors import LogError as LogError
 from scoring.errors import MeetingError as MeetingError
 from scoring.errors import NotARepositoryError as NotARepositoryError
 from scoring.errors import NotFoundError as NotFoundError
+from scoring.errors import OptionError as OptionError
 from scoring.errors import RubricError as RubricError
 from scoring.errors import SettingsError as SettingsError
 from scoring.errors import TranscriptError as TranscriptError

@@ -14,6 +14,7 @@
     ├── FleetError               what keeps many repositories from being scored together
     ├── NotFoundError            an iteration or session that is not there
     ├── SettingsError            a setting that cannot be used
+    │   └── OptionError          an option that cannot be used as it was given: wrong usage
     └── WriteError               a sidecar that could not be written; ``written`` lists those that were
 
 Anything else that escapes is a bug and must look like one.
@@ -33,12 +34,14 @@ __all__ = [
     "MeetingError",
     "NotARepositoryError",
     "NotFoundError",
+    "OptionError",
     "RubricError",
     "SettingsError",
     "TranscriptError",
     "Warn",
     "WriteError",
     "YamlError",
+    "installing",
     "silent",
 ]
 
@@ -58,8 +61,9 @@ class YamlError(InputError):
     """Text that is not YAML, or a value that does not fit its field."""
 
 
-NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with 'da-score init'"
-"""What to do where there is no log."""
+def installing(extra: str) -> str:
+    """Return how an extra is installed: true for a package from an index or a file, and for a checkout."""
+    return f"pip install 'da-score[{extra}]', or in a checkout of it pip install -e '.[{extra}]'"
 
 
 class LogError(InputError):
@@ -107,6 +111,10 @@ class NotFoundError(DaScoreError, LookupError):
 
 class SettingsError(DaScoreError, ValueError):
     """A setting that cannot be used; the text names where it was set."""
+
+
+class OptionError(SettingsError):
+    """A value that an option does not take, or options that do not go together; ``da-score`` ends with 2."""
 
 
 class WriteError(DaScoreError, OSError):

@@ -245,7 +245,8 @@ def _temporary(path: Path) -> Path:
 
 
 def _cannot_write(path: Path, error: OSError) -> WriteError:
-    return WriteError(f"{path}: cannot write: {(error.strerror or str(error)).lower()}; the old file is untouched")
+    old = "; the old file is untouched" if os.path.lexists(path) else ""
+    return WriteError(f"{path}: cannot write: {(error.strerror or str(error)).lower()}{old}")
 
 
 def _write_whole(path: Path, data: bytes, flush: bool, mode: int, owner: tuple[int, int] | None = None) -> None:

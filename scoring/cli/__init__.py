@@ -7,6 +7,7 @@ import contextlib
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 import traceback
@@ -17,12 +18,13 @@ import click
 from rubric import DaScoreError
 from scoring.cli.app import COMMANDS, COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import WARNINGS, complain, warn, write
-from scoring.errors import LogError, MeetingError
+from scoring.errors import LogError, MeetingError, OptionError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
 _OBJECTS = 50_000
 """How many objects are made before cycles are looked for: a command makes many, and most have none."""
+_BREAK = re.compile(r"\s*\n\s*")
 HOOK = "close-task"
 """The command that a harness runs and that must never fail it: there, an exit status of 2 means "block"."""
 
@@ -67,7 +69,8 @@ def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         return EXIT_OK
     except click.UsageError as e:
         help_command = e.ctx.command_path if e.ctx else PROGRAM
-        report(f"{e.format_message()} (see '{help_command} --help')")
+        message = _BREAK.sub(" ", e.format_message())  # click lists choices a line each
+        report(f"{message} (see '{help_command} --help')")
         return EXIT_USAGE
     except click.ClickException as e:
         report(e.format_message())
@@ -81,7 +84,7 @@ def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         return EXIT_ERROR
     except DaScoreError as e:
         report(str(e))
-        return EXIT_ERROR
+        return EXIT_USAGE if isinstance(e, OptionError) else EXIT_ERROR
     except SystemExit as e:
         if COMPLETION_VARIABLE in os.environ:  # a shell was given its completions
             return e.code if isinstance(e.code, int) else EXIT_OK

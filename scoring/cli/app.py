@@ -125,6 +125,36 @@ def _status(status: object, **_: object) -> object:
     return 1 if click.get_current_context().meta.get(BROKEN) else status
 
 
+class Number(click.FloatRange):
+    """The type of an option that takes a number in a range; not-a-number is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return a value as a number; raise click's error where it is none in the range."""
+        try:
+            is_number = not math.isnan(float(value))  # every comparison with it is false, so a range lets it through
+        except ValueError:
+            is_number = False
+        if not is_number:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        number: float = super().convert(value, param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """The type of an option or argument that takes a whole number in a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a value as a whole number; raise click's error where it is none in the range."""
+        try:
+            number: int = super().convert(int(value), param, ctx)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        return number
+
+
+SHARE = Number(0, 1)
+"""The type of an option that takes a number from 0 to 1."""
+
 PATH = click.Path(path_type=Path)
 _FOLDER: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -173,7 +203,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
     "no-cache": {"is_flag": True, "default": None, "help": "Read everything again and cache nothing."},
     "processes": {
-        "type": click.IntRange(1),
+        "type": Whole(1),
         "metavar": "N",
         "help": "How many processes read transcripts.  [default: as many as are worth it]",
     },
@@ -248,7 +278,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _SELECTION: dict[str, dict[str, Any]] = {
-    "last": {"type": click.IntRange(1), "metavar": "K", "help": "The K newest iterations only."},
+    "last": {"type": Whole(1), "metavar": "K", "help": "The K newest iterations only."},
     "since": {"metavar": "DATE", "help": "Only iterations of this day (YYYY-MM-DD) or later."},
     "task": {"metavar": "ID", "help": "Only iterations of this task; * and ? stand for any characters."},
 }
@@ -260,18 +290,3 @@ EVIDENCE_OPTIONS = (
 )
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
 OUTCOME_OPTIONS = ("code-globs", "fix-words", "horizon")
-
-
-class Number(click.FloatRange):
-    """The type of an option that takes a number in a range; not-a-number is in none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return a value as a number; raise click's error where it is none in the range."""
-        number: float = super().convert(value, param, ctx)
-        if math.isnan(number):  # every comparison with it is false, so a range lets it through
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
-
-
-SHARE = Number(0, 1)
-"""The type of an option that takes a number from 0 to 1."""

@@ -1,6 +1,5 @@
 """``da-score backfill``: bring one or many logs up to date."""
 
-import datetime
 import itertools
 import os
 import signal
@@ -13,14 +12,15 @@ from typing import Any
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import PATH, SCORING_OPTIONS, shared_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, Whole, shared_options
 from scoring.cli.output import say, show, warn, write_json
 from scoring.cli.reading import broken_entries, cache_dir, settings_of, without_effect
-from scoring.errors import DaScoreError, SettingsError
+from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
 from scoring.jobs.side_by_side import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
+from scoring.log.selection import day
 from scoring.log.settings import resolve_settings
 from scoring.text import printable, spans
 from scoring.views.table import Block, Column, Line, Table, pairs
@@ -39,7 +39,7 @@ from scoring.views.table import Block, Column, Line, Table, pairs
     "--only", metavar="SIGNAL", help="Only iterations whose sidecar shows this signal absent, or that have none."
 )
 @click.option(
-    "--jobs", "at_once", type=click.IntRange(1, 64), metavar="K", help="How many logs at once.  [default: one per core]"
+    "--jobs", "at_once", type=Whole(1, 64), metavar="K", help="How many logs at once.  [default: one per core]"
 )
 def command(
     roots: tuple[Path, ...],
@@ -58,12 +58,12 @@ def command(
     settings = resolve_settings(options)
     rubric = find_rubric(settings.rubric)
     if only is not None and rubric.signal(only) is None:
-        raise SettingsError(f"--only {only!r} is no signal of rubric {rubric.version}")
+        raise OptionError(f"--only {only!r} is no signal of rubric {rubric.version}")
     found = find_logs([*roots, *(roots_from_file(from_file) if from_file else ())] or [settings.repo_dir])
     wanted = min(at_once or os.cpu_count() or 1, len(found))
     plan = BackfillPlan(
         rubric,
-        since=_date(since),
+        since=None if since is None else day(since),
         only_absent=only,
         cache_dir=cache_dir(settings),
         processes=settings.processes if wanted == 1 else 1,
@@ -90,13 +90,6 @@ def command(
         show(_page(reports, plan))
     if failed := [r for r in reports if r.error]:
         raise DaScoreError(f"{len(failed)} of {len(reports)} logs failed; each is named above with its error")
-
-
-def _date(text: str | None) -> datetime.date | None:
-    try:
-        return None if text is None else datetime.date.fromisoformat(text)
-    except ValueError as e:
-        raise SettingsError(f"--since {text!r} is no date; write it as 2026-06-03") from e
 
 
 def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob], list[LogReport]]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
+from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
 from scoring.cli.output import say, warn, write_json
 from scoring.errors import SettingsError, WriteError
 from scoring.files import reason, refuse_special, remove_stale, write_atomically
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
-from scoring.text import printable, spans
+from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
 FAILED = 3
@@ -89,7 +89,9 @@ def _text(verdict: Verdict, log: str) -> str:
     count, mean = len(verdict.iterations), "no score" if verdict.mean is None else f"mean score {verdict.mean:.3f}"
     failed = sum(bool(one.failures) for one in verdict.iterations)
     head = "passed" if verdict.passed else "failed"
-    lines.append(f"check {head}: {count - failed} of {count} iterations hold, {mean}   Source: {printable(log)}\n")
+    left_out = len(click.get_current_context().meta.get(BROKEN, {}))
+    why = f"; exit 1: {counted(left_out, 'entry', 'entries')} cannot be read" if left_out else ""
+    lines.append(f"check {head}: {count - failed} of {count} iterations hold, {mean}{why}   Source: {printable(log)}\n")
     return "".join(lines)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.cli.output import write
-from scoring.errors import NAME_THE_LOG, InputError, LogError
+from scoring.errors import InputError, LogError
 from scoring.files import list_names
+from scoring.log.missing import no_log
 from scoring.log.settings import resolve_settings
 
 if TYPE_CHECKING:  # a command that takes an iteration completes none
@@ -50,7 +51,7 @@ def _found(log_dir: Path, pattern: "re.Pattern[str]") -> list[str]:
     try:
         names = list_names(log_dir)
     except InputError as e:
-        raise LogError(f"{e}; {NAME_THE_LOG}") from e
+        raise LogError(no_log(log_dir, str(e))) from e
     return [m[1] for name in names if (m := pattern.fullmatch(name))]
 
 

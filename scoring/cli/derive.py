@@ -1,6 +1,5 @@
 """``da-score derive``: write the entries that an agent's harness did not."""
 
-import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,9 +8,9 @@ import click
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import show, warn, write_json
 from scoring.cli.reading import settings_of_whole, sources
-from scoring.errors import SettingsError
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive
+from scoring.log.selection import day
 from scoring.log.settings import Settings
 from scoring.text import counted
 from scoring.views.table import Block, Column, Line, Table
@@ -29,25 +28,14 @@ def command(options: dict[str, Any], since: str | None, dry_run: bool) -> None:
     have not landed. Fills in what git knows and the session; claims nothing. Never changes an entry that is there.
     """
     settings = settings_of_whole(options)
-    done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), since=day(since), dry_run=dry_run)
+    first = None if since is None else day(since)
+    done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), since=first, dry_run=dry_run)
     for text in done.broken:
         warn(f"{text}; left as it is")
     if settings.json:
         write_json(done.as_dict())
     else:
         show(derived_page(done, settings, dry_run))
-
-
-def day(text: str | None) -> datetime.date | None:
-    """Return the day that an option names.
-
-    Raises:
-        SettingsError: it is none.
-    """
-    try:
-        return None if text is None else datetime.date.fromisoformat(text)
-    except ValueError as e:
-        raise SettingsError(f"--since {text!r} is no date; write it as 2026-06-03") from e
 
 
 def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) -> Iterator[Block]:
@@ -79,7 +67,8 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
     else:
         yield Line(
             "No commit of an agent was found: no commit names a checkpoint or an agent as co-author, and no transcript "
-            "shows one being made. da-score doctor shows which transcripts are found"
+            "shows one being made. da-score doctor shows which transcripts are found; da-score entry new writes an "
+            "entry by hand"
         )
 
 

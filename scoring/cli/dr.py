@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, Number, settings_options
+from scoring.cli.app import LOG_OPTIONS, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, say, show, warn, write_json
 from scoring.cli.reading import cache_dir
 from scoring.errors import InputError
@@ -57,11 +57,11 @@ def meter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that tune the meter."""
     function = _thresholds("k, thresholds and words")(function)
     function = click.option(
-        "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs da-score[semantic]."
+        "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs the extra 'semantic'."
     )(function)
-    return click.option(
-        "--k", type=click.IntRange(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]"
-    )(function)
+    return click.option("--k", type=Whole(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]")(
+        function
+    )
 
 
 _OBSERVE = click.option(
@@ -288,7 +288,7 @@ def read_standard_input_or(file: Path) -> bytes:
 
 
 @command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
-@click.argument("iteration", metavar="N", type=click.IntRange(0, 10**9))
+@click.argument("iteration", metavar="N", type=Whole(0, 10**9))
 @_FILE
 @click.option("--force", is_flag=True, help="Replace the transcript that the iteration has.")
 @settings_options(*LOG_OPTIONS)
@@ -324,7 +324,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 @click.option(
     "--k",
     "ks",
-    type=click.IntRange(1, 1_000_000),
+    type=Whole(1, 1_000_000),
     multiple=True,
     default=(1, 2),
     show_default="1 and 2",

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
+from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import say, write_json
 from scoring.log.settings import Settings
@@ -17,7 +17,7 @@ def command() -> None:
 
 
 @command.command("new", epilog="Example:  da-score entry new 12 --commit HEAD~1")
-@click.argument("iteration", metavar="[N]", type=click.IntRange(0, 10**9), required=False)
+@click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
 @click.option("--commit", default="HEAD", metavar="REF", show_default=True, help="The commit that holds the work.")
 @shared_options(*LOG_OPTIONS)
 def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
@@ -33,7 +33,7 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
 
 
 @command.command("set", epilog="Example:  da-score entry set 12 impl.retries 1")
-@click.argument("iteration", metavar="N", type=click.IntRange(0), shell_complete=complete_iterations)
+@click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
 @click.argument("key")
 @click.argument("value")
 @settings_options(*LOG_OPTIONS)

@@ -20,7 +20,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     Which signals voted and where each was read from, what would have raised the score, and what was claimed against
     what was seen. Explains the sidecar's score where there is one. Writes nothing.
     """
-    from scoring.cli.reading import log_view
+    from scoring.cli.reading import log_view, stop_if_left_out
     from scoring.log.load import entry_places, no_such_entry
     from scoring.sidecars.provenance import read_provenance
     from scoring.views.explain import explain, explanation_text
@@ -36,4 +36,5 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
         else:
             say(explanation_text(explanation, bounds=on_terminal()))
         return
+    stop_if_left_out(log_dir, iteration)
     raise no_such_entry(log_dir, iteration)

@@ -9,7 +9,7 @@ import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import on_terminal, say, show, write_json
-from scoring.errors import SettingsError
+from scoring.errors import OptionError
 from scoring.views.columns import TABLES, DataRow
 from scoring.views.formats import FORMATS, require, write_directory, write_file, write_streams
 from scoring.views.table import Column, Line, Table
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "--out",
     type=PATH,
     metavar="DIR|FILE",
-    help="A directory for several tables, a file for one.  [default: standard output, for one table]",
+    help="A directory for several tables, a file for one.  [default: -, which is standard output, for one table]",
 )
 @selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
@@ -55,7 +55,7 @@ def command(
     if needs := FORMATS[form].needs:
         require(*needs)
     rows = _rows(roots, options, recompute, selection)
-    if out is None:
+    if out is None or out == Path("-"):
         _to_standard_output(rows, names, form)
     elif len(names) == 1 and not out.is_dir():
         write_file(rows, names[0], form, out)
@@ -69,7 +69,7 @@ def _tables(text: str | None) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in text.split(","))) if text is not None else list(TABLES)
     for name in names:
         if name not in TABLES:
-            raise SettingsError(f"--tables: {name!r} is no table; known: {', '.join(TABLES)}")
+            raise OptionError(f"--tables: {name!r} is no table; known: {', '.join(TABLES)}")
     return names
 
 
@@ -83,9 +83,9 @@ def _rows(
 
 def _to_standard_output(rows: Iterator[tuple[str, DataRow]], names: list[str], form: str) -> None:
     if len(names) > 1:
-        raise SettingsError("several tables need a directory: give --out DIR, or one table with --tables")
+        raise OptionError("several tables need a directory: give --out DIR, or one table with --tables")
     if (binary := FORMATS[form].binary) and on_terminal():
-        raise SettingsError(f"{binary} is not for a terminal: give --out FILE")
+        raise OptionError(f"{binary} is not for a terminal: give --out FILE")
     if sys.stdout is not None:
         sys.stdout.flush()
         write_streams(rows, form, {names[0]: sys.stdout.buffer})

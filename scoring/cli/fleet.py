@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import PATH, loudness_options
+from scoring.cli.app import PATH, Whole, loudness_options
 from scoring.cli.fleet_progress import sayer
 from scoring.cli.output import say, show, warn, write_json
 from scoring.errors import DaScoreError, InputError, WriteError
@@ -65,7 +65,7 @@ def command() -> None:
     """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.
 
     FLEET.toml lists the sources; 'da-score fleet init' writes one with comments. Started again, it scores what changed
-    since. Exit 1 when a repository failed, after all others are done. Needs the extra: pip install 'da-score[fleet]'
+    since. Exit 1 when a repository failed, after all others are done. Needs the extra 'fleet'.
     """
 
 
@@ -80,9 +80,7 @@ def _wants_json(as_json: bool) -> bool:
 @click.command("fleet", cls=_RunCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
 @click.option("--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already.")
-@click.option(
-    "--workers", type=click.IntRange(1, 1000), metavar="N", help="How many processes of this machine.  [one per core]"
-)
+@click.option("--workers", type=Whole(1, 1000), metavar="N", help="How many processes of this machine.  [one per core]")
 @click.option("--rubric", metavar="VERSION|FILE", help="The rubric, instead of that of the file.")
 @click.option("--dashboard", metavar="ADDRESS", help="Where Dask's dashboard listens, as :8787, or none.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options, shared_options
+from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
-from scoring.errors import InputError, SettingsError
+from scoring.errors import InputError, OptionError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, refuse_outside
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
@@ -44,15 +44,19 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Run close-task whenever the agent stops. Keeps everything else in the settings file, and a copy of it.
 
-    Writes the absolute path of this da-score, and runs it once before.
+    Writes the absolute path of this da-score, and runs it once before. A project is a git work tree.
     """
+    from scoring.evidence.git.repository import GitRepository
     from scoring.jobs.hook_command import hook_command, why_it_does_not_run
 
+    settings = resolve_settings(options)
+    place = _place(harness, scope, settings, options)
+    if scope == "project":
+        GitRepository(settings.repo_dir)  # where there is none, the hook would never score anything
     command = hook_command()
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
-    settings = resolve_settings(options)
-    change = install_hook(_place(harness, scope, settings, options), command)
+    change = install_hook(place, command)
     _report(change, settings, "installed", "already installed")
 
 
@@ -85,7 +89,7 @@ _LIFECYCLES = tuple(CLASSES)
 @command.command(
     "record", epilog="Example:  da-score hook record 7 --rule tests.run-first --result advise --lifecycle stop"
 )
-@click.argument("iteration", metavar="N", type=click.IntRange(0, 10**9))
+@click.argument("iteration", metavar="N", type=Whole(0, 10**9))
 @click.option("--rule", required=True, metavar="ID", help="The rule that the hook gate checked.")
 @click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
 @click.option(
@@ -103,7 +107,7 @@ def record(
     """Add what a hook gate did to the hook outcomes of iteration N. Written whole or not at all, by one at a time."""
     kind = intervention or CLASSES.get(lifecycle)
     if kind is None:
-        raise SettingsError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
+        raise OptionError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
     outcome = HookOutcome(
         sentinel_id=more["sentinel"],
         skill=more["skill"],

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from scoring.views.doctor import Examination
 
 
+_BY_HAND = "entry new writes an entry by hand; da-score derive looks again once an agent has made a commit"
+
+
 @click.command(epilog="Example:  da-score init --yes")
 @shared_options(*EVIDENCE_OPTIONS)
 @click.option("--force", is_flag=True, help="Replace a settings file that is there.")
@@ -67,7 +70,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
         lines.append("No commit of an agent was found: da-score doctor shows what is looked at")
     lines += [f"Wrote the hook to {hook}" for hook in hooks]
     nothing = not seen.log.iterations and not (done and done.written)
-    lines.append(f"Next: da-score {'derive' if nothing and not derives else 'doctor' if nothing else 'run'}")
+    lines.append(f"Next: da-score {'run' if not nothing else _BY_HAND if derives else 'derive'}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
 

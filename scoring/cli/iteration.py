@@ -96,7 +96,7 @@ def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
 def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     """Score one iteration and write its sidecar and its session's; warns when the old one had more evidence."""
     from rubric import find_rubric
-    from scoring.cli.reading import broken_entries, cache_dir
+    from scoring.cli.reading import broken_entries, cache_dir, stop_if_left_out
     from scoring.cli.reading import options as evidence_options
     from scoring.evidence.rules import rules_of
     from scoring.jobs.close_task import bring_session_up_to_date
@@ -107,6 +107,8 @@ def _score(settings: Settings, iteration: int) -> "ScoredIteration":
     rules = rules_of(rubric)
     how = evidence_options(settings, rules)
     records = load_log_for([rubric], log_dir, rules.true_flags, broken_entries, cache_dir(settings))
+    if records.place(iteration) is None:
+        stop_if_left_out(log_dir, iteration)
     where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
     scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, records=records, **how)
     write_scored_iteration(log_dir, scored, warn)

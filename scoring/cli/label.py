@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, Whole, selection_options, settings_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
 from scoring.errors import GitError, InputError
@@ -88,9 +88,9 @@ _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default
 
 
 @click.command("label", cls=_LabelCommand)
-@click.argument("iteration", metavar="N", type=click.IntRange(0), shell_complete=complete_iterations)
+@click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
 @_AS
-@click.option("--correctness", type=click.IntRange(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
+@click.option("--correctness", type=Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
 @click.option("--scope", type=click.Choice(SCOPE_WORDS), help="Whether it did what was asked, and only that.")
 @click.option("--hallucination", type=click.Choice(HALLUCINATION_WORDS), help="How much of it is made up.")
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")

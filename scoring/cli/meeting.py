@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from scoring.cli.app import settings_options
+from scoring.cli.app import SHARE, Whole, settings_options
 from scoring.cli.output import say, show, warn, write, write_json
 from scoring.cli.reading import cache_dir
-from scoring.errors import InputError, SettingsError
+from scoring.errors import InputError, OptionError
 from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings
 from scoring.meters import PLACES, rounded
@@ -92,7 +92,7 @@ def _path_option(name: str, metavar: str, says: str) -> Callable[..., Any]:
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
 @_path_option("--plot", "FILE.svg", "Draw the scores over the rounds, with thresholds and statuses.")
-@click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs da-score[semantic].")
+@click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs the extra 'semantic'.")
 @settings_options()
 def score(file: str, config: str, plot: Path | None, semantic: bool, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
@@ -153,7 +153,7 @@ def run(
     from scoring.meters.plaindata import read_standard_input
 
     if option is not None and answer != "yes":
-        raise SettingsError("--option goes with --answer yes")
+        raise OptionError("--option goes with --answer yes")
     current = open_state(state, _config(config) if config else None)
     if answer is not None:
         current = save_state(state, take_answer(current, answer == "yes", option))
@@ -213,13 +213,13 @@ def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is
 
 
 def _share(name: str, default: float, says: str) -> Callable[..., Any]:
-    return click.option(name, type=click.FloatRange(0, 1), default=default, show_default=True, help=says)
+    return click.option(name, type=SHARE, default=default, show_default=True, help=says)
 
 
 @command.command("simulate", epilog="Example:  da-score meeting simulate --seed 7 --agreement 0.5 --out made.jsonl")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed is another meeting.")
-@click.option("--rounds", type=click.IntRange(1, 100), default=10, show_default=True, help="How many rounds it has.")
-@click.option("--experts", type=click.IntRange(1, 100), default=5, show_default=True, help="How many take part.")
+@click.option("--seed", type=Whole(0), default=0, show_default=True, help="Another seed is another meeting.")
+@click.option("--rounds", type=Whole(1, 100), default=10, show_default=True, help="How many rounds it has.")
+@click.option("--experts", type=Whole(1, 100), default=5, show_default=True, help="How many take part.")
 @_share("--agreement", 0.3, "How likely a dissenter comes over in a round.")
 @_share("--exploration", 0.5, "How likely an aspect goes deeper in a round.")
 @_share("--novelty-decay", 0.3, "How much less is new from round to round.")

@@ -14,7 +14,7 @@ import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import show, write, write_json
-from scoring.errors import InputError
+from scoring.errors import InputError, OptionError
 from scoring.files import read_file
 from scoring.text import printable
 from scoring.views.table import Block, Column, Table
@@ -45,7 +45,7 @@ def command(
 
     'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files. Of
     several statements with ; between, the answer of the last is printed.
-    Needs the extra: pip install 'da-score[query]'
+    Needs the extra 'query'.
     """
     with _asked(_statement(sql), roots, options, recompute, fleet, selection) as answer:
         if options["json"]:
@@ -92,7 +92,7 @@ def _statement(given: str) -> str:
         except FileNotFoundError as e:
             raise InputError(f"{given[1:]}: no such file") from e
     if not text.strip():
-        raise InputError("query: there is no SQL; give it as an argument, as @FILE, or on standard input with -")
+        raise OptionError("query: there is no SQL; give it as an argument, as @FILE, or on standard input with -")
     return text
 
 

@@ -3,6 +3,7 @@
 Everything that scores is imported by the functions that need it: most commands begin before it is loaded.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -142,6 +143,14 @@ def broken_entries(*texts: str | LogError) -> None:
         if text not in said:
             said[text] = None
             complain(text)
+
+
+def stop_if_left_out(log_dir: Path, iteration: int) -> None:
+    """End the command, with 1, where the entry of an iteration is one of those that :func:`broken_entries` said."""
+    context = click.get_current_context()
+    entry = re.compile(rf"{re.escape(str(log_dir))}/iter-0*{iteration}\.yaml: ")
+    if any(map(entry.match, context.meta.get(BROKEN, {}))):
+        context.exit(1)
 
 
 def log_view(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
 from scoring.cli.output import on_terminal, say, show, write_json
-from scoring.errors import InputError
+from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings
 
 _WIDE = 100
@@ -19,7 +19,7 @@ _WIDE = 100
 @click.option(
     "--out", type=PATH, metavar="FILE", default=Path("report.html"), show_default=True, help="Where the page goes."
 )
-@click.option("--last", type=click.IntRange(1), metavar="K", help="The K newest iterations only.")
+@click.option("--last", type=Whole(1), metavar="K", help="The K newest iterations only.")
 @click.option(
     "--since", metavar="DATE|FILE", help="Only iterations of this day or later; or the earlier report to compare with."
 )
@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Draw a log: one page of HTML that can be mailed, published, or opened from disk.
 
-    Also says what changed since the page that was at the same place before. Needs the extra 'report':
-    pip install 'da-score[report]'; --terminal needs nothing.
+    Also says what changed since the page that was at the same place before. Needs the extra 'report',
+    --terminal does not.
     """
     from scoring.cli.reading import log_view, outcome_rules
     from scoring.files import atomic_stream
@@ -59,7 +59,8 @@ def command(
         require("report", "matplotlib", "jinja2")
         before = read_snapshot(earlier or out)
         if earlier and before is None:
-            raise InputError(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
+            wrong = InputError if earlier.suffix or earlier.name != since else OptionError  # a word names no report
+            raise wrong(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
     view = replace(log_view(settings, recompute, selection, outcomes=True), observe=not terminal)
     cases: list[Case] = []
     found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))

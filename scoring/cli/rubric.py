@@ -119,7 +119,7 @@ def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> in
     """Propose weights that foretell an outcome, and say what they are worth on newer sessions.
 
     Exits with 3, and writes nothing, when the gain may be chance: its 95 % interval does not lie above 0.
-    Needs the extra: pip install 'da-score[validity]'
+    Needs the extra 'validity'.
     """
     from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
     from scoring.files import write_atomically

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import SCORING_OPTIONS, Number, settings_options
+from scoring.cli.app import SCORING_OPTIONS, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, say, warn, write_json
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
@@ -16,9 +16,7 @@ _TASK_WIDTH = 60
 
 @click.command(epilog="Example:  da-score watch --json")
 @settings_options(*SCORING_OPTIONS)
-@click.option(
-    "--last", type=click.IntRange(0), default=1, show_default=True, metavar="K", help="Begin with the K newest ones."
-)
+@click.option("--last", type=Whole(0), default=1, show_default=True, metavar="K", help="Begin with the K newest ones.")
 @click.option(
     "--interval",
     type=Number(0.05, 3600),

@@ -19,7 +19,6 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from scoring.errors import (
-    NAME_THE_LOG,
     GitError,
     InputError,
     LogError,
@@ -34,6 +33,7 @@ from scoring.files import list_names, read_file, write_atomically
 from scoring.jobs.derive import MODE, quoted, task_of
 from scoring.jobs.label_file import AsWritten, round_trip
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_entry, no_such_entry
+from scoring.log.missing import no_log
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.schema import MODELS, DescribedField, NestedEntry, described_fields, faults_of
 from scoring.text import shown, trim
@@ -346,7 +346,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
     try:
         names = list_names(log_dir)
     except InputError as e:
-        raise LogError(f"{e}; {NAME_THE_LOG}") from e
+        raise LogError(no_log(log_dir, str(e))) from e
     found: list[LintFinding] = []
     entries: list[_Entry] = []
     for name in filter(is_entry_name, names):

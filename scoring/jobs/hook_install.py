@@ -169,7 +169,8 @@ def _write(path: Path, new: str) -> Path | None:
     except WriteError:
         raise
     except OSError as e:
-        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}; the file is untouched") from e
+        old = "; the file is untouched" if os.path.lexists(path) else ""
+        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}{old}") from e
     write_atomically(target, new.encode("utf-8"), mode=mode, owner=owner)
     return backup
 

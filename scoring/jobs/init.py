@@ -9,6 +9,7 @@ from pathlib import Path
 from rubric import EVIDENCE_ATTRIBUTED, Rubric, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import is_inside, write_atomically
+from scoring.log.missing import how_to_make_one
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import printable
 from scoring.views.doctor import Examination
@@ -135,7 +136,8 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
         raise NotARepositoryError(seen.repository.problem)
     path = top / SETTINGS_FILE
     if not force and os.path.lexists(path):
-        raise SettingsError(f"{path}: is there already; --force replaces it, --print shows what would be written")
+        log = "" if seen.log.iterations else f"; make the log with {how_to_make_one(path)}"
+        raise SettingsError(f"{path}: is there already; --force replaces it, --print shows what would be written{log}")
     if not is_inside(path.parent, top):
         raise WriteError(f"{path.parent}: a link leads out of the repository, to {os.path.realpath(path.parent)}")
     try:

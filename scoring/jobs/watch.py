@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack
 
 from rubric import Rubric
-from scoring.errors import NAME_THE_LOG, InputError, LogError
+from scoring.errors import InputError, LogError
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import list_names
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
+from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
 from scoring.sidecars.provenance import Provenance, provenance_of
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
@@ -152,7 +153,7 @@ class LogWatch:
         try:
             self._names = frozenset(list_names(self._log))
         except InputError as e:
-            raise LogError(f"{e}; {NAME_THE_LOG}") from e
+            raise LogError(no_log(self._log, str(e))) from e
         names = [n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME]
         for gone in self._files.keys() - set(names):
             del self._files[gone]

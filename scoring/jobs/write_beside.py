@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scoring.errors import NAME_THE_LOG, InputError, YamlError
+from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
 from scoring.files import read_file, write_atomically
 from scoring.locks import alone_in
+from scoring.log.missing import no_log
 
 CLASSES = {
     "pre_tool_use": "prevent_before_action",
@@ -128,4 +129,4 @@ def stamp() -> str:
 
 def _require_log(log_dir: Path) -> None:
     if not log_dir.is_dir():
-        raise InputError(f"{log_dir}: no such directory; {NAME_THE_LOG}")
+        raise InputError(no_log(log_dir, f"{log_dir}: no such directory"))

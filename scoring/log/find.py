@@ -8,6 +8,7 @@ from pathlib import Path
 from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.log.load import ARCHIVE_NAME, is_entry_name
+from scoring.log.missing import repository_of_log
 from scoring.log.settings import DEFAULT_LOG_DIR
 
 _PASSED_OVER = {".git", "node_modules", ".venv", "__pycache__"}
@@ -48,11 +49,11 @@ def holds_entries(folder: Path) -> bool:
 
 def _logs_of(root: Path) -> Iterator[FoundLog]:
     if not root.is_dir():
-        raise InputError(f"{root}: no such directory")
+        raise InputError(f"{root}: {'not a directory' if root.exists() else 'no such directory'}")
     if (root / DEFAULT_LOG_DIR).is_dir():
         yield FoundLog(root / DEFAULT_LOG_DIR, root)
     elif holds_entries(root):
-        yield FoundLog(root, _repository_of(root))
+        yield FoundLog(root, repository_of_log(root))
     else:
         for folder, names, _ in os.walk(root):
             names[:] = sorted(name for name in names if name not in _PASSED_OVER)
@@ -60,13 +61,6 @@ def _logs_of(root: Path) -> Iterator[FoundLog]:
             if (here / DEFAULT_LOG_DIR).is_dir():
                 yield FoundLog(here / DEFAULT_LOG_DIR, here)
                 names.remove(DEFAULT_LOG_DIR.parts[0])
-
-
-def _repository_of(log: Path) -> Path | None:
-    """Return the repository of a log directory in its usual place."""
-    parts = DEFAULT_LOG_DIR.parts
-    absolute = log.absolute()
-    return absolute.parents[len(parts) - 1] if absolute.parts[-len(parts) :] == parts else None
 
 
 def roots_from_file(path: Path) -> list[Path]:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from rubric.model import STRICT, Rubric
-from scoring.errors import NAME_THE_LOG, DaScoreError, InputError, LogError, NotFoundError, YamlError
+from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
 from scoring.files import list_names, read_file, reason
 from scoring.log.kept import EntryIndex, Records
+from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.yamlread import TRUE_FLAGS
@@ -35,6 +36,8 @@ _MERGE = "tag:yaml.org,2002:merge"
 def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
     """Return the error for an iteration that a log does not have; it says where it was looked for."""
     path = Path(directory) / f"iter-{iteration}.yaml"
+    if iteration < 0:
+        return NotFoundError(f"{directory}: no entry for iteration {iteration} in this log: numbers begin with 0")
     return NotFoundError(f"{path}: no entry for iteration {iteration} in this log")
 
 
@@ -94,7 +97,7 @@ def _load(
     try:
         names = os.listdir(directory)
     except (OSError, ValueError) as e:
-        raise LogError(f"{directory}: {reason(e)}; {NAME_THE_LOG}") from e
+        raise LogError(no_log(directory, f"{directory}: {reason(e)}")) from e
     index = None
     if cache_dir is not None:
         index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep)

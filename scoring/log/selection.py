@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from scoring.errors import SettingsError
+from scoring.errors import OptionError
 from scoring.log.model import IterationRecord
 
 
@@ -26,7 +26,7 @@ class Selection:
         """Return the choice that some options make.
 
         Raises:
-            SettingsError: ``since`` is no date.
+            OptionError: ``since`` is no date.
         """
         return cls(last, None if since is None else day(since), task)
 
@@ -59,10 +59,10 @@ def day(text: str, option: str = "--since") -> datetime.date:
     """Return the day that an option names.
 
     Raises:
-        SettingsError: it names none.
+        OptionError: it names none.
     """
     if (found := day_of(text)) is None:
-        raise SettingsError(f"{option} {text!r} is no date; write it as 2026-06-03")
+        raise OptionError(f"{option} {text!r} is no date; write it as 2026-06-03")
     return found
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rubric import RUBRIC_VERSION, is_rubric_file
-from scoring.errors import InputError, SettingsError
+from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import is_inside, read_file
 from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole, read_toml
 
@@ -28,6 +28,7 @@ PYPROJECT_FILE = Path("pyproject.toml")
 PYPROJECT_TABLE = "da-score"
 ENVIRONMENT_PREFIX = "DA_SCORE_"
 _VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
+_COMMAND_LINE = "the command line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +140,19 @@ def resolve_settings(
         files: whether the repository's settings files are read.
 
     Raises:
+        OptionError: an option is of the wrong kind.
         SettingsError: a file or variable sets something that is unknown or of the wrong kind, or the repository itself
             leads to a log that is outside of it.
     """
     given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
     for key, value in given.items():
         kind = _KINDS[key]
-        if kind in (_WAY, _NAME, _TIME):
-            _fitting(value, kind, f"--{key}", value)
+        if kind in (_WAY, _NAME, _TIME) and not kind.fits(value):
+            raise OptionError(f"--{key}: {value!r} is not {kind.name}")
     variables = _from_environment(os.environ if environment is None else environment)
     named = (variables | given).get("repo-dir")
     repository = Path(named) if named is not None else repository_around(Path())
-    layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), ("the command line", given)]
+    layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), (_COMMAND_LINE, given)]
     settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
     for where, layer in layers:
         _lay_over(settings, layer, where)
@@ -182,7 +184,8 @@ def repository_around(folder: Path) -> Path:
 def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> None:
     """Let a stronger source win; ``transcripts`` and folders of them say the same thing, so one drops the other."""
     if layer.get("transcripts") == "none" and layer.get("transcript-dir"):
-        raise SettingsError(f"{where}: transcripts is none and transcript-dir names folders; give one of them")
+        wrong = OptionError if where == _COMMAND_LINE else SettingsError
+        raise wrong(f"{where}: transcripts is none and transcript-dir names folders; give one of them")
     if "transcripts" in layer or "transcript-dir" in layer:
         settings.pop("transcripts", None)
         settings.pop("transcript-dir", None)
@@ -221,7 +224,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _fitting(value: Any, kind: Kind | ListOf, where: str, text: str, remedy: str = "") -> Any:
-    """Return the value of a variable or option that was given as a text, if it is of its kind, else raise."""
+    """Return the value of a variable, which was given as a text, if it is of its kind, else raise."""
     if isinstance(kind, Kind) and not kind.fits(value):
         raise SettingsError(f"{where}: {text!r} is not {kind.name}{remedy}")
     return value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.errors import InputError
+from scoring.errors import InputError, installing
 from scoring.text import printable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _SETTINGS = {
     "text.parse_math": False,
 }
 _MOST_TICKS = 20
-_NOT_INSTALLED = "a plot needs matplotlib, which is not installed: pip install 'da-score[plot]'"
+_NOT_INSTALLED = f"a plot needs matplotlib, of the extra 'plot': {installing('plot')}"
 
 
 def check_plot(path: Path) -> None:

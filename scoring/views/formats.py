@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from scoring.errors import InputError, WriteError
+from scoring.errors import InputError, WriteError, installing
 from scoring.files import atomic_stream
 from scoring.text import as_utf8, json_escaped
 from scoring.views.columns import TABLES, DataColumn, DataRow
@@ -138,14 +138,17 @@ def arrow_schema(columns: Sequence[DataColumn[Any]]) -> Any:
 
 
 def require(extra: str, *modules: str) -> None:
-    """Make sure that optional packages are there.
+    """Make sure that optional packages are there; without an extra they are others' to install.
 
     Raises:
         InputError: one is not; the text says how to install it.
     """
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
-        raise InputError(f"this needs {' and '.join(missing)}; install it with: pip install 'da-score[{extra}]'")
+        what = " and ".join(missing)
+        if not extra:
+            raise InputError(f"this needs {what}: pip install {' '.join(missing)}")
+        raise InputError(f"this needs {what}, of the extra {extra!r}: {installing(extra)}")
 
 
 def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]) -> None:

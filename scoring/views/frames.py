@@ -73,7 +73,7 @@ def pandas(table: str, *log: Path | str, **how: Any) -> Any:
     Raises:
         InputError: pandas is not installed, or as :func:`rows`.
     """
-    require("frames", "pandas")
+    require("", "pandas")
     import pandas as pd
 
     found = list(rows(table, *log, **how))

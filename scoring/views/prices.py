@@ -10,9 +10,10 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from scoring.errors import installing
 from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
 
-HOW_TO_GET = "install the extra 'cost' for what tokens cost: pip install 'da-score[cost]'"
+HOW_TO_GET = f"what tokens cost needs the extra 'cost': {installing('cost')}"
 _OUTPUT = 1000
 
 

@@ -125,9 +125,23 @@ class TestLenient:
     def test_an_iteration_that_is_broken_is_not_there(self, da_score: DaScore, broken: Project) -> None:
         found = da_score("iteration", "5", "--recompute", *LENIENT)
         assert (found.status, found.out) == (1, "")
-        assert errors(found)[-1].endswith("iter-5.yaml: no entry for iteration 5 in this log")
-        assert len(errors(found)) == 4
+        assert_lists_them(found)
         assert not broken.sidecar(5).exists()
+
+    @pytest.mark.parametrize("command", [("explain",), ("iteration", "--recompute")], ids=" ".join)
+    @pytest.mark.usefixtures("broken")
+    def test_only_one_that_is_nowhere_is_said_to_have_no_entry(
+        self, da_score: DaScore, command: tuple[str, ...]
+    ) -> None:
+        assert_lists_them(da_score(*command, "2", *LENIENT))
+        found = da_score(*command, "99", *LENIENT)
+        assert (found.status, len(errors(found))) == (1, 4)
+        assert errors(found)[-1].endswith("iter-99.yaml: no entry for iteration 99 in this log")
+
+    @pytest.mark.usefixtures("broken")
+    def test_a_check_that_passes_says_why_it_ends_with_1(self, da_score: DaScore) -> None:
+        found = da_score("check", "--min-score", "0", *LENIENT)
+        assert "; exit 1: 3 entries cannot be read   Source: " in found.out.splitlines()[-1]
 
 
 class TestStrict:

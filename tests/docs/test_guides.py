@@ -52,8 +52,9 @@ class TestWorkflow:
     def test_is_one_that_github_reads(self) -> None:
         assert set(workflow()) == {"name", True, "jobs"}  # YAML 1.1, which GitHub does not read, takes "on" for true
         assert all(("uses" in step) != ("run" in step) for step in steps())
-        (checkout,) = (step for step in steps() if step.get("uses", "").startswith("actions/checkout@"))
+        checkout, of_da_score = (step for step in steps() if step.get("uses", "").startswith("actions/checkout@"))
         assert checkout["with"]["fetch-depth"] == 0
+        assert of_da_score["with"]["path"] == ".da-score"
 
     def test_keeps_the_report_of_a_build_that_fails(self) -> None:
         gate = next(n for n, step in enumerate(steps()) if step.get("name") == "Gate")

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from helpers.commands import lines_of, process_on_a_terminal
 from rubric import RUBRIC_VERSION, default_rubric, released_rubric, rubric_versions
 from scoring import score_log, session_score_path
 from scoring.cli.app import COMMANDS, PROGRAM
+from scoring.errors import installing
 from scoring.log.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, resolve_settings
 
 ROOT = Path(__file__).parents[2]
@@ -352,3 +354,19 @@ def test_every_dependency_has_its_line() -> None:
     declared = re.findall(r'^    "([a-z.-]+)>=', project, re.M)
     assert declared
     assert [name for name in declared if not re.search(rf"^\| {re.escape(name)} \|", page, re.M)] == []
+
+
+def test_every_extra_of_a_user_is_named() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    told = README.partition("## Extras and completion\n")[2].partition("\n## ")[0]
+    of_users = extras.keys() - {"dev", "bench", "servers", "dashboard"}
+    assert sorted(extra for extra in of_users if f"`{extra}`" not in told) == []
+
+
+def test_an_install_hint_is_true_for_a_package_and_for_a_checkout() -> None:
+    """There is one wording of it: the package is on no index yet."""
+    sources = [path for folder in ("scoring", "docs") for path in (ROOT / folder).rglob("*.*") if path.suffix != ".pyc"]
+    texts = {path: path.read_bytes() for path in sources if path.suffix in (".py", ".md")}
+    found = [path.relative_to(ROOT).as_posix() for path, text in texts.items() if b"'da-score[" in text]
+    assert found == ["scoring/errors.py"]
+    assert installing("query") == "pip install 'da-score[query]', or in a checkout of it pip install -e '.[query]'"

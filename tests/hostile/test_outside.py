@@ -90,6 +90,7 @@ class TestSettingsOfAHarness:
     def test_of_a_project_that_files_lead_to_are_not_written(self, here: Demo, da_score: DaScore, other: Path) -> None:
         (here.repo_dir / ".agents/da-score.toml").write_text(f'repo-dir = "{other}"\n')
         assert "it leads out of the project" in one_line(da_score("hook", "install"))
+        Repo(other)
         assert da_score("hook", "install", "--repo-dir", other).status == 0, "the command line may say so"
 
     @pytest.mark.slow

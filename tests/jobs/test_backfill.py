@@ -621,7 +621,7 @@ class TestChoice:
     @pytest.mark.parametrize("since", ["yesterday", "2026-3-5", "05.03.2026", ""], ids=repr)
     def test_of_a_day_that_is_none_is_refused(self, project: Project, da_score: DaScore, since: str) -> None:
         found = da_score("backfill", project.repo, "--since", since)
-        assert found == Outcome(1, "", f"da-score: error: --since {since!r} is no date; write it as 2026-06-03\n")
+        assert found == Outcome(2, "", f"da-score: error: --since {since!r} is no date; write it as 2026-06-03\n")
 
     @pytest.mark.slow
     def test_of_one_absent_signal(self, done: Project, da_score: DaScore) -> None:
@@ -639,7 +639,7 @@ class TestChoice:
     @pytest.mark.slow
     def test_of_an_unknown_signal_is_refused(self, done: Project, da_score: DaScore) -> None:
         found = da_score("backfill", done.repo, "--only", "mood")
-        assert found == Outcome(1, "", "da-score: error: --only 'mood' is no signal of rubric 2.1.0\n")
+        assert found == Outcome(2, "", "da-score: error: --only 'mood' is no signal of rubric 2.1.0\n")
 
     @pytest.mark.slow
     def test_of_a_rubric(self, done: Project, da_score: DaScore) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from helpers.checkpoints import about, name, record
-from helpers.commands import DaScore
+from helpers.commands import DaScore, one_line
 from helpers.histories import Session
 from helpers.repos import START, STEP, Repo
 
@@ -341,7 +341,7 @@ class TestAgain:
 
     def test_a_day_that_is_none_is_one_line(self, work: Work) -> None:
         found = work.da_score("derive", "--since", "soon")
-        assert (found.status, found.err) == (1, "da-score: error: --since 'soon' is no date; write it as 2026-06-03\n")
+        assert (found.status, found.err) == (2, "da-score: error: --since 'soon' is no date; write it as 2026-06-03\n")
 
     def test_from_a_folder_it_writes_to_the_log_of_the_repository(
         self, work: Work, monkeypatch: pytest.MonkeyPatch
@@ -456,7 +456,14 @@ class TestFirstMinute:
     def test_where_no_agent_worked_it_says_what_to_do(self, work: Work) -> None:
         ready = work.da_score("init", "--yes", "--no-cache")
         assert ready.status == 0
-        assert ready.out.splitlines()[-1] == "Next: da-score doctor"
+        assert ready.out.splitlines()[-1].startswith("Next: da-score entry new writes an entry by hand; da-score ")
+        assert not work.log.exists()
+        makes = "'da-score derive' (from git) or 'da-score entry new' (by hand)"
+        assert one_line(work.da_score("run", "--no-cache")).endswith(f"or make one with {makes}")
+        assert one_line(work.da_score("init", "--no-cache")).endswith(f"; make the log with {makes}")
+        assert f"make one with {makes}" in str(work.da_score("doctor", "--json").json["findings"])
+        assert work.da_score("entry", "new").status == 0
+        assert work.da_score("run", "--no-cache").status == 0
 
     @pytest.mark.slow
     def test_close_task_writes_the_entry_of_the_session_that_ended(self, work: Work) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
-from scoring.errors import NAME_THE_LOG, LogError, YamlError
+from scoring.errors import LogError, YamlError
 from scoring.log.load import load_entry, load_iteration_log
+from scoring.log.missing import NAME_THE_LOG
 from scoring.log.model import (
     AgentInfo,
     ImplBlock,
@@ -22,6 +23,7 @@ from scoring.log.model import (
     VerifierRecord,
 )
 from scoring.log.parse import parse_archive, parse_iteration_record
+from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
 MIB = 1 << 20
 
@@ -431,14 +433,26 @@ class TestDirectory:
 
     def test_that_does_not_exist_is_an_error(self, tmp_path: Path) -> None:
         missing = tmp_path / "log"
-        assert refusal(missing) == f"{missing}: no such file or directory; {NAME_THE_LOG}"
+        assert refusal(missing) == f"{missing}: no such file or directory; {NAME_THE_LOG} 'da-score init'"
 
     def test_that_is_a_file_is_an_error(self, tmp_path: Path) -> None:
         path = write(tmp_path, "log", "")
-        assert refusal(path) == f"{path}: not a directory; {NAME_THE_LOG}"
+        assert refusal(path) == f"{path}: not a directory; {NAME_THE_LOG} 'da-score init'"
+
+    def test_in_no_work_tree_says_that_first(self, tmp_path: Path) -> None:
+        missing = tmp_path / DEFAULT_LOG_DIR
+        said = f"{tmp_path}: not a git work tree; run da-score in a repository, or name it with --repo-dir; "
+        assert refusal(missing) == f"{said}{missing}: no such file or directory"
+        (tmp_path / ".git").mkdir()
+        assert refusal(missing) == f"{missing}: no such file or directory; {NAME_THE_LOG} 'da-score init'"
+
+    def test_beside_settings_names_what_comes_after_init(self, tmp_path: Path) -> None:
+        (tmp_path / ".agents").mkdir()
+        (tmp_path / SETTINGS_FILE).write_text("")
+        assert refusal(tmp_path / "log").endswith("'da-score derive' (from git) or 'da-score entry new' (by hand)")
 
     def test_whose_name_no_system_takes_is_an_error(self) -> None:
-        assert refusal(Path("a\0b")).endswith(f"; {NAME_THE_LOG}")
+        assert refusal(Path("a\0b")).endswith(f"; {NAME_THE_LOG} 'da-score init'")
 
 
 class TestEntriesThatCannotBeRead:

@@ -256,7 +256,7 @@ class TestCommands:
     @pytest.mark.parametrize("horizon", ["soon", "0d", "-3d", ""])
     def test_a_horizon_that_is_none_is_refused(self, da_score: DaScore, worked: Repo, horizon: str) -> None:
         done = da_score("outcomes", "--horizon", horizon)
-        assert done.status == 1
+        assert done.status == 2
         assert "is not a time above 0 such as 14d, 2w or 36h" in done.err
         assert worked
 

@@ -8,6 +8,7 @@ import pytest
 from helpers.commands import DaScore
 
 from scoring.cli import export
+from scoring.errors import installing
 from scoring.views.formats import FORMATS, CsvWriter, Format
 
 
@@ -50,7 +51,7 @@ def test_is_written(da_score: DaScore, tmp_path: Path) -> None:
 def test_says_what_it_needs(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FORMATS, "tsv", Format(TsvWriter, needs=("tabs", "no_such_module")))
     found = da_score("export", "--tables", "sessions", "--format", "tsv")
-    assert found.err == ("da-score: error: this needs no_such_module; install it with: pip install 'da-score[tabs]'\n")
+    assert found.err == (f"da-score: error: this needs no_such_module, of the extra 'tabs': {installing('tabs')}\n")
 
 
 @pytest.mark.usefixtures("here")

@@ -842,5 +842,7 @@ def test_a_name_that_is_neither_path_nor_suffix_is_a_version_even_where_a_file_h
 ) -> None:
     (tmp_path / "mine").write_text(FILE, "utf-8")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(RubricError, match=r"^rubric 'mine' is not released; released: "):
+    with pytest.raises(
+        RubricError, match=r"^rubric 'mine' is not released; released: .*; the file of that name is \./mine$"
+    ):
         find_rubric("mine")

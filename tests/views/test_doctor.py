@@ -386,7 +386,7 @@ class TestInit:
     def test_writes_nothing_that_could_not_be_used(
         self, whole: Place, capsys: pytest.CaptureFixture[str], options: list[str]
     ) -> None:
-        assert self.init(*options) == 1
+        assert self.init(*options) == (2 if "all" in options else 1)
         assert capsys.readouterr().err.count("\n") == 1
         assert not (whole.path / ".agents/da-score.toml").exists()
 

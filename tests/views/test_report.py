@@ -22,7 +22,7 @@ from rich.console import Console
 
 from rubric import default_rubric
 from scoring.demo import Demo
-from scoring.errors import InputError
+from scoring.errors import InputError, installing
 from scoring.views.examined import LogView
 from scoring.views.report import page, read_snapshot
 from scoring.views.report.charts import smooth
@@ -363,7 +363,7 @@ class TestCommand:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
         found = da_score("report")
         assert found.err == (
-            "da-score: error: this needs matplotlib and jinja2; install it with: pip install 'da-score[report]'\n"
+            f"da-score: error: this needs matplotlib and jinja2, of the extra 'report': {installing('report')}\n"
         )
 
 

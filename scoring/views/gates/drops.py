@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubric import BAND_INSUFFICIENT
 from rubric.scorer import TOLERANCE
-from scoring.errors import InputError, SettingsError
+from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import read_file
 from scoring.views.gates.gate import CheckedScore, Gate, GateOption, weakest
 
@@ -58,12 +58,12 @@ class MaxDrop(Gate):
         """Return the demand with its baseline: a file if there is one of this name, else a revision.
 
         Raises:
-            SettingsError: one of the two options is missing.
+            OptionError: one of the two options is missing.
             InputError: the baseline is neither a file nor a revision, or holds no scores.
         """
         most, name = (given.get(option.key) for option in cls.options)
         if (most is None) != (name is None):
-            raise SettingsError("--max-drop and --baseline go together: give both or none")
+            raise OptionError("--max-drop and --baseline go together: give both or none")
         if most is None:
             return None
         file = Path(str(name))

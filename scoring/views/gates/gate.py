@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from rubric import BAND_INSUFFICIENT, Bounds, Coverage
 from rubric.scorer import TOLERANCE
-from scoring.errors import SettingsError
+from scoring.errors import OptionError
 
 if TYPE_CHECKING:  # the options of gates are for --help too, which checks nothing
     from scoring.sidecars.scores import PersistedScore
@@ -46,7 +46,7 @@ class Gate:
         """Take what the option was given, never None.
 
         Raises:
-            SettingsError: this cannot be demanded of this log.
+            OptionError: this cannot be demanded of this log.
         """
         self.value, self.log = value, log
 
@@ -130,13 +130,13 @@ class MinBand(Gate):
         """Find where the band begins under the rubric.
 
         Raises:
-            SettingsError: the rubric has no such band.
+            OptionError: the rubric has no such band.
         """
         super().__init__(value, log)
         floors = {band.name: band.min for band in log.rubric.bands}
         if value not in floors:
             known = ", ".join(floors)
-            raise SettingsError(f"--min-band {value!r} is no band of rubric {log.rubric.version}; known: {known}")
+            raise OptionError(f"--min-band {value!r} is no band of rubric {log.rubric.version}; known: {known}")
         self._floor, self._floors = floors[value], floors
 
     def fails(self, one: "Examined") -> Iterator[str]:

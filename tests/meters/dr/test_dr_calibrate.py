@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.cli import main
-from scoring.errors import InputError
+from scoring.errors import InputError, installing
 from scoring.meters.dr import Embed, score_transcript, semantic
 from scoring.meters.dr.calibrate import (
     Agreement,
@@ -246,7 +246,9 @@ class TestExamples:
 
     def test_say_how_to_install_meanings(self) -> None:
         (block,) = re.findall(r"^## Level L2\n.*?```sh\n(.*?)```", PAGE.read_text("utf-8"), re.S | re.M)
-        assert " && ".join(block.splitlines()) == semantic.INSTALL
+        extra, model = block.splitlines()
+        assert extra.partition("#")[0].rstrip() == "pip install '.[semantic]'"
+        assert f"{installing('semantic')}; then {model}" == semantic.INSTALL
 
 
 # Agreement

@@ -29,7 +29,7 @@ from helpers.deliberations import (
 from helpers.doors import ends
 
 from scoring.cli import main
-from scoring.errors import InputError, SettingsError, TranscriptError
+from scoring.errors import InputError, SettingsError, TranscriptError, installing
 from scoring.meters.dr import Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import TranscriptFollower, contents_of, growing_contents, whole_lines
 from scoring.meters.dr.profile import Tuning, tuning_from
@@ -539,7 +539,7 @@ class TestPlot:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         assert (
             said(dr("score", meeting, "--plot", "x.svg"))
-            == "a plot needs matplotlib, which is not installed: pip install 'da-score[plot]'"
+            == f"a plot needs matplotlib, of the extra 'plot': {installing('plot')}"
         )
         assert not (tmp_path / "x.svg").exists()
 

@@ -15,6 +15,7 @@ from helpers.commands import DaScore, lines_of, process_on_a_terminal
 from helpers.meetings import ALL_NONE, record
 
 from scoring import score_meeting
+from scoring.errors import installing
 from scoring.meters.meeting import MeetingKnobs, simulate_meeting
 from scoring.meters.meeting.config import config_schema, preset
 from scoring.meters.meeting.records import record_schema
@@ -244,7 +245,7 @@ def test_without_matplotlib_a_plot_says_what_to_install(
     done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
     assert (done.status, done.out) == (1, "")
     assert (
-        done.err == "da-score: error: a plot needs matplotlib, which is not installed: pip install 'da-score[plot]'\n"
+        done.err == f"da-score: error: a plot needs matplotlib, of the extra 'plot': {installing('plot')}\n"
     )
 
 

@@ -1,0 +1,53 @@
+"""Wrong usage ends with 2: values that an option does not take, and options that do not go together."""
+
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, one_line
+from helpers.projects import LOG
+
+RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecycle"]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.usefixtures("scored")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "--since", "yesterday"], "--since 'yesterday' is no date"),
+        (["backfill", "--since", "yesterday"], "--since 'yesterday' is no date"),
+        (["derive", "--since", "yesterday"], "--since 'yesterday' is no date"),
+        (["report", "--since", "yesterday"], "--since yesterday: neither a day"),
+        (["check", "--min-band", "fine"], "--min-band 'fine' is no band of rubric"),
+        (["check", "--max-drop", ".1"], "--max-drop and --baseline go together"),
+        (["outcomes", "--horizon", "3q"], "--horizon: '3q' is not a time above 0"),
+        (["run", "--transcripts", "some"], "--transcripts: 'some' is not auto or none"),
+        (["run", "--transcripts", "none", "--transcript-dir", "x"], "the command line: transcripts is none and"),
+        (["backfill", "--only", "mood"], "--only 'mood' is no signal"),
+        (["export"], "several tables need a directory"),
+        (["export", "--tables", "nope"], "--tables: 'nope' is no table"),
+        (["query", " "], "query: there is no SQL"),
+        ([*RECORD, "sunrise"], "--lifecycle sunrise: its intervention class is not known"),
+        (["meeting", "run", "--state", "x", "--option", "B"], "--option goes with --answer yes"),
+    ],
+)
+def test_a_value_or_combination_of_options(da_score: DaScore, arguments: list[str], said: str) -> None:
+    found = da_score(*arguments)
+    assert (found.status, one_line(found)[: len(said)]) == (2, said)
+
+
+@pytest.mark.usefixtures("scored")
+def test_is_neither_a_variable_nor_a_file_nor_a_name_of_nothing(
+    da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert da_score("run", "--iter-log-dir", tmp_path / "missing").status == 1
+    assert da_score("check", "--max-drop", ".1", "--baseline", "nope").status == 1
+    assert da_score("report", "--since", "old.html").status == 1
+    monkeypatch.setenv("DA_SCORE_HORIZON", "3q")
+    assert da_score("outcomes", "--iter-log-dir", LOG).status == 1
+
+
+@pytest.mark.parametrize(("strict", "status"), [([], 0), (["--strict"], 1)])
+def test_never_blocks_a_harness(da_score: DaScore, project: Path, strict: list[str], status: int) -> None:
+    assert project
+    assert da_score("close-task", "3", "--transcripts", "some", *strict).status == status
