@@ -107,7 +107,7 @@ class TestFindLogs:
         ("name", "reason"),
         [
             ("missing", "no such directory"),
-            ("file", "no such directory"),
+            ("file", "not a directory"),
             (
                 "empty",
                 "no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "

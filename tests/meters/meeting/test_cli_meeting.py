@@ -244,9 +244,7 @@ def test_without_matplotlib_a_plot_says_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
     assert (done.status, done.out) == (1, "")
-    assert (
-        done.err == f"da-score: error: a plot needs matplotlib, of the extra 'plot': {installing('plot')}\n"
-    )
+    assert done.err == f"da-score: error: a plot needs matplotlib, of the extra 'plot': {installing('plot')}\n"
 
 
 # Schemas
