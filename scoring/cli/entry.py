@@ -6,7 +6,7 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import say, write_json
+from scoring.cli.output import say, warn, write_json
 from scoring.log.settings import Settings
 from scoring.text import printable
 
@@ -29,7 +29,7 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     from scoring.jobs.entries import new_entry  # it loads pydantic and ruamel.yaml
 
     settings = settings_of_whole(options)
-    _report(new_entry(settings.iter_log_dir, settings.repo_dir, iteration, commit), settings)
+    _report(new_entry(settings.iter_log_dir, settings.repo_dir, iteration, commit, warn), settings)
 
 
 @command.command("set", epilog="Example:  da-score entry set 12 impl.retries 1")

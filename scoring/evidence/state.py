@@ -6,14 +6,17 @@ da-score itself. What was changed within :data:`~scoring.log.kept.SETTLED` befor
 any of this showing it; such a look has no digest.
 """
 
+import contextlib
 import os
 import posixpath
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
+
+import msgspec
 
 from scoring.errors import InputError
 from scoring.evidence.rules import Sources
@@ -28,8 +31,8 @@ _PACKAGES = Path(__file__).parents[1], Path(__file__).parents[2] / "rubric"
 _NO_EVIDENCE = frozenset({"hooks", "lfs", "modules"})
 """Folders of a repository from which no answer comes."""
 
-_POINTER_LIMIT = 1 << 16
-"""The largest file, in bytes, that is read to find where git keeps a work tree's repository."""
+_POINTER_LIMIT, _SETTINGS_LIMIT = 1 << 16, 1 << 20
+"""The largest files, in bytes, that are read: one that says where a repository is, and one of its settings."""
 
 
 class _UnknownError(Exception):
@@ -97,7 +100,7 @@ def state_around(log_dir: Path, sources: Sources) -> bytes | None:
     """Return a digest of what else scores rest on, but for what entries and transcripts name.
 
     None when it is not settled, or when it cannot be looked at from outside: a repository that borrows objects of
-    another one.
+    another one, or includes settings, or belongs to somebody else.
     """
     look = _Look()
     reading = {name: value for name, value in sources.reading.items() if name == "test_commands"}
@@ -115,6 +118,7 @@ def state_around(log_dir: Path, sources: Sources) -> bytes | None:
 def _see_da_score(look: _Look) -> None:
     look.see(sys.version, sys.prefix)
     look.file(shutil.which("git") or "git")
+    look.file(Path(msgspec.__file__).parents[1])  # where libraries are: another version of one has another name
     for package in _PACKAGES:
         for folder, folders, names in os.walk(package):
             folders[:] = sorted(set(folders) - {"__pycache__"})
@@ -123,34 +127,24 @@ def _see_da_score(look: _Look) -> None:
 
 
 def _see_repository(look: _Look, repo_dir: str) -> None:
-    own = next(_repositories(look, repo_dir), None)
-    if own is None:
-        raise _UnknownError
-    common = _pointed(os.path.join(own, "commondir"), b"")
-    for folder in dict.fromkeys((own, common or own)):
-        _see_git(look, folder)
-    home = os.environ.get("HOME", "")
-    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    look.see(home, settings)
-    look.file(os.path.join(home, ".gitconfig"))
-    look.file(os.path.join(settings, "git", "config"))
-
-
-def _repositories(look: _Look, here: str) -> Iterator[str]:
-    """Yield where git keeps the repositories of a folder and of those above it; all of these are seen first."""
-    found = []
-    while True:
+    """Add the repositories of a folder and of those above it: git passes over what is none."""
+    here, above = "", repo_dir
+    found = False
+    while here != above:
+        here, above = above, os.path.dirname(above)
         git = os.path.join(here, ".git")
         look.file(git)
-        if os.path.isdir(git):
-            found.append(git)
-        elif pointed := _pointed(git, b"gitdir:"):
-            found.append(pointed)
-        above = os.path.dirname(here)
-        if above == here:
-            break
-        here = above
-    yield from found
+        own = git if os.path.isdir(git) else _pointed(git, b"gitdir:")
+        if own is None:
+            continue
+        found = True
+        common = _pointed(os.path.join(own, "commondir"), b"")
+        if any(os.stat(folder).st_uid != os.geteuid() for folder in (here, git, own)):
+            raise _UnknownError  # git trusts it or not by settings of the user
+        for folder in dict.fromkeys((own, common or own)):
+            _see_git(look, folder)
+    if not found:
+        raise _UnknownError
 
 
 def _pointed(file: str, before: bytes) -> str | None:
@@ -173,8 +167,13 @@ def _see_git(look: _Look, repository: str) -> None:
                 raise _UnknownError
             if entry.is_dir() and not (folder == repository and entry.name in (*_NO_EVIDENCE, "objects")):
                 waiting.append(entry.path)
+    for name in ("config", "config.worktree"):
+        with contextlib.suppress(FileNotFoundError, InputError):
+            if b"[include" in read_file(os.path.join(repository, name), _SETTINGS_LIMIT).lower():
+                raise _UnknownError  # of a file that may be anywhere
     objects = os.path.join(repository, "objects")
     look.folder(objects)  # what is new there is a new name in one of the folders
+    look.folder(os.path.join(objects, "pack"))
     if any(entry.name == "alternates" for entry in look.folder(os.path.join(objects, "info"))):
         raise _UnknownError
 
@@ -202,8 +201,9 @@ def artifact_state(repo_dir: Path | str, artifacts: Iterable[str]) -> bytes | No
     look, root = _Look(), os.path.realpath(repo_dir)
     for path in sorted(set(map(trim, artifacts))):
         if path and "\0" not in path:
-            look.see(path)
-            look.file(os.path.join(root, posixpath.normpath(path)))
+            place = os.path.join(root, posixpath.normpath(path))
+            look.see(path, os.path.realpath(place))
+            look.file(place)
     return look.digest()
 
 

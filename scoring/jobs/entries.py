@@ -24,8 +24,10 @@ from scoring.errors import (
     LogError,
     NotFoundError,
     SettingsError,
+    Warn,
     WriteError,
     YamlError,
+    silent,
 )
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.evidence.git.repository import GitRepository
@@ -55,39 +57,62 @@ _SAME = 7
 # A new entry
 
 
-def new_entry(log_dir: Path, repo_dir: Path, iteration: int | None = None, commit: str = "HEAD") -> Path:
+def new_entry(
+    log_dir: Path, repo_dir: Path, iteration: int | None = None, commit: str = "HEAD", warn: Warn = silent
+) -> Path:
     """Write the entry of an iteration, filled with what git knows of a commit, the rest as comments; return its path.
 
-    ``iteration`` None takes the next number.
+    ``iteration`` None takes the next number. ``warn`` hears of another entry that names the commit.
 
     Raises:
         InputError: there is an entry of that number.
         NotFoundError: there is no such commit.
         WriteError: it cannot be written.
     """
-    held = _numbers(log_dir)
+    held = _held(log_dir)
     number = max(held, default=0) + 1 if iteration is None else iteration
     path = log_dir / f"iter-{number}.yaml"
     if number in held or os.path.lexists(path):
-        raise InputError(f"{held.get(number, path)}: iteration {number} has an entry already; it was left alone")
-    content = template(number, known_of(repo_dir, commit))
+        place = held[number].path if number in held else path
+        raise InputError(f"{place}: iteration {number} has an entry already; it was left alone")
+    known = known_of(repo_dir, commit)
+    content = template(number, known)
     try:
         log_dir.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise WriteError(f"{log_dir}: cannot make the folder: {(e.strerror or str(e)).lower()}") from e
     write_atomically(path, content.encode(), mode=MODE)
+    sha = known.get("commit", "").strip('"')
+    if other := next((n for n, one in held.items() if one.names(sha)), None):
+        warn(f"{path}: commit {sha[:12]} is named by iteration {other} as well; name another one with --commit")
     return path
 
 
-def _numbers(log_dir: Path) -> dict[int, Path]:
-    """Return the iterations of a log with their files; a file that cannot be read has the number of its name."""
-    found: dict[int, Path] = {}
+class _Held(NamedTuple):
+    """The file of an entry, and the commit that it names."""
+
+    path: Path
+    commit: str = ""
+
+    def names(self, sha: str) -> bool:
+        """Return whether it names a commit, in full or by its beginning."""
+        return len(self.commit) >= _SHORTEST and sha.startswith(self.commit.lower())
+
+
+_SHORTEST = 7
+"""The fewest digits by which a commit is named."""
+
+
+def _held(log_dir: Path) -> dict[int, _Held]:
+    """Return the entries of a log by iteration; a file that cannot be read has the number of its name."""
+    found: dict[int, _Held] = {}
     for name in filter(is_entry_name, list_names(log_dir) if log_dir.is_dir() else ()):
         try:
-            number = load_entry(log_dir / name).iteration
+            record = load_entry(log_dir / name)
+            found[record.iteration] = _Held(log_dir / name, trim(record.commit))
         except LogError:
             number = int(_FILE_NUMBER.fullmatch(name)[1][:18])  # type: ignore[index]
-        found[number] = log_dir / name
+            found[number] = _Held(log_dir / name)
     return found
 
 
@@ -173,9 +198,10 @@ def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
         InputError: the entry cannot be read, or cannot be changed without changing more than that.
         WriteError: it cannot be written.
     """
-    path = _numbers(log_dir).get(iteration)
-    if path is None:
+    held = _held(log_dir).get(iteration)
+    if held is None:
         raise no_such_entry(log_dir, iteration)
+    path = held.path
     before = read_file(path)
     after = _changed(path, before, way, text)
     if after != before:

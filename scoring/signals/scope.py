@@ -64,6 +64,8 @@ class Scope(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: of a scope that is declared, what is missing beside it."""
+        if present and not self._observed(facts).present:
+            return f"{missing_commit(facts) if facts.scope else DECLARE}, so that git measures the scope"
         if present:
             return self.better
         if facts.scope is None:
@@ -72,7 +74,7 @@ class Scope(Signal):
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the commit and the plan that declares the scope, or else the scope note."""
-        if facts.scope:
+        if facts.scope and (self._observed(facts).present or not scope_claim(facts.record).present):
             yield from commit_source(facts.landing, entry)
             yield f"write_scope in {facts.scope.plan}"
         else:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -131,6 +131,19 @@ def links(watched: Watched) -> None:
     place.symlink_to(watched.demo.repo_dir / "moved.yaml")
 
 
+def moves_the_folder(watched: Watched) -> None:
+    """Move the folder that a link to artifacts leads to out of the repository, and the link with it."""
+    link = artifact(watched.demo).parent
+    away = watched.demo.root / "away"
+    link.rename(away)
+    link.symlink_to(away)
+
+
+def touch_a_pack(watched: Watched) -> None:
+    (pack,) = (watched.demo.repo_dir / ".git" / "objects" / "pack").glob("*.idx")
+    pack.chmod(0o600)
+
+
 def append(path: Path) -> None:
     with open(path, "a") as f:
         f.write("{}\n")
@@ -200,6 +213,8 @@ CHANGES: dict[str, Callable[[Watched], object]] = {
     "another branch is out": lambda w: Repo.at(w.demo.repo_dir).git("checkout", "-q", "--detach"),
     "a work tree": lambda w: Repo.at(w.demo.repo_dir).git("worktree", "add", "-q", str(w.cache.parent / "w")),
     "another git": other_git,
+    "the folder of an artifact is elsewhere": moves_the_folder,
+    "a pack": touch_a_pack,
 }
 
 
@@ -216,6 +231,58 @@ def test_a_change_is_seen(watched: Watched, monkeypatch: pytest.MonkeyPatch, cha
         watched.look()
         was_kept.append(watched.kept)
     assert was_kept == [False, True]
+
+
+@pytest.mark.slow
+def test_git_passes_over_what_is_no_repository(watched: Watched) -> None:
+    (watched.demo.repo_dir / "sub" / ".git").mkdir(parents=True)
+    repo = Repo.at(watched.demo.repo_dir)
+    below = replace(watched, demo=replace(watched.demo, repo_dir=watched.demo.repo_dir / "sub"))
+    repo.git("checkout", "-q", "--detach")
+    repo.git("branch", "-f", "master", "HEAD~3")
+    for change in ((), ("branch", "-f", "master", "HEAD")):
+        if change:
+            repo.git(*change)
+        was_kept = []
+        for _ in range(2):
+            below.look("2.1.0")
+            was_kept.append(below.kept)
+        assert was_kept == [False, True]
+
+
+def includes(watched: Watched) -> None:
+    Repo.at(watched.demo.repo_dir).git("config", "include.path", str(watched.demo.root / "more"))
+
+
+def borrows(watched: Watched) -> None:
+    (watched.demo.repo_dir / ".git" / "objects" / "info").mkdir(exist_ok=True)
+    (watched.demo.repo_dir / ".git" / "objects" / "info" / "alternates").write_text("")
+
+
+def is_linked(watched: Watched) -> None:
+    git = watched.demo.repo_dir / ".git"
+    (git / "refs").rename(watched.demo.root / "refs")
+    (git / "refs").symlink_to(watched.demo.root / "refs")
+
+
+def is_somebody_elses(watched: Watched) -> None:
+    if os.geteuid():
+        pytest.skip("needs root")
+    os.chown(watched.demo.repo_dir, 1234, -1)
+    (Path(os.environ["HOME"]) / ".gitconfig").write_text("[safe]\n\tdirectory = *\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [includes, borrows, is_linked, is_somebody_elses])
+def test_a_repository_that_rests_on_more_is_gone_through(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: Callable[[Watched], None]
+) -> None:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    how(watched)
+    for _ in range(2):
+        assert watched.look().status == 0
+        assert not watched.kept
 
 
 def test_what_has_just_changed_is_not_trusted(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
