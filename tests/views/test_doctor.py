@@ -119,6 +119,17 @@ class TestFacts:
         assert "there is no local branch master" in advice(found, "trunk")[0]
         assert "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
 
+    def test_says_nothing_of_what_such_a_rubric_does_not_look_into(
+        self, whole: Place, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder = whole.path / "t"
+        folder.mkdir()
+        (folder / "a.jsonl").write_text(json.dumps(whole.turn(1)) + "\n")
+        assert main(["doctor", "--files", "--no-cache", "--rubric", "2.1.0", "--transcript-dir", "t"]) == 0
+        shown = capsys.readouterr().out
+        assert "TRANSCRIPTS   1 file counts; 0 are left out\n" in shown
+        assert "\nTRANSCRIPT  LEFT OUT BECAUSE\nt/a.jsonl   -\n" in shown
+
     @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
     def test_are_read_from_what_is_there_and_nothing_is_written(self, doctor: Told, tmp_path: Path) -> None:

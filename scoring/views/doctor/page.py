@@ -49,10 +49,7 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
             ("SIGNAL", "PRESENT", "OF"),
             [(s.signal, f"{s.share * 100:.0f} %", f"{s.present}/{s.total}") for s in seen.signals],
         ),
-        (
-            ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"),
-            [(str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-") for f in listed],
-        ),
+        _listed(listed, _looked_into(survey.files)),
     ]
     for heads, rows in tables:
         if rows:
@@ -85,15 +82,16 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
         tip = f" at {short(trunk.commit)}" if trunk.commit else ""
         yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
         yield "HISTORY", "shallow" if trunk.shallow else "complete"
-        missing = f"{len(repository.unresolved)} do not resolve: {spans(sorted(repository.unresolved))}"
+        count = len(repository.unresolved)
+        missing = f"{count} {'does' if count == 1 else 'do'} not resolve: {spans(sorted(repository.unresolved))}"
         if log.iterations:
             yield "COMMITS", missing if repository.unresolved else "every one that the log names is here"
     files = seen.transcripts.files
     left_out = sum(bool(file.left_out) for file in files)
     sessions = len({session for file in files if not file.left_out for session in file.sessions})
-    with_sessions = f"with {counted(sessions, 'session')}"
+    with_sessions = f", with {counted(sessions, 'session')}" if _looked_into(files) else ""
     counting = counted(len(files) - left_out, "file counts", "files count")
-    yield "TRANSCRIPTS", f"{counting}, {with_sessions}; {left_out} {'is' if left_out == 1 else 'are'} left out"
+    yield "TRANSCRIPTS", f"{counting}{with_sessions}; {left_out} {'is' if left_out == 1 else 'are'} left out"
     if seen.attribution is not None:
         held = seen.transcripts.checkpoints
         missing = f"; {len(held.missing)} of these are not in this clone" if held.missing else ""
@@ -104,6 +102,21 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
             some = f"{without} that worked in this repository {belong} to no iteration"
             none = "every one that worked in this repository belongs to an iteration"
             yield "SESSIONS", some if without else none
+
+
+def _listed(files: Sequence[FileFound], looked_into: bool) -> tuple[Sequence[str], Sequence[Sequence[AnyCell]]]:
+    """Return transcripts one by one as a table, with what is in them where that is known."""
+    if not looked_into:
+        return ("TRANSCRIPT", "LEFT OUT BECAUSE"), [(str(f.path), f.left_out or "-") for f in files]
+    return (
+        ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"),
+        [(str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-") for f in files],
+    )
+
+
+def _looked_into(files: Sequence[FileFound]) -> bool:
+    """Return whether harness and sessions of transcripts are known, which the reference's rules do not ask for."""
+    return not files or any(file.harness or file.sessions or file.cwd for file in files)
 
 
 def _methods(found: AttributionFound | None) -> Iterator[Sequence[AnyCell]]:
