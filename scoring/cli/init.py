@@ -11,7 +11,7 @@ import click
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, say, warn, write, write_json
 from scoring.errors import DaScoreError, SettingsError
-from scoring.text import printable
+from scoring.text import counted, printable
 
 if TYPE_CHECKING:
     from scoring.jobs.derive import Derivation
@@ -65,7 +65,8 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
         return
     lines = [f"{path} is there already and stays" if kept else f"Wrote {path}"]
     if done and done.written:
-        lines.append(f"Wrote {len(done.written)} entries to {under.iter_log_dir}, one for each commit of an agent")
+        wrote = counted(len(done.written), "entry", "entries")
+        lines.append(f"Wrote {wrote} to {under.iter_log_dir}, one for each commit of an agent")
     elif done:
         lines.append("No commit of an agent was found: da-score doctor shows what is looked at")
     lines += [f"Wrote the hook to {hook}" for hook in hooks]

@@ -14,6 +14,7 @@ from scoring.cli.completion import complete_iterations
 from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
 from scoring.errors import GitError, InputError
 from scoring.log.settings import Settings
+from scoring.text import counted
 
 if TYPE_CHECKING:  # each command imports what it needs
     from click.shell_completion import CompletionItem
@@ -196,7 +197,7 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     if settings.json:
         write_json({"labels": len(labels), "written": list(map(str, written))})
     else:
-        say(f"Imported {len(labels)} labels into {len(written)} files\n")
+        say(f"Imported {counted(len(labels), 'label')} into {counted(len(written), 'file')}\n")
     return None
 
 

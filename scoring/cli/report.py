@@ -10,6 +10,7 @@ from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, setti
 from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings
+from scoring.text import counted
 
 _WIDE = 100
 
@@ -80,4 +81,4 @@ def command(
             {"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more, **meaning}
         )
     else:
-        say(f"Wrote {out}: {len(found.lines)} iterations\n")
+        say(f"Wrote {out}: {counted(len(found.lines), 'iteration')}\n")

@@ -11,7 +11,7 @@ from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import is_inside, write_atomically
 from scoring.log.missing import how_to_make_one
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
-from scoring.text import printable
+from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 
 _WIDTH = 100
@@ -79,7 +79,7 @@ def _log_found(seen: Examination) -> str:
     place = _place(log.path, seen.repository.top_level or seen.repository.path)
     if log.problem:
         return f"Where the iteration log is. There is none at {place} yet."
-    return f"Where the iteration log is. Found at {place}: {len(log.iterations)} iterations."
+    return f"Where the iteration log is. Found at {place}: {counted(len(log.iterations), 'iteration')}."
 
 
 def _log_setting(seen: Examination, settings: Settings) -> str:

@@ -10,7 +10,7 @@ from scoring.errors import Warn
 from scoring.evidence.labels import READONLY, LabelRecord, label_facts
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
-from scoring.text import cut, printable
+from scoring.text import counted, cut, printable
 from scoring.views.agreement import LabelAgreement, Measured, agreement
 from scoring.views.table import Block, Cell, Column, Line, Table, number
 
@@ -174,7 +174,7 @@ def agreement_page(found: LabelAgreement) -> Iterator[Block]:
     if not found.iterations:
         yield Line("No labels; 'da-score label next' says where to begin.")
         return
-    yield Line(f"{found.iterations} labelled iterations, {len(found.actors)} people.")
+    yield Line(f"{counted(found.iterations, 'labelled iteration')}, {counted(len(found.actors), 'person', 'people')}.")
     yield Line()
     yield Line("Krippendorff's alpha, ordinal, over iterations that two or more people labelled", "bold")
     yield _table([(name, measured) for name, measured in found.alpha.items()], "JUDGEMENT")
