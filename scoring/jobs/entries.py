@@ -364,6 +364,8 @@ class _Entry(NamedTuple):
 def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
     """Return how many entries a log has, and what is wrong with it, file by file and line by line.
 
+    A file that cannot be read counts too.
+
     ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
 
     Raises:
@@ -384,7 +386,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
         found += _unknown_sessions(entries, sessions)
     order = {log_dir / name: n for n, name in enumerate(names)}
     found.sort(key=lambda one: (order[one.path], one.line or 0, one.level, one.text))
-    return len(entries) + len(archived), found
+    return max(len(entries), sum(map(is_entry_name, names))) + len(archived), found
 
 
 def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:

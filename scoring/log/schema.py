@@ -188,7 +188,7 @@ class FlatEntry(_CommonFields):
 
     model_config = ConfigDict(title="Entry, schema 1")
 
-    schema_version: Literal[1] = _field("1.", required=True)
+    schema_version: Literal[1] = _field("The version of this form of entries: 1.", required=True)
     summary: Text = _field("One line on what was done: the subject of the commit.")
     scope_note: Text = _field("`on-target`, or in words what went beyond the task.")
     retries: Count = _field("How often the work was begun anew; leave it out rather than guess.")
@@ -202,7 +202,7 @@ class NestedEntry(_CommonFields):
 
     model_config = ConfigDict(title="Entry, schema 2")
 
-    schema_version: Literal[2] = _field("2.", required=True)
+    schema_version: Literal[2] = _field("The version of this form of entries: 2.", required=True)
     branch: Text = _field("The branch on which the work was done.")
     checkpoint_at: Text = _field("When the state was last kept, as a time.")
     agent: AgentFields = _field("Who did the work.")

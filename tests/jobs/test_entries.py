@@ -65,9 +65,23 @@ class TestNew:
         parse_iteration_record(path.read_bytes())
 
     @pytest.mark.slow
+    def test_of_a_commit_that_another_entry_names_is_warned_of(self, place: Place, da_score: DaScore) -> None:
+        sha = place.iteration(1)
+        found = da_score("entry", "new")
+        assert (found.status, found.err.count("\n")) == (0, 1)
+        assert f"commit {sha[:12]} is named by iteration 1 as well" in found.err
+        assert "# 2.\n" not in (place.log / "iter-2.yaml").read_text()
+        place.repo.commit({"b": "1"}, "second")
+        assert da_score("entry", "new").err == ""
+
+    def test_a_file_that_cannot_be_read_is_counted(self, place: Place, da_score: DaScore) -> None:
+        place.iteration(1)
+        (place.log / "iter-2.yaml").write_text("iteration: [\n")
+        assert "\n2 entries: 1 error" in da_score("lint", "--no-cache").out
+
     def test_takes_the_next_number_and_a_commit_that_is_named(self, place: Place, da_score: DaScore) -> None:
         place.iteration(1)
-        first = place.repo.head()
+        first = place.repo.commit({"a": "1"}, "first")
         place.repo.commit({"b": "1"}, "second")
         assert da_score("entry", "new", "--commit", "HEAD~1", "--json").json["path"].endswith("iter-2.yaml")
         assert yaml.safe_load((place.log / "iter-2.yaml").read_text())["commit"] == first

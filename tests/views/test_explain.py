@@ -65,6 +65,12 @@ class TestPlaces:
 
 @pytest.mark.usefixtures("here")
 class TestExplanation:
+    def test_names_a_scope_note_that_voted_as_the_source(self, da_score: DaScore) -> None:
+        found = da_score("explain", "2").out
+        assert f"from scope_note at {LOG}/iter-2.yaml:" in found
+        assert "so that git measures the scope" in found
+        assert "write_scope" not in found
+
     @pytest.mark.slow
     def test_adds_up(self, demo: Demo) -> None:
         for number in range(1, 10):
