@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_STYLES = (("#767676", "s", "--"), ("#0b62a4", "o", "-"), ("#c2541b", "^", "-"))
+_STYLES = (("#767676", "s", "--"), ("#0b62a4", "o", "-"), ("#c2541b", "^", "-"), ("#3d7d3a", "d", "-"))
 
 
 def draw(path: Path, across: str, up: str, sizes: Sequence[float], lines: Mapping[str, Sequence[float]]) -> None:
@@ -20,7 +20,7 @@ def draw(path: Path, across: str, up: str, sizes: Sequence[float], lines: Mappin
     with matplotlib.rc_context(settings):
         figure = figures.Figure(figsize=(6.4, 3.6), layout="constrained")
         axes = figure.add_subplot()
-        for (name, heights), (colour, marker, dash) in zip(lines.items(), _STYLES, strict=True):
+        for (name, heights), (colour, marker, dash) in zip(lines.items(), _STYLES, strict=False):
             axes.plot(sizes, heights, color=colour, marker=marker, linestyle=dash, label=name.replace("`", ""))
         axes.set_xlabel(across)
         axes.set_ylabel(up)

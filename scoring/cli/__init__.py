@@ -97,6 +97,9 @@ def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         if isinstance(e, OSError) and e.errno == errno.ENOSPC:
             report("standard output: no space left on device")
             return EXIT_ERROR
+        if isinstance(e, PermissionError) and e.filename:
+            report(f"{e.filename}: permission denied")
+            return EXIT_ERROR
         # A bug must be recognisable as one, without a traceback that a user cannot read.
         if os.environ.get(TRACEBACK_VARIABLE) or WARNINGS.verbose:
             raise

@@ -22,7 +22,10 @@ _BELOW = 4
 _LEAST = 20
 """The least width in which the last column of a table without headings is folded."""
 
-_WORD = re.compile(r"\S+")
+_UNIT = r" (?:[kMGhs%]|ms|min|MB|GB)(?![^\s,;.:)])[,;.:)]*"
+_RANGE = r" {1,2}\([0-9.]+–[0-9.]+\)"
+_WORD = re.compile(rf"(?:(?:Source:|score) )?\S+(?:(?<=[0-9])(?:{_UNIT}|{_RANGE}))*")
+"""What is not broken at its spaces either: a number with its unit or its range, a score, and a source."""
 _SEPARATORS = (re.compile(r"[^/\\]+[/\\]*|[/\\]+"), re.compile(r"[^,;:=&?._-]+[,;:=&?._-]*|[,;:=&?._-]+"))
 """The parts of a word that is too long, each with the separators after it: first those of a path."""
 _START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")

@@ -37,6 +37,10 @@ class TestText:
             pytest.param("a-long_name.score.yaml", 13, ["a-long_name.", "score.yaml"], id="a long name too"),
             pytest.param("abcdefgh", 3, ["abc", "def", "gh"], id="a long word without any where it must"),
             pytest.param("日本 日本", 5, ["日本", "日本"], id="wide letters take two columns"),
+            pytest.param("write 109.0 k, read", 12, ["write", "109.0 k,", "read"], id="no number from its unit"),
+            pytest.param("takes 12 kept", 8, ["takes 12", "kept"], id="a word is no unit"),
+            pytest.param("of a score 0.7  (0.6–0.8)", 24, ["of a", "score 0.7  (0.6–0.8)"], id="nor from its range"),
+            pytest.param("it holds   Source: a/b", 16, ["it holds", "Source: a/b"], id="no source from its word"),
             pytest.param("", 5, [""], id="nothing"),
         ],
     )
