@@ -20,7 +20,7 @@ def draw(path: Path, across: str, up: str, sizes: Sequence[float], lines: Mappin
     with matplotlib.rc_context(settings):
         figure = figures.Figure(figsize=(6.4, 3.6), layout="constrained")
         axes = figure.add_subplot()
-        for (name, heights), (colour, marker, dash) in zip(lines.items(), _STYLES, strict=False):
+        for (name, heights), (colour, marker, dash) in zip(lines.items(), _STYLES[: len(lines)], strict=True):
             axes.plot(sizes, heights, color=colour, marker=marker, linestyle=dash, label=name.replace("`", ""))
         axes.set_xlabel(across)
         axes.set_ylabel(up)

@@ -316,7 +316,7 @@ class TestCommandLine:
     def test_refuses_another_way(self, place: Place, capsys: pytest.CaptureFixture[str], transcripts: str) -> None:
         del place
         status, _, err = self.run(capsys, "run", "--transcripts", transcripts)
-        assert (status, err) == (1, f"da-score: error: --transcripts: {transcripts!r} is not auto or none\n")
+        assert (status, err) == (2, f"da-score: error: --transcripts: {transcripts!r} is not auto or none\n")
 
     def test_counts_what_a_hook_names_only_where_it_is_of_this_repository(
         self, place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
