@@ -211,7 +211,7 @@ def folders_now(repo_dir: Path | str, folders: Iterable[str]) -> Mapping[str, tu
     """Return of folders that transcripts name whether they are in the repository, and whether they are there.
 
     Raises:
-        NotARepositoryError, GitError: as :class:`~scoring.evidence.transcripts.discovery.WorkTrees`.
+        NotARepositoryError, GitError: as :class:`~scoring.evidence.transcripts.work_trees.WorkTrees`.
     """
     in_repository = WorkTrees(repo_dir)
     return {folder: (in_repository(folder), is_there(folder)) for folder in folders}
