@@ -36,9 +36,8 @@ _MERGE = "tag:yaml.org,2002:merge"
 def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
     """Return the error for an iteration that a log does not have; it says where it was looked for."""
     path = Path(directory) / f"iter-{iteration}.yaml"
-    if iteration < 0:
-        return NotFoundError(f"{directory}: no entry for iteration {iteration} in this log: numbers begin with 0")
-    return NotFoundError(f"{path}: no entry for iteration {iteration} in this log")
+    why = "; numbers begin with 0" if iteration < 0 else ""
+    return NotFoundError(f"{path}: no entry for iteration {iteration} in this log{why}")
 
 
 def is_entry_name(name: str) -> bool:

@@ -38,7 +38,7 @@ def test_of_usage_is_in_words(da_score: DaScore, arguments: list[str], said: str
         (["run", "--rubric", "nothing"], "rubric 'nothing' is not released; released: 2.0.2,"),
         (["backfill", "notes"], "notes: not a directory"),
         (["backfill", "nothing"], "nothing: no such directory"),
-        (["iteration", "--", "-1"], f"{LOG}: no entry for iteration -1 in this log: numbers begin with 0"),
+        (["iteration", "--", "-1"], f"{LOG}/iter--1.yaml: no entry for iteration -1 in this log; numbers begin with 0"),
     ],
     ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else "",
 )
