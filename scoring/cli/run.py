@@ -39,7 +39,8 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     from scoring.jobs.unchanged import Unchanged
 
     log_dir, evidence, warnings = settings.iter_log_dir, sources(settings), WARNINGS.count
-    asked = settings, selection, no_write, drawn_for(), find_rubric(settings.rubric)
+    rubric = find_rubric(settings.rubric)
+    asked = settings, selection, no_write, drawn_for(), rubric
     unchanged = Unchanged(cache_dir(settings), f"run {settings.json}", asked, log_dir, evidence)
     if answer := unchanged.answer():
         for piece in answer:
@@ -49,7 +50,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from scoring.jobs.whole_log import WholeLog
 
-        log = WholeLog(scan, log_dir, evidence, asked[-1], selection, observe=settings.json)
+        log = WholeLog(scan, log_dir, evidence, rubric, selection, observe=settings.json)
         broken_entries(*log.broken)
         unchanged.rests_on(log.records)
         _tell(log, log_dir, settings, no_write)

@@ -21,18 +21,18 @@ import msgspec
 from scoring.errors import InputError
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import PLANS_DIR, TASKS_NAME
-from scoring.evidence.transcripts.work_trees import WorkTrees, is_there
-from scoring.files import list_names, read_file
+from scoring.evidence.transcripts.work_trees import WorkTrees, is_there, pointed_to
+from scoring.files import read_file
 from scoring.log.kept import SETTLED
 from scoring.text import trim
 
 _PACKAGES = Path(__file__).parents[1], Path(__file__).parents[2] / "rubric"
 
-_NO_EVIDENCE = frozenset({"hooks", "lfs", "modules"})
-"""Folders of a repository from which no answer comes."""
+_NOT_ENTERED = frozenset({"hooks", "lfs", "modules", "objects"})
+"""Folders of a repository from which no answer comes, and that of the objects, whose names are enough."""
 
-_POINTER_LIMIT, _SETTINGS_LIMIT = 1 << 16, 1 << 20
-"""The largest files, in bytes, that are read: one that says where a repository is, and one of its settings."""
+_SETTINGS_LIMIT = 1 << 20
+"""The largest settings of a repository, in bytes, that are read."""
 
 
 class _UnknownError(Exception):
@@ -134,27 +134,17 @@ def _see_repository(look: _Look, repo_dir: str) -> None:
         here, above = above, os.path.dirname(above)
         git = os.path.join(here, ".git")
         look.file(git)
-        own = git if os.path.isdir(git) else _pointed(git, b"gitdir:")
+        own = git if os.path.isdir(git) else pointed_to(git, b"gitdir:")
         if own is None:
             continue
         found = True
-        common = _pointed(os.path.join(own, "commondir"), b"")
+        common = pointed_to(os.path.join(own, "commondir"), b"")
         if any(os.stat(folder).st_uid != os.geteuid() for folder in (here, git, own)):
             raise _UnknownError  # git trusts it or not by settings of the user
         for folder in dict.fromkeys((own, common or own)):
             _see_git(look, folder)
     if not found:
         raise _UnknownError
-
-
-def _pointed(file: str, before: bytes) -> str | None:
-    """Return the folder that a file of git names, ``before`` which something is said; None where there is none."""
-    try:
-        text = read_file(file, _POINTER_LIMIT)
-    except (FileNotFoundError, InputError, NotADirectoryError):
-        return None
-    name = os.fsdecode(text.removeprefix(before).strip())
-    return os.path.realpath(os.path.join(os.path.dirname(file), name)) if text.startswith(before) else None
 
 
 def _see_git(look: _Look, repository: str) -> None:
@@ -165,7 +155,7 @@ def _see_git(look: _Look, repository: str) -> None:
         for entry in look.folder(folder):
             if entry.is_symlink():
                 raise _UnknownError
-            if entry.is_dir() and not (folder == repository and entry.name in (*_NO_EVIDENCE, "objects")):
+            if entry.is_dir() and not (folder == repository and entry.name in _NOT_ENTERED):
                 waiting.append(entry.path)
     for name in ("config", "config.worktree"):
         with contextlib.suppress(FileNotFoundError, InputError):
@@ -179,13 +169,8 @@ def _see_git(look: _Look, repository: str) -> None:
 
 
 def _see_plans(look: _Look, plans: Path) -> None:
-    look.folder(plans)
-    try:
-        names = list_names(plans)
-    except InputError:
-        return
-    for name in names:
-        look.file(plans / name / TASKS_NAME)
+    for entry in look.folder(plans):
+        look.file(plans / entry.name / TASKS_NAME)
 
 
 def _see_transcripts(look: _Look, sources: Sources) -> None:

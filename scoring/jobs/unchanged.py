@@ -64,10 +64,8 @@ class Unchanged:
         self._asked = _digest(repr(asked).encode("utf-8", "backslashreplace"))
         self._packer, self._packed, self._size = zlib.compressobj(1), list[bytes](), 0
         self._ground: _Ground | None = None
-        log = around = None
-        if cache_dir is not None and (log := log_state(log_dir)):
-            around = state_around(log_dir, sources)
-        self._log, self._around = log, around
+        self._log = log_state(log_dir) if cache_dir is not None else None
+        self._around = state_around(log_dir, sources) if self._log else None
         if cache_dir is not None:
             name = kept_as(os.fsencode(os.path.realpath(log_dir)) + b"\0" + kind.encode())
             self._place = cache_dir / f"answers-of-logs-{FORMAT}" / name

@@ -10,24 +10,6 @@ from helpers.commands import DaScore, one_line
 from helpers.projects import LOG, tree
 
 UNTOUCHED = "; the old file is untouched"
-RECORD = ["--rule", "r", "--result", "advise", "--lifecycle", "stop"]
-
-
-@pytest.mark.usefixtures("scored")
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["check", "--min-score", "x"], "Invalid value for '--min-score': 'x' is not a number. (see"),
-        (["check", "--min-score", "nan"], "Invalid value for '--min-score': 'nan' is not a number. (see"),
-        (["run", "--last", "x"], "Invalid value for '--last': 'x' is not a whole number. (see"),
-        (["hook", "record", "x", *RECORD], "Invalid value for 'N': 'x' is not a whole number. (see"),
-        (["meeting", "schema"], "Missing argument '{record|config}'. Choose from: record, config (see"),
-    ],
-    ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else "",
-)
-def test_of_usage_is_in_words(da_score: DaScore, arguments: list[str], said: str) -> None:
-    found = da_score(*arguments)
-    assert (found.status, one_line(found)[: len(said)]) == (2, said)
 
 
 @pytest.mark.usefixtures("scored")

@@ -29,6 +29,11 @@ RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecyc
         (["query", " "], "query: there is no SQL"),
         ([*RECORD, "sunrise"], "--lifecycle sunrise: its intervention class is not known"),
         (["meeting", "run", "--state", "x", "--option", "B"], "--option goes with --answer yes"),
+        (["check", "--min-score", "x"], "Invalid value for '--min-score': 'x' is not a number. (see"),
+        (["check", "--min-score", "nan"], "Invalid value for '--min-score': 'nan' is not a number. (see"),
+        (["run", "--last", "x"], "Invalid value for '--last': 'x' is not a whole number. (see"),
+        (["hook", "record", "x", *RECORD[3:], "stop"], "Invalid value for 'N': 'x' is not a whole number. (see"),
+        (["meeting", "schema"], "Missing argument '{record|config}'. Choose from: record, config (see"),
     ],
 )
 def test_a_value_or_combination_of_options(da_score: DaScore, arguments: list[str], said: str) -> None:

@@ -13,7 +13,7 @@ from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.files import read_file
 
 _POINTER_LIMIT = 1 << 16
-"""The largest ``.git`` file, in bytes, that is looked at."""
+"""The largest file, in bytes, that is read to find where git keeps a repository."""
 
 
 class WorkTrees:
@@ -73,16 +73,19 @@ class WorkTrees:
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
             return False if os.path.exists(os.path.join(git, "HEAD")) else None
-        try:
-            pointer = read_file(git, _POINTER_LIMIT)
-        except (FileNotFoundError, InputError):
-            return None
-        if not pointer.startswith(b"gitdir:"):
-            return None
-        target = os.fsdecode(pointer.removeprefix(b"gitdir:").strip())
-        place = os.path.realpath(os.path.join(folder, target))
+        place = pointed_to(git, b"gitdir:")
         # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
-        return os.path.dirname(place) == self._repository[1]
+        return None if place is None else os.path.dirname(place) == self._repository[1]
+
+
+def pointed_to(file: str, before: bytes) -> str | None:
+    """Return the folder that a file of git names, ``before`` which something is said; None where it names none."""
+    try:
+        text = read_file(file, _POINTER_LIMIT)
+    except (FileNotFoundError, InputError):
+        return None
+    target = os.fsdecode(text.removeprefix(before).strip())
+    return os.path.realpath(os.path.join(os.path.dirname(file), target)) if text.startswith(before) else None
 
 
 def is_there(folder: str) -> bool:
