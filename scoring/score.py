@@ -167,22 +167,64 @@ def score_records(
     """
     if not records:
         return
-    records = Records.of(records)
-    wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
-    evidence = Evidence(records, iter_log_dir, sources, scan, only, profile, labels_vote(*rubrics))
-    for n, number in enumerate(records.numbers):
+    scorer = Scorer(records, iter_log_dir, sources, scan, *rubrics, only=only, observe=observe, compare=compare)
+    for n, number in enumerate(scorer.records.numbers):
         if only is None or number in only:
-            record = records[n]
-            facts = evidence.of(record)
-            ways = {(rubric.claims_vote, rubric.test_flags): as_read(facts, rubric) for rubric in rubrics}
-            sets = {way: signal_set(read, wanted, way[0], compare) for way, read in ways.items()}
-            provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
-            judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
-            yield tuple(
-                ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
-                for rubric, way in judged
-            )
-    evidence.git.keep()
+            yield scorer.score(n)
+    scorer.keep()
+
+
+class Scorer:
+    """Scores the iterations of a log under some rubrics, each when it is asked for.
+
+    Attributes:
+        records: the entries.
+        trunk: where work lands.
+    """
+
+    def __init__(
+        self,
+        records: Sequence[IterationRecord],
+        iter_log_dir: Path | str,
+        sources: Sources,
+        scan: "Scan",
+        *rubrics: Rubric,
+        only: Collection[int] | None = None,
+        observe: bool = False,
+        compare: bool = True,
+    ) -> None:
+        """Open the sources; the arguments are those of :func:`score_records`, which this raises as."""
+        self.records = Records.of(records)
+        self._wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
+        place = self.records, iter_log_dir, sources, scan
+        self._evidence = Evidence(*place, only, profile, labels_vote(*rubrics))
+        self._judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
+        self._compare, self._keeps_provenance = compare, sources.rules.keeps_provenance
+        self.trunk = self._evidence.git.trunk
+
+    def score(self, place: int) -> tuple[ScoredIteration, ...]:
+        """Gather the facts of the iteration at a place, judge them, and score them under each rubric."""
+        record = self.records[place]
+        facts = self._evidence.of(record)
+        ways = {way: as_read(facts, rubric) for rubric, way in self._judged}
+        sets = {way: signal_set(read, self._wanted, way[0], self._compare) for way, read in ways.items()}
+        provenance = provenance_of(facts) if self._keeps_provenance else None
+        return tuple(
+            ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
+            for rubric, way in self._judged
+        )
+
+    def gather(self) -> None:
+        """Ask the sources all that concerns more than one iteration, so that a fork of this process need not ask."""
+        self._evidence.gather()
+
+    def warnings_to(self, warn: Warn) -> None:
+        """Let ``warn`` hear what :meth:`score` has to say of a source."""
+        self._evidence.warn = warn
+
+    def keep(self) -> None:
+        """Keep what was learnt of git and will never change for the next run."""
+        self._evidence.git.keep()
 
 
 def score_log_under(
@@ -340,16 +382,36 @@ def write_some(iter_log_dir: Path | str, iterations: Iterable[ScoredIteration], 
     Raises:
         WriteError: as there.
     """
-    changed: list[tuple[PersistedScore, Provenance | None, bytes]] = []
-    for found in iterations:
-        seen = found if found.on_disk is not None else looked_at(iter_log_dir, found)
-        if not seen.on_disk:
-            _warn_of_loss(seen, warn)
-            persisted = seen.persisted
-            changed.append((persisted, seen.provenance, seen.sidecar or emit(persisted.as_dict())))
+    unwritten = (unwritten_of(iter_log_dir, found) for found in iterations)
+    write_unwritten(iter_log_dir, [one for one in unwritten if one], warn)
+
+
+class Unwritten(NamedTuple):
+    """A score that is not on disk as it is now, its sidecar, and the evidence that the old one had and it lacks."""
+
+    score: PersistedScore
+    provenance: Provenance | None
+    sidecar: bytes
+    lost: tuple[Loss, ...]
+
+
+def unwritten_of(iter_log_dir: Path | str, found: ScoredIteration) -> Unwritten | None:
+    """Return what is to be written of an iteration; None when all of it is on disk."""
+    seen = found if found.on_disk is not None else looked_at(iter_log_dir, found)
+    if seen.on_disk:
+        return None
+    persisted = seen.persisted
+    return Unwritten(persisted, seen.provenance, seen.sidecar or emit(persisted.as_dict()), seen.lost or ())
+
+
+def write_unwritten(iter_log_dir: Path | str, some: Sequence[Unwritten], warn: Warn = silent) -> None:
+    """Write scores of a log as :func:`write_scored_log` does, and raise as that does."""
+    for one in some:
+        if one.lost:
+            warn(loss_warning(one.score.iteration, one.lost))
     remove_stale(Path(iter_log_dir))
     remove_stale_directories()
-    write_scores(iter_log_dir, changed)
+    write_scores(iter_log_dir, [(one.score, one.provenance, one.sidecar) for one in some])
 
 
 def remember(
@@ -377,7 +439,8 @@ def fingerprint_of(
 
 def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:
     """Write the sidecar of one iteration as :func:`write_scored_log` does, and return its path."""
-    _warn_of_loss(looked_at(iter_log_dir, scored), warn)
+    if lost := looked_at(iter_log_dir, scored).lost:
+        warn(loss_warning(scored.record.iteration, lost))
     return write_score(iter_log_dir, scored.persisted, scored.provenance)
 
 
@@ -399,11 +462,6 @@ def looked_at(iter_log_dir: Path | str, one: ScoredIteration, make: bool = False
     same = is_written(iter_log_dir, persisted, one.provenance, data)
     lost = () if same else tuple(loss_on_disk(iter_log_dir, persisted, one.facts, one.provenance))
     return replace(one, on_disk=same, lost=lost, sidecar=data)
-
-
-def _warn_of_loss(seen: ScoredIteration, warn: Warn) -> None:
-    if seen.lost:
-        warn(loss_warning(seen.record.iteration, seen.lost))
 
 
 def has_session_file(session_id: str, warn: Warn) -> bool:

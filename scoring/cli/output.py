@@ -82,7 +82,8 @@ def write_json(value: Any, indent: int | None = 1) -> None:
 def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
     """Write an object as :func:`write_json` does, of whose keys some have a list that is made while it is written.
 
-    Such a list is given as an iterator. Nothing is written before all of it is made, so that what fails writes nothing.
+    Such a list is given as an iterator, and its items may be encoded as :func:`json_item` does. Nothing is written
+    before all of it is made, so that what fails writes nothing.
     """
     import tempfile
 
@@ -96,13 +97,21 @@ def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
                 continue
             between = b"[\n "
             while some := list(islice(value, _TOGETHER)):
-                page.write(between + _json(some)[2:-2].replace(b"\n", b"\n "))
+                if isinstance(some[0], bytes):
+                    page.write(between + b",\n ".join(some))
+                else:
+                    page.write(between + _json(some)[2:-2].replace(b"\n", b"\n "))
                 between = b",\n "
             page.write(b"[]" if between == b"[\n " else b"\n ]")
         page.write(b"\n}\n")
         page.seek(0)
         while data := page.read(1 << 20):
             write_bytes(data)
+
+
+def json_item(value: Any) -> bytes:
+    """Return one item of a list of :func:`write_json_in_parts`, encoded; for whoever makes it in another process."""
+    return _json([value])[2:-2].replace(b"\n", b"\n ")
 
 
 _TOGETHER = 50

@@ -11,6 +11,7 @@ from scoring.cli.output import (
     WARNINGS,
     copied,
     drawn_for,
+    json_item,
     on_terminal,
     say,
     show,
@@ -60,13 +61,14 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
 
 def _tell(log: "WholeLog", log_dir: Path, settings: Settings, no_write: bool) -> None:
     """Score a log, and write and print what was asked for."""
-    from scoring.views.score_pages import next_steps, pointer, run_page, run_parts
+    from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_parts
 
-    first, iterations = not _has_scores(log_dir), log.iterations(not no_write, warn)
+    first = not _has_scores(log_dir)
     if settings.json:
-        write_json_in_parts(run_parts(log, iterations))
+        items = log.iterations(not no_write, lambda one: json_item(run_item(one)), warn)
+        write_json_in_parts(run_parts(log, items))
         return
-    for _ in iterations:  # of each a line is left
+    for _ in log.iterations(not no_write, lambda _: None, warn):  # of each a line is left
         pass
     if not log.lines:
         say(f"score: no iterations found in {log_dir}\n")

@@ -99,7 +99,7 @@ class Evidence:
             NotARepositoryError: the sources' ``repo_dir`` is in no git work tree.
             GitError: the trunk that the sources name is not there.
         """
-        self.sources = sources
+        self.sources, self.warn = sources, sources.warn
         self._log_dir, self._scan = log_dir, scan
         self._only, self._profile, self._labels = only, profile, labels
         self._places: dict[str, str] = {}
@@ -132,7 +132,7 @@ class Evidence:
             self._windows.get(n),
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
-            rules.corrections(record, repo_dir, self.sources.warn),
+            rules.corrections(record, repo_dir, self.warn),
             hook_facts(self._log_dir, n, self.is_there(hook_file_name(n))),
             deliberation_facts(self._log_dir, n, self._profile)
             if self._profile and any(map(self.is_there, deliberation_names(n)))
@@ -142,6 +142,17 @@ class Evidence:
             artifacts=tuple(self._place_of(v.result_artifact) for v in record.verifiers) if rules.attributes else (),
             labels=self._said(n) if self._labels else None,
         )
+
+    def gather(self) -> None:
+        """Ask for all that is asked for in batches, about every iteration: a fork of this process has it then."""
+        attributes = self.sources.rules.attributes
+        for record in self._records:
+            self.git.landing(record)
+            self.git.changed(record, files=attributes or self.scopes.get(record.task_id) is not None)
+            self.transcripts(record.iteration)
+            if attributes:
+                self._counted_for(record)
+        self.is_there("")
 
     def _place_of(self, artifact: str) -> str:
         """Return where an artifact is in the repository, looked for once."""

@@ -1,14 +1,15 @@
 """Scoring a whole log from its first iteration to its last, however long it is, in one pass.
 
-Iterations are scored, compared with their sidecars and written some at a time. Of those that are done nothing is held
-but a line for the tables and the sessions (:class:`~scoring.score.ScoredLine`), so memory hardly grows with the log.
+Iterations are scored, compared with their sidecars and written some at a time, in several processes where there are
+enough of them. Of those that are done nothing is held but a line for the tables and the sessions
+(:class:`~scoring.score.ScoredLine`), so memory hardly grows with the log.
 """
 
+import pickle
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from rubric import Rubric
 from scoring.errors import LogError, Warn, silent
@@ -17,14 +18,17 @@ from scoring.evidence.rules import Sources
 from scoring.files import list_names
 from scoring.log.load import load_log_for
 from scoring.log.selection import Selection
+from scoring.processes import how_many, in_order
 from scoring.score import (
     ScoredIteration,
     ScoredLine,
+    Scorer,
+    Unwritten,
     fingerprint_of,
     has_session_file,
     looked_at,
-    score_records,
-    write_some,
+    unwritten_of,
+    write_unwritten,
 )
 from scoring.sessions import SessionIterRef, SessionScore, sessions_of
 from scoring.sidecars.fingerprint import Fingerprint, store_of
@@ -33,8 +37,32 @@ from scoring.sidecars.scores import write_session_scores
 if TYPE_CHECKING:
     from scoring.evidence.transcripts.scan import Scan
 
-_AT_ONCE = 1000
-"""How many iterations are held whole, and written together."""
+WORTH_A_PROCESS = 500
+"""How many iterations there must be to score for each process."""
+
+_AT_ONCE = 2000
+"""How many iterations are scored before they are written together and yielded."""
+_TASK = 50
+"""How many iterations one process scores at a time."""
+
+T = TypeVar("T")
+
+
+class _Done(NamedTuple, Generic[T]):
+    """What is left of an iteration that was scored, in whichever process.
+
+    ``shown`` is what the caller made of it, where it was chosen; ``present`` names the signals that are there;
+    ``unwritten`` is to be written, and ``known`` is then what its score is of; ``warnings`` are those about it.
+    """
+
+    line: ScoredLine
+    session: str
+    ref: SessionIterRef
+    present: list[str]
+    shown: T | None
+    unwritten: Unwritten | None
+    known: Fingerprint | None
+    warnings: list[str]
 
 
 class WholeLog:
@@ -74,7 +102,8 @@ class WholeLog:
         """
         left_out: list[LogError] = []
         flags, cache_dir = sources.rules.true_flags, sources.cache_dir
-        self.records = load_log_for([rubric], iter_log_dir, flags, left_out.append, cache_dir)
+        processes = sources.reading.get("processes")
+        self.records = load_log_for([rubric], iter_log_dir, flags, left_out.append, cache_dir, processes=processes)
         self._log_dir, self._sources, self._scan, self._observe = iter_log_dir, sources, scan, observe
         self._chosen = None if selection.takes_all else selection.numbers(self.records)
         self.rubric, self.broken = rubric, tuple(map(str, left_out))
@@ -84,11 +113,12 @@ class WholeLog:
         self.written: tuple[int, int] | None = None
         self._present: Counter[str] = Counter()
 
-    def iterations(self, write: bool, warn: Warn = silent) -> Iterator[ScoredIteration]:
-        """Score the log, and yield the iterations that were chosen, in order.
+    def iterations(self, write: bool, shown: Callable[[ScoredIteration], T], warn: Warn = silent) -> Iterator[T]:
+        """Score the log, and yield what is ``shown`` of the iterations that were chosen, in order.
 
-        With ``write`` the sidecars of iterations are written before these are yielded, and those of sessions at the
-        end, as :func:`~scoring.score.write_scored_log` does; ``warn`` hears the same.
+        Where several processes score, ``shown`` is called there, and what it returns is pickled. With ``write`` the
+        sidecars of iterations are written before these are yielded, and those of sessions at the end, as
+        :func:`~scoring.score.write_scored_log` does; ``warn`` hears the same.
 
         Raises:
             NotARepositoryError, GitError: as :func:`~scoring.score.score_log`.
@@ -96,18 +126,19 @@ class WholeLog:
         """
         refs: list[tuple[str, SessionIterRef]] = []
         known: dict[int, Fingerprint] = {}
-        names = frozenset(list_names(self._log_dir))
-        for some in self._scored(write):
+        for some in self._scored(write, shown):
+            for text in (text for one in some for text in one.warnings):
+                warn(text)
             if write:
-                write_some(self._log_dir, some, warn)
+                write_unwritten(self._log_dir, [one.unwritten for one in some if one.unwritten], warn)
             for one in some:
-                refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
-                if write and self._sources.cache_dir:
-                    there = self._sources.repo_dir, self._log_dir
-                    known[one.record.iteration] = fingerprint_of(one, *there, self.rubric, names.__contains__)
-                if self._chosen is None or one.record.iteration in self._chosen:
-                    self._take(one)
-                    yield one
+                refs.append((one.session, one.ref))
+                if one.known:
+                    known[one.ref.iteration] = one.known
+                if self._is_chosen(one.ref.iteration):
+                    self.lines.append(one.line)
+                    self._present.update(one.present)
+                    yield cast(T, one.shown)  # it was shown, because it is chosen
         sessions = sessions_of(self.rubric, refs)
         if write and refs:
             files = write_session_scores(self._log_dir, [s for s in sessions if has_session_file(s.session_id, warn)])
@@ -117,17 +148,60 @@ class WholeLog:
         chosen = self._chosen
         self.sessions = [s for s in sessions if chosen is None or chosen.intersection(s.iterations)]
 
-    def _scored(self, write: bool) -> Iterator[list[ScoredIteration]]:
-        records, sources, rubric = self.records, self._sources, self.rubric
-        places = records, self._log_dir, sources, self._scan
-        found = (one for (one,) in score_records(*places, rubric, observe=self._observe, compare=False))
-        while some := [looked_at(self._log_dir, one, write) for one in islice(found, _AT_ONCE)]:
-            yield some
+    def _scored(self, write: bool, shown: Callable[[ScoredIteration], T]) -> Iterator[list[_Done[T]]]:
+        """Score the log, and return what is left of its iterations, some at a time."""
+        count = len(self.records)
+        if not count:
+            return
+        places = self.records, self._log_dir, self._sources, self._scan
+        scorer = Scorer(*places, self.rubric, observe=self._observe, compare=False)
+        names = frozenset(list_names(self._log_dir))
+        if any(map(self._is_chosen, self.records.numbers)):
+            self.trunk = scorer.trunk
+        processes = how_many(self._sources.reading.get("processes"), count // WORTH_A_PROCESS)
+        if processes > 1:
+            scorer.gather()
+        for start in range(0, count, _AT_ONCE):
+            end = min(start + _AT_ONCE, count)
+            tasks = [range(n, min(n + _TASK, end)) for n in range(start, end, _TASK)]
 
-    def _take(self, one: ScoredIteration) -> None:
-        self.trunk = self.trunk or one.facts.trunk
-        self.lines.append(one.line)
-        self._present.update(spec.id for spec in self.rubric.signals if one.signals.value(spec.id).present)
+            def score(task: int, tasks: list[range] = tasks) -> list[_Done[T]]:
+                return [self._done(scorer, place, names, write, shown) for place in tasks[task]]
+
+            found = in_order(score, pickle.dumps, pickle.loads, len(tasks), processes)
+            yield [one for some in found for one in some]
+        scorer.keep()
+
+    def _done(
+        self,
+        scorer: Scorer,
+        place: int,
+        names: frozenset[str],
+        write: bool,
+        shown: Callable[[ScoredIteration], T],
+    ) -> _Done[T]:
+        """Score one iteration; nothing is written."""
+        warnings: list[str] = []
+        scorer.warnings_to(warnings.append)
+        (found,) = scorer.score(place)
+        one = looked_at(self._log_dir, found, write)
+        known = None
+        if write and self._sources.cache_dir:
+            where = self._sources.repo_dir, self._log_dir
+            known = fingerprint_of(one, *where, self.rubric, names.__contains__)
+        return _Done(
+            one.line,
+            one.record.agent.session_id,
+            SessionIterRef.of(one.score),
+            [spec.id for spec in self.rubric.signals if one.signals.value(spec.id).present],
+            shown(one) if self._is_chosen(one.record.iteration) else None,
+            unwritten_of(self._log_dir, one) if write else None,
+            known,
+            warnings,
+        )
+
+    def _is_chosen(self, iteration: int) -> bool:
+        return self._chosen is None or iteration in self._chosen
 
     def presence(self) -> dict[str, float]:
         """Return the share of the chosen iterations, 0 to 1, in which each signal of the rubric is present."""

@@ -25,9 +25,10 @@ from zlib import crc32
 
 import msgspec
 
-from scoring.errors import LogError, WriteError
+from scoring.errors import LogError, WriteError, silent
 from scoring.files import READ_PLAIN, atomic_stream, kept_as
 from scoring.log.model import IterationRecord
+from scoring.processes import Workers, how_many
 
 FORMAT = 1
 """Goes up with every change of the records, of how entries are read, or of this layout."""
@@ -35,11 +36,18 @@ FORMAT = 1
 SETTLED = 2_000_000_000
 """How long, in nanoseconds, a file must have been left alone when it was read, to be known by its stamp alone."""
 
-HELD = 20_000
+HELD = 4_000
 """How many records of a log are held once they were read; of a longer log each is read when it is asked for."""
 
 _SHARE = 500
 """The index is written when it lacks more than one entry in so many: that costs as much as reading a few anew."""
+
+WORTH_A_PROCESS = 1000
+"""How many entries there must be to read for each process."""
+_TASK = 200
+"""How many entries one process reads at a time."""
+_AHEAD = 10_000
+"""How many entries are read ahead of the one that is written."""
 
 _MAGIC = b"DASENTRY"
 _FOOTER = struct.Struct("<8sIIQQ")  # magic, format, checksum of the table, its offset, its length
@@ -221,6 +229,8 @@ class _Entry(NamedTuple):
     stored: _Stored | None = None
     row: int = -1
     record: IterationRecord | None = None
+    data: bytes | None = None
+    """The record as it is kept, where another process read it."""
 
 
 class _Writer:
@@ -236,12 +246,7 @@ class _Writer:
 
     def add(self, name: str, entry: _Entry, stamp: "array[int]", settled: bool) -> _Entry:
         """Write an entry, and return it as it is stored; as it was when it cannot be."""
-        try:
-            data = msgspec.msgpack.encode(entry.record) if entry.record else None
-        except (UnicodeEncodeError, OverflowError):  # text that is no UTF-8 was carried through
-            return entry
-        if entry.stored:
-            data = entry.stored.data(entry.row)
+        data = entry.stored.data(entry.row) if entry.stored else entry.data or _encoded(entry.record)
         if self._failed or data is None:
             return entry
         try:
@@ -259,7 +264,7 @@ class _Writer:
         self._commits.append(entry.commit)
         self._sessions.append(entry.session)
         self._stamps.extend(stamp)
-        return entry._replace(stored=self._stored, row=len(self._names) - 1, record=None)
+        return entry._replace(stored=self._stored, row=len(self._names) - 1, record=None, data=None)
 
     def finish(self) -> None:
         """Write the table; an index without it is no index."""
@@ -283,34 +288,47 @@ class _Writer:
             self._file.flush()
 
 
+def _encoded(record: IterationRecord | None) -> bytes | None:
+    """Return a record as it is kept; None when it cannot be, because it holds text that is no UTF-8."""
+    try:
+        return msgspec.msgpack.encode(record) if record else None
+    except (UnicodeEncodeError, OverflowError):
+        return None
+
+
 class EntryIndex:
     """The index of the entries of one log, read with the same spellings of a flag."""
 
     def __init__(
         self,
-        cache_dir: Path,
+        cache_dir: Path | None,
         log_dir: Path,
         true_flags: Collection[str],
         read: Read,
         parse: Parse,
         keep: bool = True,
+        processes: int | None = None,
     ) -> None:
         """Take the cache directory, the log, and how an entry is read and parsed; nothing is opened yet.
 
-        To ``keep`` is to write what was read.
+        To ``keep`` is to write what was read; without a cache directory nothing is kept. ``processes`` is how many may
+        read a log of which little is known; None lets its length decide.
         """
-        self._log_dir, self._bytes, self._parse, self._keeps = log_dir, read, parse, keep
+        self._processes = processes
+        self._log_dir, self._bytes, self._parse, self._keeps = log_dir, read, parse, keep and cache_dir is not None
         self._log = os.fsencode(os.path.realpath(log_dir)) + b"\0" + " ".join(sorted(true_flags)).encode()
-        self._folder = cache_dir / f"entries-{FORMAT}"
-        self._place = self._folder / f"{kept_as(self._log)}.idx"
+        self._place = cache_dir / f"entries-{FORMAT}" / f"{kept_as(self._log)}.idx" if cache_dir else None
 
     def entries(self, names: Sequence[str], broken: Callable[[LogError], None]) -> Records:
         """Return the entries in some files of the log, in the order of the names, which are sorted.
 
         What cannot be read goes to ``broken``, and is left out.
         """
+        if not names:
+            return Records([], [].__getitem__)
         now = time.time_ns()
-        known, stamps = self._opened(), self._stamps(names)
+        known = self._opened()
+        stamps = self._stamps(names) if self._place else array("q")
         rows = _rows_still_right(known, names, stamps)
         lacking = sum(row < 0 for row in rows)
         wanted = lacking > len(names) // _SHARE or (known and len(known.names) > 2 * len(names))
@@ -319,8 +337,12 @@ class EntryIndex:
         found: list[tuple[str, _Entry]] = []
         with contextlib.suppress(WriteError), contextlib.ExitStack() as stack:
             writer = self._writer(stack) if wanted and self._keeps else None
+            ahead: dict[int, _Entry] = {}
             for n, (name, row) in enumerate(zip(names, rows, strict=True)):
-                entry = known.entry(row) if known and row >= 0 else self._read(name, known, -2 - row, broken)
+                if n % _AHEAD == 0:
+                    ahead = self._read_ahead(names, rows, range(n, min(n + _AHEAD, len(names))))
+                entry = known.entry(row) if known and row >= 0 else ahead.pop(n, None)
+                entry = entry or self._read(name, known, -2 - row, broken)
                 if entry and writer:
                     stamp = stamps[n * _STAMP : (n + 1) * _STAMP]
                     entry = writer.add(name, entry, stamp, row >= 0 or now - max(stamp[1:3]) >= SETTLED)
@@ -330,6 +352,27 @@ class EntryIndex:
                 writer.finish()
         rows_of = [(entry.number, entry.commit, entry.session) for _, entry in found]
         return Records(rows_of, lambda n: self._record(*found[n]))
+
+    def _read_ahead(self, names: Sequence[str], rows: Sequence[int], places: range) -> dict[int, _Entry]:
+        """Read what has no row, in several processes where that pays; what cannot be read or kept is left out."""
+        lacking = [n for n in places if rows[n] == -1]
+        processes = how_many(self._processes, len(lacking) // WORTH_A_PROCESS)
+        if processes < 2:
+            return {}
+        found: dict[int, _Entry] = {}
+        tasks = [lacking[start : start + _TASK] for start in range(0, len(lacking), _TASK)]
+
+        def read(task: int) -> list[tuple[int, int, str, str, int, bytes]]:
+            entries = ((n, self._read(names[n], None, -1, silent)) for n in tasks[task])
+            kept = ((n, entry, _encoded(entry.record)) for n, entry in entries if entry)
+            return [(n, e.number, e.commit, e.session, e.guard, data) for n, e, data in kept if data]
+
+        with contextlib.closing(Workers(read)) as workers:
+            workers.start(len(tasks), processes)
+            for _, some in workers.results():
+                for n, number, commit, session, guard, data in some:
+                    found[n] = _Entry(number, commit, session, guard, data=data)
+        return found
 
     def _mostly_known(
         self, known: _Known, names: Sequence[str], rows: Sequence[int], broken: Callable[[LogError], None]
@@ -352,6 +395,8 @@ class EntryIndex:
 
     def _record(self, name: str, entry: _Entry) -> IterationRecord:
         record = entry.record or (entry.stored.record(entry.row) if entry.stored else None)
+        if entry.data:
+            record = _RECORD.decode(entry.data)
         path = self._log_dir / name
         return record or self._parse(path, self._bytes(path))
 
@@ -387,14 +432,18 @@ class EntryIndex:
 
     def _writer(self, stack: contextlib.ExitStack) -> _Writer | None:
         """Begin to write the index anew; None when it cannot be. A cache that cannot be written is no error."""
+        if self._place is None:
+            return None
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return _Writer(stack.enter_context(atomic_stream(self._place, durable=False)), self._log)
         except (OSError, WriteError):
             return None
 
     def _opened(self) -> _Known | None:
         """Return what an earlier run kept; None when there is nothing that can be used."""
+        if self._place is None:
+            return None
         try:
             fd = os.open(self._place, READ_PLAIN)
         except OSError:

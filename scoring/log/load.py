@@ -6,7 +6,7 @@ See ``docs/LOG.md``, "Entries".
 import contextlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -70,18 +70,19 @@ def load_log_for(
     broken: Broken,
     cache_dir: Path | None = None,
     keep: bool = True,
+    processes: int | None = None,
 ) -> Records:
     """Return the entries of a log as some rubrics have it loaded, sorted by iteration.
 
     A strict rubric stops at what cannot be read; where no rubric is strict, that is passed to ``broken`` and left out.
     With a ``cache_dir`` only entries that are not known from an earlier run are opened; to ``keep`` is to write there
-    what this one read.
+    what this one read. A long log is read by several ``processes``; None lets its length decide.
 
     Raises:
         LogError: as :func:`load_iteration_log`.
     """
     strict = any(rubric.loading == STRICT for rubric in rubrics)
-    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep)
+    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep, processes)
 
 
 def _load(
@@ -90,6 +91,7 @@ def _load(
     broken: Broken | None,
     cache_dir: Path | None = None,
     keep: bool = True,
+    processes: int | None = None,
 ) -> Records:
     found: list[LogError] = []
     leave_out = found.append if broken is None else broken
@@ -97,10 +99,8 @@ def _load(
         names = os.listdir(directory)
     except (OSError, ValueError) as e:
         raise LogError(no_log(directory, f"{directory}: {reason(e)}")) from e
-    index = None
-    if cache_dir is not None:
-        index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep)
-    entries = _entries(directory, sorted(filter(is_entry_name, names)), true_flags, leave_out, index)
+    index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep, processes)
+    entries = index.entries(sorted(filter(is_entry_name, names)), leave_out)
     places = {number: place for place, number in enumerate(entries.numbers)}
     archived: dict[int, IterationRecord] = {}
     if ARCHIVE_NAME in names:
@@ -112,21 +112,6 @@ def _load(
     if found:
         raise LogError(*map(str, found)) from found[0]
     return entries.with_others(places, archived)
-
-
-def _entries(
-    directory: Path, names: Sequence[str], true_flags: Collection[str], broken: Broken, index: EntryIndex | None
-) -> Records:
-    """Return the entries in some files of a log, in the order of these."""
-    if index and names:
-        return index.entries(names, broken)
-    records = []
-    for name in names:
-        try:
-            records.append(load_entry(directory / name, true_flags))
-        except LogError as e:
-            broken(e)
-    return Records.of(records)
 
 
 def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:

@@ -5,7 +5,7 @@ colours, and with the coverage beside every score. The JSON has the keys of the 
 hold beside them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -259,23 +259,26 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
-    parts = run_parts(scored, scored.iterations)
+    parts = run_parts(scored, map(run_item, scored.iterations))
     return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
 
 
-def run_parts(scored: "Told", iterations: "Iterable[ScoredIteration]") -> Iterator[tuple[str, Any]]:
-    """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other."""
+def run_parts(scored: "Told", items: Iterator[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other.
+
+    ``items`` are what :func:`run_item` returns of each iteration, as it is or encoded.
+    """
     yield "rubric_version", scored.rubric.version
-    found = ((one, score_payload(one.persisted, one.signals.deliberation)) for one in iterations)
-    yield "iterations", ({**score, **_lost_payload(one)} for one, score in found)
+    yield "iterations", items
     members = {line.iteration: line for line in scored.lines}
     yield "sessions", (session_payload(session, members) for session in scored.sessions)
     yield "presence", scored.presence()
 
 
-def _lost_payload(one: "ScoredIteration") -> dict[str, Any]:
-    """Return what a score lost of the evidence that its sidecar had; nothing where it lost none."""
-    return {"lost": in_words(one.lost)} if one.lost else {}
+def run_item(one: "ScoredIteration") -> dict[str, Any]:
+    """Return one iteration of a scored log, with what its score lost of the evidence that its sidecar had."""
+    lost = {"lost": in_words(one.lost)} if one.lost else {}
+    return {**score_payload(one.persisted, one.signals.deliberation), **lost}
 
 
 def signals_payload(one: "ScoredIteration") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from scoring.jobs import whole_log
 from scoring.jobs.whole_log import WholeLog
 from scoring.log.selection import Selection
 from scoring.score import ScoredIteration, score_log, write_scored_log
-from scoring.views.score_pages import run_parts, run_payload
+from scoring.views.score_pages import run_item, run_parts, run_payload
 
 RUBRIC = released_rubric("2.3.0")
 ALL = Selection()
@@ -25,7 +25,7 @@ def gone_through(demo: Demo, selection: Selection = ALL, write: bool = False) ->
     sources = Sources.under(rules_of(RUBRIC), demo.repo_dir, demo.transcript_dirs, {"processes": 1})
     with sources.transcripts().start() as scan:
         log = WholeLog(scan, demo.iter_log_dir, sources, RUBRIC, selection)
-        parts = run_parts(log, log.iterations(write))
+        parts = run_parts(log, log.iterations(write, run_item))
         page = {key: list(value) if hasattr(value, "__next__") else value for key, value in parts}
     return log, json.dumps(page)
 
@@ -94,7 +94,7 @@ def test_holds_few_iterations_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     try:
         with sources.transcripts().start() as scan:
             whole = WholeLog(scan, log, sources, RUBRIC, ALL)
-            for _ in whole.iterations(write=False):
+            for _ in whole.iterations(False, run_item):
                 most = max(most, sum(isinstance(one, ScoredIteration) for one in gc.get_objects()))
     finally:
         gc.unfreeze()

@@ -4,16 +4,12 @@ The work is cut into tasks, ranges of whole lines of about 32 MB, largest first,
 Reading, kept in the index, knows nothing of the repository, the log or the rubric; which work counts, and which lines
 are copies of others, is decided in :meth:`Scan.facts`, over all files.
 
-The module is long because one reading is one state (what was planned, what the index knew, what the tasks found), and
-the pool of processes has no other use.
+The module is long because one reading is one state: what was planned, what the index knew, what the tasks found.
 """
 
 import contextlib
 import gc
-import marshal
 import os
-import signal
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +17,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from operator import add
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
 
 from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.repository import GitRepository, ObjectReader
@@ -40,6 +36,7 @@ from scoring.evidence.transcripts.rows import FileRows, Indexed, Rows, Stamp, Tr
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.files import reason
+from scoring.processes import Workers, how_many
 
 if TYPE_CHECKING:  # reading that observes nothing needs no test tools
     from scoring.evidence.transcripts.testruns import TestTools
@@ -52,8 +49,6 @@ HELD_BYTES = 5_600_000
 
 WORTH_A_PROCESS = 8 << 20
 """How many bytes there must be to read for each further process."""
-
-MOST_PROCESSES = 8
 
 UNREADABLE = "cannot be read"
 NOTHING_USABLE = "no line that could be used"
@@ -107,6 +102,16 @@ class _Found(NamedTuple):
     warnings: list[str]
     readable: bool = True
 
+    def packed(self) -> tuple[object, ...]:
+        """Return what it says for another process."""
+        return pack(self.rows), self.behind, pack(self.tail), self.warnings, self.readable
+
+    @classmethod
+    def unpacked(cls, packed: "tuple[bytes, int, bytes, list[str], bool]") -> "_Found":
+        """Return what another process found."""
+        rows, behind, tail, warnings, readable = packed
+        return cls(unpack(rows), behind, unpack(tail), warnings, readable)
+
 
 @dataclass(slots=True)
 class _Source:
@@ -158,7 +163,7 @@ class Scan:
         self._objects: dict[Path, ObjectReader] = {}
         self._sources: list[_Source] = []
         self._tasks: list[_Task] = []
-        self._pool = _WorkerPool(lambda number: self._do(self._tasks[number]))
+        self._pool = Workers(lambda number: self._do(self._tasks[number]), _Found.packed, _Found.unpacked)
         self._started = False
         self._held = 0
         self._files: list[FileFound] = []
@@ -202,7 +207,8 @@ class Scan:
         for transcript in self._discovery.transcripts:
             self._plan(transcript)
         self._tasks.sort(key=lambda task: task.start - task.end)
-        self._pool.start(len(self._tasks), sum(task.end - task.start for task in self._tasks), self._processes)
+        size = sum(task.end - task.start for task in self._tasks)
+        self._pool.start(len(self._tasks), how_many(self._processes, size // WORTH_A_PROCESS))
 
     def close(self) -> None:
         """Stop the worker processes, if they still run, and let go of everything."""
@@ -442,116 +448,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-class _WorkerPool:
-    """Processes that do the tasks 0, 1, 2 … of one list, each once.
-
-    Tasks are numbers in a file that all processes read from at one shared offset, so each is taken by whoever is free.
-    A worker process is a fork of this one; it leaves its results in a temporary file of its own. The caller takes part
-    once it needs the results, and does what a worker that died left undone.
-    """
-
-    def __init__(self, do: Callable[[int], _Found]) -> None:
-        """Take what does the task of a number, in this process or in another one."""
-        self._do = do
-        self._count = 0
-        self._queue: int | None = None
-        self._workers: dict[int, IO[bytes]] = {}
-
-    def start(self, count: int, size: int, processes: int | None) -> None:
-        """Begin with ``count`` tasks, which will read ``size`` bytes, in other processes, where that pays.
-
-        ``processes`` is how many processes to use, this one included; None lets the amount decide.
-        """
-        self._count = count
-        workers = _worker_count(size, processes) if count else 0
-        if workers > 0:
-            import tempfile  # a scan without workers does not pay for it
-
-            with tempfile.TemporaryFile(prefix="da-score-") as f:
-                f.write(b"".join(map(_NUMBER.pack, range(count))))
-                f.seek(0)
-                self._queue = os.dup(f.fileno())
-            # Results wait in files, not in pipes: nobody reads them until the worker has ended.
-            for _ in range(workers):
-                self._fork(tempfile.TemporaryFile(prefix="da-score-"))  # noqa: SIM115 - closed with the pool
-
-    def results(self) -> Iterator[tuple[int, _Found]]:
-        """Do what nobody has taken yet, and yield the number and the result of every task as they come in."""
-        missing = set(range(self._count))
-        for number in self._taken():
-            missing.discard(number)
-            yield number, self._do(number)
-        while self._workers:
-            process, file = self._workers.popitem()
-            os.waitpid(process, 0)
-            with file:
-                for number, rows, behind, tail, *others in _marshalled(file):
-                    missing.discard(number)
-                    yield number, _Found(unpack(rows), behind, unpack(tail), *others)
-        for number in sorted(missing):  # its worker died
-            yield number, self._do(number)
-
-    def close(self) -> None:
-        """Stop the worker processes, if they still run."""
-        for process, results in self._workers.items():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(process, 0)
-            results.close()
-        self._workers.clear()
-        if self._queue is not None:
-            os.close(self._queue)
-            self._queue = None
-
-    def _fork(self, results: IO[bytes]) -> None:
-        parent = os.getpid()
-        process = os.fork()
-        if process:
-            self._workers[process] = results
-            return
-        status = 1
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            for number in self._taken():
-                found = self._do(number)
-                packed = pack(found.rows), found.behind, pack(found.tail), found.warnings, found.readable
-                marshal.dump((number, *packed), results)
-                if os.getppid() != parent:  # nobody will read the results
-                    break
-            results.flush()
-            status = 0
-        finally:
-            os._exit(status)
-
-    def _taken(self) -> Iterator[int]:
-        if self._queue is None:
-            yield from range(self._count)
-            return
-        while number := os.read(self._queue, _NUMBER.size):
-            yield _NUMBER.unpack(number)[0]
-
-
-def _marshalled(file: IO[bytes]) -> Iterator[tuple[Any, ...]]:
-    file.seek(0)
-    with contextlib.suppress(EOFError, ValueError, TypeError):
-        while True:
-            yield marshal.load(file)  # noqa: S302 - what our own fork wrote
-
-
-_NUMBER = struct.Struct("<I")
-
-
-def _worker_count(size: int, processes: int | None) -> int:
-    if not hasattr(os, "fork") or not hasattr(os, "sched_getaffinity"):
-        return 0
-    try:
-        if len(os.listdir("/proc/self/task")) != 1:  # a fork in a process with threads may never wake up
-            return 0
-    except OSError:
-        return 0
-    if processes is None:
-        processes = min(len(os.sched_getaffinity(0)), size // WORTH_A_PROCESS)
-    return min(processes, MOST_PROCESSES) - 1
