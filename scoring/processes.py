@@ -61,9 +61,9 @@ class Workers(Generic[R]):
         self._workers: dict[int, IO[bytes]] = {}
 
     def start(self, count: int, processes: int) -> None:
-        """Begin with ``count`` tasks in ``processes`` processes, this one included, which does nothing yet."""
-        self._count = count
-        if count and processes > 1:
+        """Begin with ``count`` tasks in at most ``processes`` processes, this one included, which does nothing yet."""
+        self._count, processes = count, min(processes, count)
+        if processes > 1:
             import tempfile  # who has no workers does not pay for it
 
             with tempfile.TemporaryFile(prefix="da-score-") as f:

@@ -244,10 +244,10 @@ def score_log_under(
         alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
         left_out: list[LogError] = []
         source = sources[rules]
-        flags, cache_dir = source.rules.true_flags, source.cache_dir
-        records = load_log_for(rubrics, iter_log_dir, flags, left_out.append, cache_dir)
-        with sources[rules].transcripts().start() as scan:
-            found = _scored(records, left_out, iter_log_dir, sources[rules], scan, *alike.values(), observe=observe)
+        how = source.rules.true_flags, left_out.append, source.cache_dir
+        records = load_log_for(rubrics, iter_log_dir, *how, processes=source.processes)
+        with source.transcripts().start() as scan:
+            found = _scored(records, left_out, iter_log_dir, source, scan, *alike.values(), observe=observe)
         logs |= zip(alike, found, strict=True)
     return [logs[n] for n in range(len(rubrics))]
 
@@ -265,7 +265,8 @@ def score_log_with(
     ``observe`` and ``compare`` are as for :func:`score_records`.
     """
     left_out: list[LogError] = []
-    records = load_log_for(rubrics, iter_log_dir, sources.rules.true_flags, left_out.append, sources.cache_dir)
+    how = sources.rules.true_flags, left_out.append, sources.cache_dir
+    records = load_log_for(rubrics, iter_log_dir, *how, processes=sources.processes)
     return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
 
 

@@ -162,6 +162,11 @@ class Sources:
         return self.reading.get("cache_dir")
 
     @property
+    def processes(self) -> int | None:
+        """How many processes read and score; None lets the amount of work decide."""
+        return self.reading.get("processes")
+
+    @property
     def keeps(self) -> bool:
         """Whether what is read now is kept there."""
         return self.reading.get("keep", True)

@@ -226,7 +226,8 @@ def _bring_up_to_date(
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
         flags, cache_dir = sources.rules.true_flags, sources.cache_dir
-        records = load_log_for([rubric], log, flags, left_out.append, cache_dir, sources.keeps)
+        how = flags, left_out.append, cache_dir, sources.keeps, sources.processes
+        records = load_log_for([rubric], log, *how)
         report.broken = [str(error) for error in left_out]
         if not records:
             return {}

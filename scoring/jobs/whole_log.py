@@ -102,8 +102,8 @@ class WholeLog:
         """
         left_out: list[LogError] = []
         flags, cache_dir = sources.rules.true_flags, sources.cache_dir
-        processes = sources.reading.get("processes")
-        self.records = load_log_for([rubric], iter_log_dir, flags, left_out.append, cache_dir, processes=processes)
+        how = flags, left_out.append, cache_dir
+        self.records = load_log_for([rubric], iter_log_dir, *how, processes=sources.processes)
         self._log_dir, self._sources, self._scan, self._observe = iter_log_dir, sources, scan, observe
         self._chosen = None if selection.takes_all else selection.numbers(self.records)
         self.rubric, self.broken = rubric, tuple(map(str, left_out))
@@ -158,7 +158,7 @@ class WholeLog:
         names = frozenset(list_names(self._log_dir))
         if any(map(self._is_chosen, self.records.numbers)):
             self.trunk = scorer.trunk
-        processes = how_many(self._sources.reading.get("processes"), count // WORTH_A_PROCESS)
+        processes = how_many(self._sources.processes, count // WORTH_A_PROCESS)
         if processes > 1:
             scorer.gather()
         for start in range(0, count, _AT_ONCE):

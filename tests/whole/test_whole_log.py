@@ -2,6 +2,10 @@
 
 import gc
 import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,26 +81,72 @@ def test_writes_nothing_unless_asked(demo: Demo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at_once", "keeps"), [pytest.param(3, False, id="some at a time"), pytest.param(1000, True, id="all at once")]
+    ("shown", "keeps"),
+    [pytest.param(run_item, False, id="what is shown"), pytest.param(lambda one: one, True, id="the whole")],
 )
-def test_holds_few_iterations_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int, keeps: bool) -> None:
-    """The twin, in which all of them are scored together, shows that the count would tell."""
+def test_holds_no_iteration_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: Callable[[ScoredIteration], object], keeps: bool
+) -> None:
+    """The twin, which shows all of each iteration, shows that the count would tell."""
     repo = Repo(tmp_path)
     repo.commit({"a": "b"})
     log = tmp_path / "log"
     log.mkdir()
     for n in range(1, 41):
         (log / f"iter-{n}.yaml").write_text(f"schema_version: 2\niteration: {n}\nimpl: {{retries: 0}}\n")
-    monkeypatch.setattr(whole_log, "_AT_ONCE", at_once)
+    monkeypatch.setattr(whole_log, "_AT_ONCE", 1000)
     sources = Sources.under(rules_of(RUBRIC), tmp_path, (), {"processes": 1})
     most = 0
     gc.freeze()  # what is there already need not be looked at
     try:
         with sources.transcripts().start() as scan:
             whole = WholeLog(scan, log, sources, RUBRIC, ALL)
-            for _ in whole.iterations(False, run_item):
+            for _ in whole.iterations(False, shown):
                 most = max(most, sum(isinstance(one, ScoredIteration) for one in gc.get_objects()))
     finally:
         gc.unfreeze()
     assert len(whole.lines) == 40
     assert (most > 20) == keeps
+
+
+COUNTED_FORKS = """
+import os, sys
+real, forks = os.fork, []
+os.fork = lambda: forks.append(1) or real()
+from scoring.cli import main
+status = main(sys.argv[1:])
+print(len(forks), file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize("version", ["2.1.0", "2.3.0", "3.1.0"])
+def test_several_processes_say_and_write_the_same(tmp_path: Path, version: str) -> None:
+    """Of a log with a broken entry, where that is left out, and with counts below 0, of which a rubric warns."""
+    repo = Repo(tmp_path / "repo")
+    log = tmp_path / "log"
+    log.mkdir()
+    shas = [repo.commit({"a": str(n)}, message=f"change {n}") for n in range(5)]
+    for n in range(1, 451):
+        fields = [f"schema_version: 2\niteration: {n}", f"commit: {shas[n % 5]}", f"task_id: t{n % 3}"]
+        fields += [f"agent: {{session_id: s{n % 40}}}", f"impl: {{summary: change {n}, retries: {n % 4 - (n % 60 == 0)}}}"]
+        fields += ["verifiers: [{type: unit, status: fail, result_artifact: none.json}]"] * (n % 7 == 0)
+        (log / f"iter-{n}.yaml").write_text("\n".join(fields) + "\n")
+    (log / "iter-451.yaml").write_text(
+        "schema_version: 2\niteration: [\n" if version == "3.1.0" else "schema_version: 2"
+    )
+    found = []
+    for processes in "1", "2":
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+        options = ["--repo-dir", repo.path, "--iter-log-dir", log, "--cache-dir", tmp_path / "cache"]
+        options += ["--rubric", version, "--processes", processes, "--json"]
+        command = [sys.executable, "-c", COUNTED_FORKS, "run", *map(str, options)]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        *said, forks = done.stderr.decode().splitlines()
+        assert (int(forks) > 1) == (processes == "2")
+        found.append((done.returncode, done.stdout, said, files_of(log)))
+        for name in files_of(log):
+            (log / name).unlink()
+    one, two = found
+    assert one == two
+    assert len(one[3]) > 450
