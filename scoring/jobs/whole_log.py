@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 WORTH_A_PROCESS = 500
 """How many iterations there must be to score for each process."""
 
-_AT_ONCE = 2000
+_AT_ONCE = 1000
 """How many iterations are scored before they are written together and yielded."""
 _TASK = 50
 """How many iterations one process scores at a time."""

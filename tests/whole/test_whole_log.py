@@ -129,7 +129,8 @@ def test_several_processes_say_and_write_the_same(tmp_path: Path, version: str) 
     shas = [repo.commit({"a": str(n)}, message=f"change {n}") for n in range(5)]
     for n in range(1, 451):
         fields = [f"schema_version: 2\niteration: {n}", f"commit: {shas[n % 5]}", f"task_id: t{n % 3}"]
-        fields += [f"agent: {{session_id: s{n % 40}}}", f"impl: {{summary: change {n}, retries: {n % 4 - (n % 60 == 0)}}}"]
+        retries = -1 if n % 60 == 0 else n % 4
+        fields += [f"agent: {{session_id: s{n % 40}}}", f"impl: {{summary: change {n}, retries: {retries}}}"]
         fields += ["verifiers: [{type: unit, status: fail, result_artifact: none.json}]"] * (n % 7 == 0)
         (log / f"iter-{n}.yaml").write_text("\n".join(fields) + "\n")
     (log / "iter-451.yaml").write_text(
