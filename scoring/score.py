@@ -6,9 +6,10 @@ sidecars. The module is long because the ways in are many, and each says what it
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack
+
+from msgspec.structs import replace
 
 from rubric import Bounds, Coverage, Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
@@ -16,6 +17,7 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale, remove_stale_directories
+from scoring.frozen import Frozen
 from scoring.log.kept import Records
 from scoring.log.load import Broken, load_log_for, no_such_entry
 from scoring.log.model import IterationRecord
@@ -40,8 +42,7 @@ if TYPE_CHECKING:
     from scoring.evidence.transcripts.scan import Scan
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredIteration:
+class ScoredIteration(Frozen, frozen=True):
     """One iteration with everything that led to its score."""
 
     record: IterationRecord
@@ -87,8 +88,7 @@ class ScoredLine(NamedTuple):
     lost: tuple[Loss, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredLog:
+class ScoredLog(Frozen, frozen=True):
     """A log's iterations in order, and its sessions sorted by id, under one rubric.
 
     ``broken`` says which entries could not be read, and where and why, when the rubric leaves those out.

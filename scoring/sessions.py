@@ -1,17 +1,16 @@
 """From iterations to sessions: the mean score of the iterations that one agent session did, where evidence suffices."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, Score
+from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 
 
-@dataclass(frozen=True, slots=True)
-class SessionIterRef:
+class SessionIterRef(Frozen, frozen=True):
     """One member of a session, with its score."""
 
     iteration: int
@@ -30,8 +29,7 @@ class SessionIterRef:
         return self.scored and self.band != BAND_INSUFFICIENT
 
 
-@dataclass(frozen=True, slots=True)
-class SessionScore:
+class SessionScore(Frozen, frozen=True):
     """A session's score: the mean, in [0, 1], of its members that are scored on enough evidence.
 
     Not scored when there is none: its band is ``insufficient`` when a member is, and else ``unscored``.

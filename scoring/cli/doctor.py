@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import show, write_json

@@ -1,8 +1,7 @@
 """``da-score explain N``: one score in plain words."""
 
-from dataclasses import replace
-
 import click
+from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations

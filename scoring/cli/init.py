@@ -2,11 +2,11 @@
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, say, warn, write, write_json

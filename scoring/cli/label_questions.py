@@ -1,9 +1,9 @@
 """What ``da-score label N`` shows and asks on a terminal: the change, how its score came about, and four questions."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.output import say, show, write
 from scoring.cli.reading import log_view

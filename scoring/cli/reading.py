@@ -5,11 +5,11 @@ Everything that scores is imported by the functions that need it: most commands 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from rubric import Rubric, evidence_of, find_rubric
 from scoring.cli.app import BROKEN

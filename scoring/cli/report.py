@@ -1,10 +1,10 @@
 """``da-score report``: a log to look at."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
 from scoring.cli.output import on_terminal, say, show, write_json

@@ -1,8 +1,7 @@
 """``da-score validate``: whether the scores mean anything here."""
 
-from dataclasses import replace
-
 import click
+from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import show, write_json

@@ -6,13 +6,13 @@ The meter of DR transcripts (:mod:`scoring.meters.dr`) is loaded when there is o
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scoring.errors import InputError, TranscriptError, YamlError
 from scoring.files import read_file
+from scoring.frozen import Frozen
 from scoring.yamlread import Reader, Take, items_of, parse
 
 if TYPE_CHECKING:  # a log without a DR transcript does not pay for the meter
@@ -22,8 +22,7 @@ SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
 """The intervention classes that are scored; the others are only observed."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookOutcome:
+class HookOutcome(Frozen, frozen=True):
     """One record of a hook gate."""
 
     sentinel_id: str = ""

@@ -5,7 +5,6 @@ Evidence is gathered once for all iterations that are asked for: git in a few ba
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
+from scoring.frozen import Frozen
 from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
 from scoring.text import trim
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from scoring.evidence.transcripts.scan import Scan
 
 
-@dataclass(frozen=True, slots=True)
-class IterationFacts:
+class IterationFacts(Frozen, frozen=True):
     """What evidence says of one iteration.
 
     ``landing`` and ``changed`` are git's answers about its commit, on ``trunk``; which files it changed is asked only

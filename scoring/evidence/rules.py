@@ -6,13 +6,16 @@ before it has loaded the rest. To add rules, add a value and its line in :data:`
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import field
+from msgspec.structs import replace
+
 from scoring.errors import Warn, silent
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
+from scoring.frozen import Frozen
 
 if TYPE_CHECKING:
     from rubric import Rubric
@@ -34,8 +37,7 @@ def _when_called(module: str, name: str) -> Callable[..., Any]:
     return call
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceRules:
+class EvidenceRules(Frozen, frozen=True):
     """One set of rules. Holds no state: what is read is in what its functions return.
 
     ``name`` is the word in a rubric's data. ``true_flags`` are the spellings of a plain YAML boolean that a tri-state
@@ -117,8 +119,7 @@ class Options(ReadingOptions, total=False):
     worktrees: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Frozen, frozen=True):
     """Where the evidence of one log comes from, under one set of rules."""
 
     rules: EvidenceRules

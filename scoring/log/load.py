@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
 from scoring.files import list_names, read_file, reason
+from scoring.frozen import Frozen
 from scoring.log.kept import EntryIndex, Records
 from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
@@ -169,8 +169,7 @@ def load_archive(
         raise LogError(f"{e}; the archive must be a readable file of YAML") from e
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPlaces:
+class EntryPlaces(Frozen, frozen=True):
     """The file that an entry is in, and the line of each of its fields, from 1.
 
     Fields are named by their way through the entry: ``impl.retries``, ``verifiers.0.status``.

@@ -3,15 +3,18 @@
 See ``docs/LOG.md``, "One record for both schemas".
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
+
+from msgspec import field
+
+from scoring.frozen import Frozen, PartlyCompared
 
 SCHEMA_FLAT, SCHEMA_NESTED = 1, 2
 """The schemas of an entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentInfo:
+class AgentInfo(Frozen, frozen=True):
     """Who did the iteration. Schema 2 only; empty strings when not given."""
 
     session_id: str = ""
@@ -19,8 +22,7 @@ class AgentInfo:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
+class TokenUsage(Frozen, frozen=True):
     """Token counts that the log itself captured. ``cache_hit_rate`` is as written, not checked."""
 
     input_tokens: int = 0
@@ -30,8 +32,7 @@ class TokenUsage:
     cache_hit_rate: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SelfAssessment:
+class SelfAssessment(Frozen, frozen=True):
     """What an agent said of its own discipline. None means not reported."""
 
     read_loop_state: bool = False
@@ -51,8 +52,7 @@ class SelfAssessment:
     tdd_refresh_performed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ImplBlock:
+class ImplBlock(PartlyCompared, frozen=True):
     """What the implementing agent reported. ``retries_reported``: the entry has that field, and it is not null.
 
     ``tests_total_claim`` is the ``impl.tests_total_pass`` of schema 2, which is no field of the reference: a claim
@@ -66,8 +66,10 @@ class ImplBlock:
     focused_tests_pass: bool | None = None
     tests_total_pass: bool | None = None
     self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
-    retries_reported: bool = field(default=True, compare=False)
-    tests_total_claim: bool | None = field(default=None, compare=False)
+    retries_reported: bool = True
+    tests_total_claim: bool | None = None
+
+    _aside = frozenset({"retries_reported", "tests_total_claim"})
 
     @property
     def total_flag(self) -> bool | None:
@@ -75,8 +77,7 @@ class ImplBlock:
         return self.tests_total_pass if self.tests_total_claim is None else self.tests_total_claim
 
 
-@dataclass(frozen=True, slots=True)
-class TestAdded:
+class TestAdded(Frozen, frozen=True):
     """One test that a verifier names, with its kind (positive, negative, edge, regression)."""
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -85,16 +86,14 @@ class TestAdded:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedTrace:
+class LinkedTrace(Frozen, frozen=True):
     """One pair of a trace and the outcome it led to."""
 
     trace_ref: str = ""
     outcome_ref: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierRecord:
+class VerifierRecord(PartlyCompared, frozen=True):
     """What one verifier reported. Schema 2 only. ``retries_reported`` as in :class:`ImplBlock`."""
 
     type: str = ""
@@ -107,11 +106,12 @@ class VerifierRecord:
     retries: int = 0
     result_artifact: str = ""
     self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
-    retries_reported: bool = field(default=True, compare=False)
+    retries_reported: bool = True
+
+    _aside = frozenset({"retries_reported"})
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewBlock:
+class ReviewBlock(Frozen, frozen=True):
     """What the reviewer decided. Schema 2 only."""
 
     phase_1_decision: str = ""
@@ -121,8 +121,7 @@ class ReviewBlock:
     decision_artifact: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class IterationRecord:
+class IterationRecord(Frozen, frozen=True):
     """One iteration, normalised from either schema. What a schema does not carry has its empty value."""
 
     schema_version: int = 0

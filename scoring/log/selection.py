@@ -2,15 +2,14 @@
 
 import datetime
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from scoring.errors import OptionError
+from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Frozen, frozen=True):
     """A choice of entries; what is None chooses nothing out. ``last`` counts after the others have chosen.
 
     ``only`` are the numbers of iterations.

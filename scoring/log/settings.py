@@ -11,13 +11,13 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import is_inside, read_file
+from scoring.frozen import Frozen
 from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole, read_toml
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
@@ -31,8 +31,7 @@ _VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
 _COMMAND_LINE = "the command line"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Frozen, frozen=True):
     """What a command works on, from wherever it was set.
 
     ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,

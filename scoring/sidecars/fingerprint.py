@@ -14,10 +14,11 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from rubric import Rubric
 from scoring.errors import InputError, WriteError
@@ -25,6 +26,7 @@ from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.scopes import DeclaredScope
 from scoring.files import kept_as, read_file, remove_stale, write_atomically
+from scoring.frozen import Frozen
 from scoring.locks import held_alone
 from scoring.log.model import IterationRecord
 from scoring.signals.table import files_beside, optional_signals
@@ -35,8 +37,7 @@ IN_A_FILE = 256
 """The fingerprints of how many iterations are in one file: a command about one reads and writes no others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(Frozen, frozen=True):
     """What one score was computed from; ``sidecar`` is of the bytes that were written."""
 
     inputs: str

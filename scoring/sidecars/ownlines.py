@@ -4,17 +4,16 @@ Only evidence rules that give each iteration lines of its own have it; see ``doc
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from scoring.evidence.transcripts.facts import Observed
+from scoring.frozen import Frozen
 from scoring.sidecars.emitter import Value
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of
 
 
-@dataclass(frozen=True, slots=True)
-class OwnLines:
+class OwnLines(Frozen, frozen=True):
     """How an iteration's lines were found, and what was seen in them.
 
     ``method`` is None when none were found, ``sessions`` are the ids of those that they are of. ``last`` is the verdict

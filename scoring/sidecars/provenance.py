@@ -11,7 +11,7 @@ evidence lacks something that the old one has, so that no score outlives what it
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.files import holds, read_file, write_atomically, write_together
+from scoring.frozen import Frozen
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.ownlines import OWN_LINES, OwnLines, own_lines_of
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
@@ -26,8 +27,7 @@ from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Frozen, frozen=True):
     """What the transcript and git signals of one iteration were computed from.
 
     ``start`` and ``end`` bound its window, in nanoseconds since 1970, UTC: ``start`` is None where the window is open,
@@ -61,8 +61,7 @@ def provenance_of(facts: IterationFacts) -> Provenance:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Frozen, frozen=True):
     """Evidence of an old score that is missing now: of which signal, and what in words where that is known."""
 
     signal: str

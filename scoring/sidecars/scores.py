@@ -5,7 +5,7 @@ The module is long because writing and reading back are two sides of one format,
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from rubric.scorer import Breakdown
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
 from scoring.files import holds, read_file, write_atomically, write_together
+from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.breakdown import reference_row, row_payload, take_row, whole_row
@@ -31,8 +32,7 @@ PersistedContribution = SignalContribution
 """One row of a persisted breakdown: the row of the score, as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class PersistedScore(Breakdown):
+class PersistedScore(Breakdown, Frozen, frozen=True):
     """One iteration's score as it is on disk.
 
     ``sidecar`` is what a sidecar holds of it, as its rubric says (:data:`rubric.model.SIDECAR`).

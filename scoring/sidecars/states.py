@@ -5,13 +5,16 @@ compared. What differs is *stale*, unless the provenance of the old score names 
 say, and it is *unverified*. See ``docs/TRUST.md``, "States of a score".
 """
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
 from rubric.scorer import TOLERANCE
 from scoring.evidence.facts import IterationFacts
+from scoring.frozen import Frozen
 from scoring.sidecars.loss import in_words
 from scoring.sidecars.provenance import Loss, Provenance, lost_between
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
@@ -27,8 +30,7 @@ StateName: TypeAlias = Literal["current", "stale", "unverified"]
 _LONGEST = 160
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Frozen, frozen=True):
     """What a sidecar is worth, and why in words, "" where there is nothing to say.
 
     ``says_more`` is why it says more than the evidence gives, "" when it does not. ``lost`` is the evidence that its
@@ -48,8 +50,7 @@ CURRENT = State("current")
 """What a score is worth that was computed now, or equals that to the last digit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PartlyKept:
+class _PartlyKept(Frozen, frozen=True):
     """The readings of an iteration, with those rows of its sidecar whose evidence is gone."""
 
     signals: SignalSet
@@ -116,7 +117,7 @@ def _same(kept: PersistedScore, other: PersistedScore) -> bool:
 
 
 def _comparable(score: PersistedScore) -> PersistedScore:
-    rows = (replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown)
+    rows = (dataclasses.replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown)
     return replace(score, breakdown=tuple(rows))
 
 

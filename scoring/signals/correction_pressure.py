@@ -4,7 +4,8 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure".
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rubric import SignalID, Source
 from scoring.evidence.artifacts import Corrections

@@ -5,7 +5,8 @@ a weight in a rubric. Everything that shows or explains signals goes through thi
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rubric import Rubric, SignalContribution
 from rubric.model import REFERENCE_FLAGS

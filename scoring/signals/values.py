@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NewType
 
 from rubric import SignalID, Source
+from scoring.frozen import Frozen, PartlyCompared
 
 AgentRole = NewType("AgentRole", str)
 """Who made a claim: ``impl``, ``verifier`` or ``review``."""
@@ -16,8 +16,7 @@ ROLE_VERIFIER = AgentRole("verifier")
 ROLE_REVIEW = AgentRole("review")
 
 
-@dataclass(frozen=True, slots=True)
-class SignalValue:
+class SignalValue(PartlyCompared, frozen=True):
     """One signal of one iteration: present with a sub-score in [0, 1], or absent. Absent is not zero: it has no vote.
 
     ``detail`` says in a few words what produced the value or why it is absent; it is persisted. ``reason`` says why a
@@ -30,11 +29,13 @@ class SignalValue:
     present: bool
     sub_score: float = 0.0
     detail: str = ""
-    reason: str = field(default="", compare=False)
-    source: Source | None = field(default=None, compare=False)
+    reason: str = ""
+    source: Source | None = None
     applicable: bool = True
     cap: str = ""
-    fact: str = field(default="", compare=False)
+    fact: str = ""
+
+    _aside = frozenset({"reason", "source", "fact"})
 
     def as_dict(self) -> dict[str, bool | float | str]:
         """Return plain data."""
@@ -65,8 +66,7 @@ def inapplicable_signal(detail: str) -> SignalValue:
     return SignalValue(False, 0.0, detail, detail, applicable=False)
 
 
-@dataclass(frozen=True, slots=True)
-class IterationObjectives:
+class IterationObjectives(Frozen, frozen=True):
     """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them.
 
     Those after the first three are of an iteration's own lines, and None where it has no lines of its own.
@@ -83,12 +83,11 @@ class IterationObjectives:
 
     def as_dict(self) -> dict[str, dict[str, bool | float | str]]:
         """Return plain data."""
-        checks = ((name, getattr(self, name)) for name in self.__slots__)
+        checks = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return {name: check.as_dict() for name, check in checks if check is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class IntegrityObservation:
+class IntegrityObservation(Frozen, frozen=True):
     """A claim beside what was seen, for one signal, with the role that claimed it."""
 
     signal: SignalID
@@ -123,8 +122,7 @@ class IntegrityObservation:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Deliberation:
+class Deliberation(Frozen, frozen=True):
     """What the diminishing-returns meter says of an iteration that has a DR transcript.
 
     ``source`` is the transcript, ``value`` what the signal is where it votes, ``meter`` the meter's whole output as
@@ -140,8 +138,7 @@ class Deliberation:
         return {"source": str(self.source), **self.value.as_dict(), "meter": self.meter}
 
 
-@dataclass(frozen=True, slots=True)
-class SignalSet:
+class SignalSet(Frozen, frozen=True):
     """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed.
 
     ``deliberation`` is None where there is no DR transcript, or nobody asked for it. ``tool_calls`` is how many calls
@@ -151,7 +148,7 @@ class SignalSet:
     iteration: int
     signals: Mapping[SignalID, SignalValue]
     objective: IterationObjectives
-    integrity: tuple[IntegrityObservation, ...] = field(default=())
+    integrity: tuple[IntegrityObservation, ...] = ()
     deliberation: Deliberation | None = None
     tool_calls: int | None = None
 

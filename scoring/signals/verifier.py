@@ -2,7 +2,8 @@
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts

@@ -6,14 +6,17 @@ is every one when asked to.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+
+from msgspec import field
+from msgspec.structs import replace
 
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.frozen import Frozen
 from scoring.log.load import Broken, load_log_for
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
@@ -33,8 +36,7 @@ ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this very pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(Frozen, frozen=True):
     """One iteration as a pass over its log finds it.
 
     ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
@@ -80,8 +82,7 @@ class Examined:
         return replace(self, score=self.computed, origin="computed") if self.state.name == "stale" else self
 
 
-@dataclass(frozen=True, slots=True)
-class LogView:
+class LogView(Frozen, frozen=True):
     """A log that can be gone through, under a rubric.
 
     ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one.

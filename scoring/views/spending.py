@@ -4,12 +4,12 @@
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
+from scoring.frozen import Frozen
 from scoring.views.prices import HOW_TO_GET, can_price, price
 
 TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
@@ -17,8 +17,7 @@ TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
 reference's rules); the totals that a checkpoint states; the entry, which is a claim."""
 
 
-@dataclass(frozen=True)
-class Spending:
+class Spending(Frozen, frozen=True, dict=True):
     """What one iteration used, or several together.
 
     Attributes:

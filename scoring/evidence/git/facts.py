@@ -6,10 +6,10 @@ Two histories state them: the reference's (:mod:`scoring.evidence.git.reference`
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -42,8 +42,7 @@ class Unknown(StrEnum):
     OBJECTS = "objects are missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Trunk:
+class Trunk(Frozen, frozen=True):
     """Where work lands.
 
     ``ref`` is the full name (``refs/remotes/origin/main``), ``name`` what details call it (``origin/main``), ``commit``
@@ -71,8 +70,7 @@ class Tip(NamedTuple):
     method: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(Frozen, frozen=True):
     """Whether the work of one iteration came to the trunk, and how that was found out.
 
     Attributes:
@@ -116,8 +114,7 @@ class Landing:
         return self.found_by not in ("", NOT_LANDED)
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Frozen, frozen=True):
     """Which files one iteration changed, and over which range of commits.
 
     Attributes:

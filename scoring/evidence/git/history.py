@@ -1,9 +1,10 @@
 """The history of a repository under the corrected rules. Nothing is asked before somebody wants to know."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from scoring.errors import InputError
 from scoring.evidence.git import facts

@@ -10,10 +10,12 @@ The module is long because it is where all of that meets.
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
+
+from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
 from scoring.evidence.git.cache import GitCache

@@ -5,7 +5,8 @@ So what counts once, and which copy of it counts, is decided as it is for window
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.harness import Harness

@@ -7,11 +7,13 @@ The module is long because it is the list of all that transcripts can say, each 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, TypedDict
 
+from msgspec import field
+
 from scoring.errors import Warn
+from scoring.frozen import Frozen
 from scoring.numbers import wrap64
 
 COVERED, BASH, TESTS, LOOP_STATE = 1, 2, 4, 8
@@ -34,8 +36,7 @@ class ReadingOptions(TypedDict, total=False):
     test_commands: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptPlaces:
+class TranscriptPlaces(Frozen, frozen=True):
     """Where transcripts are looked for.
 
     ``directories`` are named by hand and count whole. ``auto`` adds the default transcript directories of the harnesses
@@ -49,8 +50,7 @@ class TranscriptPlaces:
     hinted: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class IterationWindow:
+class IterationWindow(Frozen, frozen=True):
     """The time that belongs to one iteration: after ``start`` (None: open), up to and including ``end``."""
 
     iteration: int
@@ -58,8 +58,7 @@ class IterationWindow:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class HarnessFacts:
+class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
     ``sessions`` and ``files`` count those with at least one line in it. ``tool_calls`` are the calls with a verdict,
@@ -104,8 +103,7 @@ class Spent(NamedTuple):
     cache_write_1h_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptFacts:
+class TranscriptFacts(Frozen, frozen=True):
     """What is in one window: whole numbers of 64 bits, and the bits that its lines show.
 
     ``harnesses`` are the shares of those that took part, sorted by name; none where the rules report no harness by
@@ -143,8 +141,7 @@ Method = Literal["checkpoint", "shared", "commit", "session", "time"]
 the session that made its commit, in the session that its entry names, or in its window of time."""
 
 
-@dataclass(frozen=True, slots=True)
-class TestsSeen:
+class TestsSeen(Frozen, frozen=True):
     """The test runs that were seen in an iteration's own lines.
 
     ``runs`` counts them, ``failed`` those whose verdict is a failure. ``last_passed`` is the verdict of the last run
@@ -164,8 +161,7 @@ class TestsSeen:
     failed_tests: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectionsSeen:
+class CorrectionsSeen(Frozen, frozen=True):
     """The corrections that were seen in an iteration's own lines.
 
     ``interrupts`` are interruptions by the user, ``rejections`` tool uses that the user refused; ``corrections`` counts
@@ -179,8 +175,7 @@ class CorrectionsSeen:
     resets: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WorkSeen:
+class WorkSeen(Frozen, frozen=True):
     """How the work went, in an iteration's own lines.
 
     ``edits`` counts the edits of files by tools of the agent, of ``files`` files, ``most`` of one of them; ``agents``
@@ -215,8 +210,7 @@ class LinesFound(NamedTuple):
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Frozen, frozen=True):
     """What was seen in the lines that belong to one iteration.
 
     Attributes:
@@ -256,8 +250,7 @@ class Observed:
     by_people: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RootFound:
+class RootFound(Frozen, frozen=True):
     """One place where transcripts were looked for.
 
     ``origin`` is who named it (``--transcript-dir``, a variable, a usual folder, ``hook``), ``harness`` whose it is
@@ -272,8 +265,7 @@ class RootFound:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileFound:
+class FileFound(Frozen, frozen=True):
     """One transcript that was found. ``left_out`` says why nothing of it counts, "" when it counts.
 
     ``sessions`` are the ids of the sessions that it holds, ``cwd`` the last folder that it says it worked in.
@@ -286,8 +278,7 @@ class FileFound:
     left_out: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFound:
+class SessionFound(Frozen, frozen=True):
     """A session of work in the repository: whose it is, its first transcript, and how many lines it has."""
 
     harness: str
@@ -296,8 +287,7 @@ class SessionFound:
     lines: int
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointsFound:
+class CheckpointsFound(Frozen, frozen=True):
     """The checkpoints in git: how many, how many transcripts they name, and which of these are not in this clone."""
 
     count: int = 0
@@ -305,8 +295,7 @@ class CheckpointsFound:
     missing: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptSurvey:
+class TranscriptSurvey(Frozen, frozen=True):
     """What the reading of transcripts met with, for ``da-score doctor``; known when the facts are.
 
     ``lines_skipped`` counts lines by the reason for which they were skipped; ``harnesses`` are the totals of all that
