@@ -58,8 +58,9 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
             raise InputError(f"{path}: is {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a plain file'}")
         if found.st_size > limit:
             raise InputError(f"{path}: larger than {in_words(limit)}")
-        with open(fd, "rb", closefd=False) as f:
-            data = f.read(limit + 1)
+        data = os.read(fd, found.st_size + 1)
+        while len(data) <= limit and (more := os.read(fd, limit + 1 - len(data))):  # it grows, or comes in pieces
+            data += more
     except OSError as e:
         raise InputError(f"{path}: {reason(e)}") from e
     finally:

@@ -13,7 +13,7 @@ from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence
 _DEEPEST = 40
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~=;^(<$\\]|[^\x00-\x7f]|-(?=[^\x00- \x7f]))"
-    r"(?:[^\x00- :\x7f]|:(?=[^\x00- \x7f])| ++(?=[^\x00- #\x7f]))*+"
+    r"(?:[^\x00- :\x7f]++|:(?=[^\x00- \x7f])| ++(?=[^\x00- #\x7f]))*+"
 )
 _LINE = re.compile(
     r"( *+)(- ++)?+(?:([A-Za-z_][A-Za-z0-9_-]{0,99}+):(?=[ \n]|\Z) *+)?+"
