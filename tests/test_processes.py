@@ -75,9 +75,10 @@ except ValueError as e:
 def test_whoever_stops_early_leaves_no_process() -> None:
     program = """
 import time
-results = in_order(lambda n: time.sleep(30 if n else 0), bool, bool, 4, 3)
-next(results)
-results.close()
+workers = Workers(lambda n: time.sleep(0 if os.getpid() == parent else 60))
+workers.start(40, 3)
+next(workers.results())
+workers.close()
 try:
     os.waitpid(-1, 0)
 except ChildProcessError:

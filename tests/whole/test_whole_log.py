@@ -120,20 +120,20 @@ sys.exit(status)
 """
 
 
-@pytest.mark.parametrize("version", ["2.1.0", "2.3.0", "3.1.0"])
+@pytest.mark.parametrize("version", ["2.1.0", pytest.param("2.3.0", marks=pytest.mark.slow), "3.1.0"])
 def test_several_processes_say_and_write_the_same(tmp_path: Path, version: str) -> None:
     """Of a log with a broken entry, where that is left out, and with counts below 0, of which a rubric warns."""
     repo = Repo(tmp_path / "repo")
     log = tmp_path / "log"
     log.mkdir()
     shas = [repo.commit({"a": str(n)}, message=f"change {n}") for n in range(5)]
-    for n in range(1, 451):
+    for n in range(1, 251):
         fields = [f"schema_version: 2\niteration: {n}", f"commit: {shas[n % 5]}", f"task_id: t{n % 3}"]
         retries = -1 if n % 60 == 0 else n % 4
         fields += [f"agent: {{session_id: s{n % 40}}}", f"impl: {{summary: change {n}, retries: {retries}}}"]
         fields += ["verifiers: [{type: unit, status: fail, result_artifact: none.json}]"] * (n % 7 == 0)
         (log / f"iter-{n}.yaml").write_text("\n".join(fields) + "\n")
-    (log / "iter-451.yaml").write_text(
+    (log / "iter-251.yaml").write_text(
         "schema_version: 2\niteration: [\n" if version == "3.1.0" else "schema_version: 2"
     )
     found = []
@@ -150,4 +150,4 @@ def test_several_processes_say_and_write_the_same(tmp_path: Path, version: str) 
             (log / name).unlink()
     one, two = found
     assert one == two
-    assert len(one[3]) > 450
+    assert len(one[3]) > 250
