@@ -29,6 +29,7 @@ _COMMANDS = (
     "scoring.cli",
     "scoring.cli.run",
     "scoring.cli.iteration",
+    "scoring.cli.iteration_shown",
     "scoring.cli.reading",
     "scoring.views.score_pages",
 )

@@ -34,6 +34,9 @@ from scoring.errors import InputError, WriteError
 READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 """How files are opened: should a FIFO take the place of a file just now, opening it does not wait."""
 
+SETTLED = 2_000_000_000
+"""How long, in nanoseconds, a file must have been left alone when it was read, to be known by its stamp alone."""
+
 SIZE_LIMIT = 16 << 20
 """The largest file, in bytes, that is read as YAML or JSON."""
 

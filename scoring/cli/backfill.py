@@ -14,14 +14,14 @@ import click
 from rubric import find_rubric
 from scoring.cli.app import PATH, SCORING_OPTIONS, Whole, shared_options
 from scoring.cli.output import say, show, warn, write_json
-from scoring.cli.reading import broken_entries, cache_dir, settings_of, without_effect
+from scoring.cli.reading import broken_entries, settings_of, without_effect
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
 from scoring.jobs.side_by_side import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import day
-from scoring.log.settings import resolve_settings
+from scoring.log.settings import cache_dir_of, resolve_settings
 from scoring.text import printable, spans
 from scoring.views.table import Block, Column, Line, Table, pairs
 
@@ -65,7 +65,7 @@ def command(
         rubric,
         since=None if since is None else day(since),
         only_absent=only,
-        cache_dir=cache_dir(settings),
+        cache_dir=cache_dir_of(settings),
         processes=settings.processes if wanted == 1 else 1,
         **flags,
     )

@@ -14,10 +14,9 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, say, show, warn, write_json
-from scoring.cli.reading import cache_dir
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
-from scoring.log.settings import Settings, tables_of
+from scoring.log.settings import Settings, cache_dir_of, tables_of
 from scoring.meters.figures import check_plot, draw_convergence
 from scoring.text import cut, json_escaped, printable, quote
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
@@ -88,7 +87,7 @@ def meter_of(
     from scoring.meters.dr import open_embedder, score_transcript
 
     tuning = tuning_of(settings, thresholds)
-    embed = open_embedder(cache_dir(settings)) if semantic else None
+    embed = open_embedder(cache_dir_of(settings)) if semantic else None
     rounds = tuning.k if k is None else k
     return lambda transcript: score_transcript(
         transcript, k=rounds, embed=embed, words=tuning.words, thresholds=tuning.thresholds
@@ -144,7 +143,7 @@ def observations_of(
     from scoring.meters.dr.profile import DEFAULT
 
     tuned = tuning_of(settings, thresholds)
-    embed = open_embedder(cache_dir(settings)) if semantic else None
+    embed = open_embedder(cache_dir_of(settings)) if semantic else None
     profile = replace(DEFAULT, k=result.k, thresholds=tuned.thresholds)
     confidence = confidence_in(transcript, result, profile, tuned.words, embed)
     return observed(transcript, result, confidence, similarity_of(transcript, agents, embed) if agents else None)
@@ -355,7 +354,7 @@ def calibrate(
     if not no_semantic:
         from scoring.meters.dr.semantic import NOT_INSTALLED, is_installed, open_embedder
 
-        embed, left_out = (open_embedder(cache_dir(settings)), "") if is_installed() else (None, NOT_INSTALLED)
+        embed, left_out = (open_embedder(cache_dir_of(settings)), "") if is_installed() else (None, NOT_INSTALLED)
     asked = [Setting(k, semantic) for semantic in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
     found = measure(collection.labelled, asked, embed, tuning)
     if settings.json:

@@ -1,28 +1,17 @@
 """``da-score iteration N``: the breakdown of one iteration."""
 
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from rubric import is_rubric_file
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.errors import DaScoreError, NotFoundError
-from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
-from scoring.log.settings import Settings, resolve_settings
-from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
-from scoring.sidecars.states import CURRENT, State
-from scoring.signals.values import Deliberation
-from scoring.views.chain import kept_payload
-from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
-from scoring.views.spending import spending_of
-
-if TYPE_CHECKING:  # most calls show a sidecar and score nothing
-    from scoring.score import ScoredIteration
-    from scoring.views.spending import Spending
+from scoring.cli.output import WARNINGS, copied, drawn_for, write_bytes
+from scoring.errors import InputError
+from scoring.files import read_file
+from scoring.jobs.unchanged import Unchanged
+from scoring.log.settings import Settings, cache_dir_of, resolve_settings
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
@@ -35,104 +24,31 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     Reads the iteration's sidecar, and says whether it is what the evidence gives that is here. Where there is none, or
     with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
-    settings = resolve_settings(options)
-    log_dir, state, used = settings.iter_log_dir, CURRENT, None
-    kept = None if recompute else _sidecar(log_dir, iteration)
-    source = iteration_score_path(log_dir, iteration)
-    if kept is None:
-        now = _score(settings, iteration)
-        score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
-        payload, used = scored_now_payload(now), spending_of(now.facts)
-    else:
-        score, deliberation, objectives = kept, deliberation_of(log_dir, iteration), None
-        state, used, score = _seen_now(settings, kept, follow=not options["rubric"])
-        provenance = read_provenance(log_dir, iteration) if settings.json else None
-        payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
-    if settings.json:
-        write_json(payload)
+    settings, warnings = resolve_settings(options), WARNINGS.count
+    unchanged = _question(settings, iteration, recompute, follow=not options["rubric"])
+    if answer := unchanged.answer():
+        for piece in answer:
+            write_bytes(piece)
         return
-    full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
-    if state.name != "current" and not (full or on_terminal()):  # the text of a reference rubric has no place for it
-        warn(f"iteration {iteration}: its sidecar is {state}")
-    show(iteration_page(score, hooks_behind(score, log_dir), source, deliberation, objectives, full, state, used))
+    from scoring.cli.iteration_shown import show_iteration  # an answer that is kept needs nothing of it
+
+    with copied(unchanged.take):
+        folders = show_iteration(settings, iteration, recompute, not options["rubric"], unchanged)
+    if folders is not None and WARNINGS.count == warnings:
+        unchanged.keep(folders)
 
 
-def _seen_now(
-    settings: Settings, kept: PersistedScore, follow: bool
-) -> "tuple[State, Spending | None, PersistedScore]":
-    """Return what a sidecar is worth, what its iteration used as far as that is known, and its score with facts.
+def _question(settings: Settings, iteration: int, recompute: bool, follow: bool) -> Unchanged:
+    """Return the question; to ``follow`` is to look at a sidecar under its own rubric."""
+    cache_dir = None if recompute else cache_dir_of(settings)
+    asked = settings, follow, drawn_for(), _rubric_file(settings.rubric)
+    kind = f"iteration {settings.json}"
+    return Unchanged(cache_dir, kind, asked, settings.iter_log_dir, settings.repo_dir, iteration)
 
-    To ``follow`` is to take the sidecar's own rubric, where nobody named another.
-    """
-    from rubric import find_rubric, released_rubric, rubric_versions
-    from scoring.cli.reading import options as evidence_options
-    from scoring.errors import silent
-    from scoring.evidence.rules import rules_of
-    from scoring.score import examine_iteration
-    from scoring.signals.table import fact_of
-    from scoring.views.examined import LogView
 
-    log, repository, folders = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    own = follow and kept.rubric_version in rubric_versions()
-    rubric = released_rubric(kept.rubric_version) if own else find_rubric(settings.rubric)
+def _rubric_file(name: str) -> bytes | None:
+    """Return what a rubric file says that the settings name; None where they name a released one."""
     try:
-        how = evidence_options(settings, rules_of(rubric), silent)
-        one = examine_iteration(log, repository, kept.iteration, *folders, rubric=rubric, **how)
-    except DaScoreError as e:
-        return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
-    found = LogView(log, repository, folders, rubric, options=how).examined(one)
-    rows = tuple(replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown)
-    return found.state, found.spending, replace(kept, breakdown=rows)
-
-
-def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
-    """Read the score of a sidecar; None when there is none."""
-    try:
-        return read_score(log_dir, iteration)
-    except NotFoundError:
-        return None
-
-
-def _score(settings: Settings, iteration: int) -> "ScoredIteration":
-    """Score one iteration and write its sidecar and its session's; warns when the old one had more evidence."""
-    from rubric import find_rubric
-    from scoring.cli.reading import broken_entries, cache_dir, stop_if_left_out
-    from scoring.cli.reading import options as evidence_options
-    from scoring.evidence.rules import rules_of
-    from scoring.jobs.close_task import bring_session_up_to_date
-    from scoring.log.load import load_log_for
-    from scoring.score import examine_iteration, remember, write_scored_iteration
-
-    rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
-    rules = rules_of(rubric)
-    how = evidence_options(settings, rules)
-    records = load_log_for([rubric], log_dir, rules.true_flags, broken_entries, cache_dir(settings))
-    if records.place(iteration) is None:
-        stop_if_left_out(log_dir, iteration)
-    where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
-    scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, records=records, **how)
-    write_scored_iteration(log_dir, scored, warn)
-    remember(cache_dir(settings), log_dir, settings.repo_dir, rubric, scored)
-    bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
-    return scored
-
-
-def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
-    """Return the hook records behind a score whose hook signal is present, by the bytes of rule and sentinel."""
-    if not any(row.signal == "hook_outcomes" and row.present for row in score.breakdown):
-        return []
-    found = hook_facts(log_dir, score.iteration)
-    if found.failed:
-        warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {found.problem}")
-    records = found.records or ()
-    return sorted(records, key=lambda h: [i.encode("utf-8", "surrogateescape") for i in (h.rule_id, h.sentinel_id)])
-
-
-def deliberation_of(log_dir: Path, iteration: int) -> Deliberation | None:
-    """Return what the meter says of an iteration's DR transcript; None when there is none."""
-    if deliberation_file(log_dir, iteration) is None:  # most logs have none, and load no signal to show a sidecar
-        return None
-    from scoring.evidence.beside import deliberation_facts
-    from scoring.signals.diminishing_returns import deliberation_shown
-
-    return deliberation_shown(deliberation_facts(log_dir, iteration), iteration)
+        return read_file(name) if is_rubric_file(name) else None
+    except (FileNotFoundError, InputError):  # whoever looks for the rubric will say so
+        return b""

@@ -17,10 +17,9 @@ from click.shell_completion import CompletionItem
 
 from scoring.cli.app import SHARE, Whole, settings_options
 from scoring.cli.output import say, show, warn, write, write_json
-from scoring.cli.reading import cache_dir
 from scoring.errors import InputError, OptionError
 from scoring.files import reason, write_atomically
-from scoring.log.settings import Settings
+from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters import PLACES, rounded
 from scoring.meters.figures import check_plot, draw_meeting
 from scoring.text import printable
@@ -107,7 +106,7 @@ def score(file: str, config: str, plot: Path | None, semantic: bool, settings: S
     if semantic:
         from scoring.meters.dr import open_embedder
 
-        embed = open_embedder(cache_dir(settings))
+        embed = open_embedder(cache_dir_of(settings))
     verdicts = score_meeting(records, judged_by, embed)
     if settings.json:
         write_json([verdict.as_dict() for verdict in verdicts])

@@ -16,7 +16,7 @@ from scoring.cli.app import BROKEN
 from scoring.cli.output import complain, warn
 from scoring.errors import LogError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
-from scoring.log.settings import Settings, days_of, resolve_settings
+from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
 
 if TYPE_CHECKING:
     from scoring.log.find import FoundLog
@@ -79,7 +79,7 @@ def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn =
         find_rubric(settings.rubric)  # one that does not exist is said first, and alone
     for text in texts:
         warn(text)
-    cache, processes, trunk = cache_dir(settings), settings.processes, settings.trunk
+    cache, processes, trunk = cache_dir_of(settings), settings.processes, settings.trunk
     found: Options = {"warn": warn, "cache_dir": cache, "processes": processes, "trunk": trunk}
     if rules.attributes:  # other rules neither attribute nor observe
         found["worktrees"], found["test_commands"] = settings.worktrees, settings.test_commands
@@ -123,17 +123,6 @@ def outcome_rules(settings: Settings) -> "OutcomeRules":
     from scoring.outcomes.outcome import FIX_WORDS, OutcomeRules
 
     return OutcomeRules(days_of(settings.horizon), settings.code_globs, settings.fix_words or FIX_WORDS)
-
-
-def cache_dir(settings: Settings) -> Path | None:
-    """Return where the cache is; None when there is to be none."""
-    if settings.no_cache:
-        return None
-    if settings.cache_dir:
-        return settings.cache_dir
-    from platformdirs import user_cache_path  # a cache directory that is named does not pay for it
-
-    return user_cache_path("da-score", appauthor=False)
 
 
 def broken_entries(*texts: str | LogError) -> None:

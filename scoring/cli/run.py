@@ -19,8 +19,8 @@ from scoring.cli.output import (
     write_bytes,
     write_json_in_parts,
 )
-from scoring.cli.reading import broken_entries, cache_dir, sources
-from scoring.log.settings import Settings
+from scoring.cli.reading import broken_entries, sources
+from scoring.log.settings import Settings, cache_dir_of
 
 if TYPE_CHECKING:
     from scoring.jobs.whole_log import WholeLog
@@ -37,16 +37,18 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary. --last, --since and
     --task choose what is printed; the whole log is scored and written all the same.
     """
+    from scoring.evidence.state import described
     from scoring.jobs.unchanged import Unchanged
 
     log_dir, evidence, warnings = settings.iter_log_dir, sources(settings), WARNINGS.count
     rubric = find_rubric(settings.rubric)
-    asked = settings, selection, no_write, drawn_for(), rubric
-    unchanged = Unchanged(cache_dir(settings), f"run {settings.json}", asked, log_dir, evidence)
+    asked = settings, selection, no_write, drawn_for(), rubric, described(evidence)
+    unchanged = Unchanged(cache_dir_of(settings), f"run {settings.json}", asked, log_dir, settings.repo_dir)
     if answer := unchanged.answer():
         for piece in answer:
             write_bytes(piece)
         return
+    unchanged.begin(evidence)
     with copied(unchanged.take), evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from scoring.jobs.whole_log import WholeLog

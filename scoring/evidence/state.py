@@ -2,29 +2,38 @@
 
 Two looks with the same digest mean that nothing has changed in between that a score depends on: the files of the log,
 the repository with its configuration, its plans and the artifacts that entries name, the transcripts, git, and
-da-score itself. What was changed within :data:`~scoring.log.kept.SETTLED` before a look may be changed again without
+da-score itself. What was changed within :data:`~scoring.files.SETTLED` before a look may be changed again without
 any of this showing it; such a look has no digest.
+
+Where to look for transcripts is found out by whoever reads them, and is kept with the look: to look again loads nothing
+that reads.
 """
 
 import contextlib
 import os
 import posixpath
 import shutil
+import struct
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from scoring.errors import InputError
-from scoring.evidence.rules import Sources
-from scoring.evidence.scopes import PLANS_DIR, TASKS_NAME
-from scoring.evidence.transcripts.work_trees import WorkTrees, is_there, pointed_to
-from scoring.files import read_file
-from scoring.log.kept import SETTLED
+from scoring.evidence.git.pointers import pointed_to
+from scoring.files import SETTLED, read_file
+from scoring.frozen import Frozen
+from scoring.log.settings import PLANS_DIR, TASKS_NAME
 from scoring.text import trim
+
+if TYPE_CHECKING:  # to look again, nothing is loaded that reads
+    from scoring.evidence.rules import Sources
 
 _PACKAGES = Path(__file__).parents[1], Path(__file__).parents[2] / "rubric"
 
@@ -35,14 +44,31 @@ _SETTINGS_LIMIT = 1 << 20
 """The largest settings of a repository, in bytes, that are read."""
 
 
+ENVIRONMENT = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME")
+"""The variables that say where harnesses keep transcripts; those of git count for nothing."""
+
+
+class Places(Frozen, frozen=True):
+    """Where to look, beside the log and the repository.
+
+    ``transcripts`` are the folders in which transcripts are looked for, with ``below`` also in the folders in them;
+    ``files`` are single files.
+    """
+
+    transcripts: tuple[str, ...] = ()
+    below: bool = True
+    files: tuple[str, ...] = ()
+
+
 class _UnknownError(Exception):
     """What a score rests on cannot be looked at from outside."""
 
 
 class _Look:
-    """One look: what it saw, in order, as one digest."""
+    """One look: what it saw, in order, as one digest. In folders, names that it ``skips`` are passed over."""
 
-    def __init__(self) -> None:
+    def __init__(self, skips: Callable[[str], bool] | None = None) -> None:
+        self._skips = skips
         self._began, self._newest = time.time_ns(), 0
         self._digest = blake2b(digest_size=16)
 
@@ -55,9 +81,8 @@ class _Look:
         if found is None:
             self.see(name, None)
             return
-        times = found.st_mtime_ns, found.st_ctime_ns
-        self._newest = max(self._newest, *times)
-        self.see(name, found.st_mode, found.st_dev, found.st_ino, found.st_size, *times)
+        self._newest = max(self._newest, found.st_mtime_ns, found.st_ctime_ns)
+        self.see(name, _packed(found))
 
     def file(self, path: str | Path) -> None:
         """Add the file at a path, behind all links."""
@@ -67,18 +92,35 @@ class _Look:
         """Add what is in a folder, and return it in the order of the names; nothing where there is no folder."""
         try:
             with os.scandir(path) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
-        except OSError as e:
-            self.see(os.fspath(path), e.errno)
+                listed = entries if self._skips is None else [e for e in entries if not self._skips(e.name)]
+                found = sorted(listed, key=_name_of)
+        except (OSError, ValueError) as e:
+            self.see(os.fspath(path), e.errno if isinstance(e, OSError) else str(e))
             return []
-        self.see(os.fspath(path), len(found))
-        for entry in found:
-            self.stamp(entry.name, _stat(entry))
+        looked = [_stat(entry) for entry in found]
+        stamps = [stamp for stamp in looked if stamp is not None]
+        self._newest = max([self._newest, *(max(stamp.st_mtime_ns, stamp.st_ctime_ns) for stamp in stamps)])
+        self.see(os.fspath(path), len(found), [n for n, stamp in enumerate(looked) if stamp is None])
+        self._digest.update("\0".join([entry.name for entry in found]).encode("utf-8", "surrogateescape"))
+        self._digest.update(b"".join(map(_packed, stamps)))
         return found
 
     def digest(self) -> bytes | None:
         """Return the digest; None when anything had just been changed."""
-        return None if self._began - self._newest < SETTLED else self._digest.digest()
+        return None if self._began - self._newest < SETTLED else self.seen()
+
+    def seen(self) -> bytes:
+        """Return the digest, whenever anything was changed."""
+        return self._digest.digest()
+
+
+_name_of = attrgetter("name")
+_STAMP = struct.Struct("<QQQqqq")
+
+
+def _packed(found: os.stat_result) -> bytes:
+    what = found.st_mode, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return _STAMP.pack(*what)
 
 
 def _stat(path: "str | Path | os.DirEntry[str]") -> os.stat_result | None:
@@ -88,28 +130,59 @@ def _stat(path: "str | Path | os.DirEntry[str]") -> os.stat_result | None:
         return None
 
 
-def log_state(log_dir: Path) -> bytes | None:
-    """Return a digest of the state of every file of a log, sidecars too; None when it is not settled."""
-    look = _Look()
-    look.see(os.path.realpath(log_dir))
+def log_state(log_dir: Path, iteration: int | None = None) -> bytes | None:
+    """Return a digest of the state of every file of a log, sidecars too; None when it is not settled.
+
+    With an ``iteration`` without what is beside other entries than its own: the entries themselves bound each other.
+    """
+    look = _Look(None if iteration is None else partial(_is_of_another, f"iter-{iteration}."))
+    look.see(os.path.realpath(log_dir), iteration)
     look.folder(log_dir)
     return look.digest()
 
 
-def state_around(log_dir: Path, sources: Sources) -> bytes | None:
+def _is_of_another(own: str, name: str) -> bool:
+    """Return whether a file of a log is a sidecar of a session, or beside another entry than its ``own``."""
+    if name.startswith("iter-"):
+        return name.count(".") > 1 and not name.startswith(own)
+    return name.startswith("session-")
+
+
+def places_of(sources: "Sources", files: Iterable[Path | str] = ()) -> Places:
+    """Return where to look for what scores rest on, as it is now."""
+    roots = dict.fromkeys(os.fspath(root.path) for root in sources.transcripts().discovered().roots)
+    return Places(tuple(roots), sources.rules.discovers_transcripts, tuple(os.fspath(file) for file in files))
+
+
+def described(sources: "Sources") -> tuple[object, ...]:
+    """Return from where and under which rules evidence is read, as plain data."""
+    reading = {name: value for name, value in sources.reading.items() if name == "test_commands"}
+    return sources.rules.name, str(sources.repo_dir), sources.places, sources.trunk, sources.worktrees, reading
+
+
+def from_here() -> tuple[object, ...]:
+    """Return what places depend on that are relative, or the usual ones, as plain data."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""
+    return here, [os.environ.get(name) for name in ENVIRONMENT]
+
+
+def state_around(repo_dir: Path | str, places: Places) -> bytes | None:
     """Return a digest of what else scores rest on, but for what entries and transcripts name.
 
     None when it is not settled, or when it cannot be looked at from outside: a repository that borrows objects of
     another one, or includes settings, or belongs to somebody else.
     """
     look = _Look()
-    reading = {name: value for name, value in sources.reading.items() if name == "test_commands"}
-    look.see(sources.rules.name, sources.places, sources.trunk, sources.worktrees, reading, os.fspath(log_dir))
     try:
         _see_da_score(look)
-        _see_repository(look, os.path.realpath(sources.repo_dir))
-        _see_plans(look, Path(sources.repo_dir) / PLANS_DIR)
-        _see_transcripts(look, sources)
+        _see_repository(look, os.path.realpath(repo_dir))
+        _see_plans(look, Path(repo_dir) / PLANS_DIR)
+        _see_transcripts(look, places)
+        for file in places.files:
+            look.file(file)
     except (_UnknownError, OSError):
         return None
     return look.digest()
@@ -173,12 +246,22 @@ def _see_plans(look: _Look, plans: Path) -> None:
         look.file(plans / entry.name / TASKS_NAME)
 
 
-def _see_transcripts(look: _Look, sources: Sources) -> None:
-    found = sources.transcripts().discovered()
-    look.see(found.left_out, found.roots)
-    for transcript in found.transcripts:
-        look.see(transcript.whole, transcript.document)
-        look.file(transcript.path)
+def _see_transcripts(look: _Look, places: Places) -> None:
+    seen: set[tuple[int, int]] = set()
+    for root in places.transcripts:
+        look.file(root)
+        waiting = [root]
+        while waiting:
+            folder = waiting.pop()
+            found = _stat(folder)
+            if found is not None and (found.st_dev, found.st_ino) in seen:
+                continue
+            if found is not None:
+                seen.add((found.st_dev, found.st_ino))
+            for entry in look.folder(folder):
+                with contextlib.suppress(OSError):
+                    if places.below and entry.is_dir():
+                        waiting.append(entry.path)
 
 
 def artifact_state(repo_dir: Path | str, artifacts: Iterable[str]) -> bytes | None:
@@ -192,11 +275,38 @@ def artifact_state(repo_dir: Path | str, artifacts: Iterable[str]) -> bytes | No
     return look.digest()
 
 
-def folders_now(repo_dir: Path | str, folders: Iterable[str]) -> Mapping[str, tuple[bool, bool]]:
-    """Return of folders that transcripts name whether they are in the repository, and whether they are there.
+def folder_state(folders: Iterable[str], tops: Iterable[str]) -> bytes:
+    """Return a digest of what decides whether folders that transcripts name are there and in the repository.
+
+    ``tops`` are those of the work trees of the repository, as git names them; which they are, its own files say.
+    """
+    look, claims = _Look(), dict[str, object]()
+    for top in sorted(tops):
+        look.see(top, os.path.realpath(top))
+    for folder in sorted(folders):
+        if not os.path.isabs(folder) or "\0" in folder:
+            look.see(folder)
+            continue
+        here, above = "", os.path.realpath(folder)
+        look.see(folder, above, os.path.isdir(folder))
+        while here != above:
+            here, above = above, os.path.dirname(above)
+            if here not in claims:
+                git = os.path.join(here, ".git")
+                is_folder = os.path.isdir(git)
+                claims[here] = os.path.exists(os.path.join(git, "HEAD")) if is_folder else pointed_to(git, b"gitdir:")
+    look.see(sorted(claims.items()))
+    return look.seen()
+
+
+def folders_now(repo_dir: Path | str, folders: Iterable[str]) -> tuple[Mapping[str, tuple[bool, bool]], list[str]]:
+    """Return of folders that transcripts name whether they are in the repository and there, and the tops of work trees.
 
     Raises:
         NotARepositoryError, GitError: as :class:`~scoring.evidence.transcripts.work_trees.WorkTrees`.
     """
+    from scoring.evidence.transcripts.work_trees import WorkTrees, is_there  # who looks again asks git nothing
+
     in_repository = WorkTrees(repo_dir)
-    return {folder: (in_repository(folder), is_there(folder)) for folder in folders}
+    found = {folder: (in_repository(folder), is_there(folder)) for folder in folders}
+    return found, in_repository.tops

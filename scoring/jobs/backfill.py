@@ -19,6 +19,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.evidence.state import described
 from scoring.files import read_file, remove_stale
 from scoring.jobs.unchanged import Unchanged
 from scoring.log.kept import Records
@@ -166,11 +167,13 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     try:
         sources = _sources(job, plan, report)
         kept_in = plan.cache_dir if plan.keeps and take is silent else None
-        asked = replace(plan, cache_dir=None, processes=None)
-        unchanged = Unchanged(kept_in, f"backfill {plan.rubric.version}", asked, job.iter_log_dir, sources)
+        asked = replace(plan, cache_dir=None, processes=None), described(sources)
+        kind = f"backfill {plan.rubric.version}"
+        unchanged = Unchanged(kept_in, kind, asked, job.iter_log_dir, sources.repo_dir)
         if answer := unchanged.answer():
             report.say_again(b"".join(answer))
         else:
+            unchanged.begin(sources)
             _go_through(job, plan, sources, unchanged, report, take)
     except LogError as e:
         report.error, report.broken = str(e), list(e.faults)

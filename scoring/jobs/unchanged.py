@@ -8,23 +8,41 @@ answer that came with a warning is not kept, because what was warned of may be g
 import contextlib
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from scoring.errors import DaScoreError, InputError, WriteError
-from scoring.evidence.rules import Sources
-from scoring.evidence.state import artifact_state, folders_now, log_state, state_around
+from scoring.evidence.state import (
+    Places,
+    artifact_state,
+    folder_state,
+    folders_now,
+    from_here,
+    log_state,
+    places_of,
+    state_around,
+)
 from scoring.files import atomic_stream, kept_as, read_file
-from scoring.log.kept import Records
 
-FORMAT = 1
+if TYPE_CHECKING:  # an answer that is kept is given without anything that reads
+    from scoring.evidence.rules import Sources
+    from scoring.log.model import IterationRecord
+
+FORMAT = 2
 """Goes up with every change of this layout; da-score itself is part of the state."""
 
 _SIZE_LIMIT = 64 << 20
 """The largest answer that is kept, in bytes as it is stored."""
+
+_PAGE_LIMIT = 1 << 20
+"""The largest answer about one iteration that is kept, likewise."""
+
+_PAGES = 256
+"""How many answers about one iteration are kept, of all logs together; the oldest go."""
 
 _CHECKSUM, _LENGTH = 16, 8
 """How many bytes the checksum has, and the length of what the answer rests on."""
@@ -35,44 +53,62 @@ _PIECE = 1 << 20
 class _Ground(msgspec.Struct, array_like=True):
     """What an answer rests on.
 
-    ``asked`` is a digest of the question, ``log`` and ``around`` of what was looked at, ``named`` of the ``artifacts``
-    that entries name; ``folders`` are those that transcripts name, as they were seen.
+    ``asked`` is a digest of the question, ``log`` and ``around`` of what was looked at, in ``places`` too, ``named`` of
+    the ``artifacts`` that entries name, ``seen`` of the ``folders`` that transcripts name; ``tops`` are those of the
+    work trees.
     """
 
     asked: bytes
     log: bytes
     around: bytes
+    places: Places
     named: bytes
     artifacts: list[str]
-    folders: dict[str, tuple[bool, bool]]
+    folders: list[str] = []
+    tops: list[str] = []
+    seen: bytes = b""
 
 
 class Unchanged:
     """The answer to one question about one log."""
 
-    def __init__(self, cache_dir: Path | None, kind: str, asked: object, log_dir: Path, sources: Sources) -> None:
-        """Look at what the answer will rest on.
+    def __init__(
+        self,
+        cache_dir: Path | None,
+        kind: str,
+        asked: object,
+        log_dir: Path,
+        repo_dir: Path | str,
+        iteration: int | None = None,
+    ) -> None:
+        """Take a question, and look at the log.
 
         Args:
             cache_dir: where answers are kept; None keeps none.
             kind: what is asked; of each kind the last answer is kept.
-            asked: what else the answer depends on, as plain data.
+            asked: what else the answer depends on, as plain data; where evidence comes from is a part of it.
             log_dir: the log.
-            sources: where evidence comes from.
+            repo_dir: the repository.
+            iteration: the one that the question is about, if it is about one; of each the last answer is kept.
         """
-        self._log_dir, self._sources = log_dir, sources
-        self._asked = _digest(repr(asked).encode("utf-8", "backslashreplace"))
+        self._log_dir, self._repo_dir, self._iteration = log_dir, repo_dir, iteration
+        self._asked = _digest(repr((asked, from_here())).encode("utf-8", "backslashreplace"))
         self._packer, self._packed, self._size = zlib.compressobj(1), list[bytes](), 0
+        self._limit = _SIZE_LIMIT if iteration is None else _PAGE_LIMIT
         self._ground: _Ground | None = None
-        self._log = log_state(log_dir) if cache_dir is not None else None
-        self._around = state_around(log_dir, sources) if self._log else None
+        self._around: tuple[Places, bytes | None] | None = None
+        self._log = self._log_now() if cache_dir is not None else None
         if cache_dir is not None:
-            name = kept_as(os.fsencode(os.path.realpath(log_dir)) + b"\0" + kind.encode())
-            self._place = cache_dir / f"answers-of-logs-{FORMAT}" / name
+            folder = f"answers-of-{'logs' if iteration is None else 'iterations'}-{FORMAT}"
+            about = kind if iteration is None else f"{kind} {iteration}"
+            self._place = cache_dir / folder / kept_as(os.fsencode(os.path.realpath(log_dir)) + b"\0" + about.encode())
+
+    def _log_now(self) -> bytes | None:
+        return log_state(self._log_dir, self._iteration)
 
     def answer(self) -> Iterator[bytes] | None:
         """Return the answer, a piece at a time; None where none is kept that still holds."""
-        if not (self._log and self._around):
+        if self._log is None:
             return None
         try:
             data = read_file(self._place, 2 * _SIZE_LIMIT)
@@ -86,22 +122,35 @@ class Unchanged:
         return _unpacked(memoryview(data)[packed:]) if self._holds(ground) else None
 
     def _holds(self, kept: _Ground) -> bool:
-        if (kept.asked, kept.log, kept.around) != (self._asked, self._log, self._around):
+        if (kept.asked, kept.log) != (self._asked, self._log):
             return False
-        repo_dir = self._sources.repo_dir
-        if kept.named != artifact_state(repo_dir, kept.artifacts):
+        if kept.around != self._around_now(kept.places):
             return False
-        with contextlib.suppress(DaScoreError):
-            return not kept.folders or kept.folders == folders_now(repo_dir, kept.folders)
-        return False
+        if kept.named != artifact_state(self._repo_dir, kept.artifacts):
+            return False
+        return not kept.folders or kept.seen == folder_state(kept.folders, kept.tops)
 
-    def rests_on(self, records: Records) -> None:
+    def _around_now(self, places: Places) -> bytes | None:
+        if self._around is None or self._around[0] != places:
+            self._around = places, state_around(self._repo_dir, places)
+        return self._around[1]
+
+    def begin(self, sources: "Sources", files: Iterable[Path] = ()) -> None:
+        """Look at what the answer that is made now will rest on, before any of it is read.
+
+        ``sources`` is where evidence comes from; ``files`` are further ones that are read.
+        """
+        if self._log is not None:
+            self._around_now(places_of(sources, files))
+
+    def rests_on(self, records: "Iterable[IterationRecord]") -> None:
         """Look at what entries name, before any of it is read."""
-        if not (self._log and self._around):
+        if self._log is None or self._around is None:
             return
+        places, around = self._around
         artifacts = sorted({artifact for record in records for artifact in record.artifacts})
-        if named := artifact_state(self._sources.repo_dir, artifacts):
-            self._ground = _Ground(self._asked, self._log, self._around, named, artifacts, {})
+        if around and (named := artifact_state(self._repo_dir, artifacts)):
+            self._ground = _Ground(self._asked, self._log, around, places, named, artifacts)
 
     def take(self, piece: bytes) -> None:
         """Take a piece of the answer, as it is given."""
@@ -110,17 +159,19 @@ class Unchanged:
         packed = self._packer.compress(piece)
         self._size += len(packed)
         self._packed.append(packed)
-        if self._size > _SIZE_LIMIT:
+        if self._size > self._limit:
             self._ground, self._packed = None, []
 
     def keep(self, folders: Mapping[str, tuple[bool, bool]]) -> None:
-        """Keep the answer, unless the log has changed while it was made. A cache that cannot be written is no error.
+        """Keep the answer. A cache that cannot be written is no error.
 
-        ``folders`` are those that transcripts name, as they were seen.
+        One about a whole log is not kept where the log has changed while it was made, by the command itself: nobody
+        would ask for it. ``folders`` are those that transcripts name, as they were seen.
         """
-        if self._ground is None or log_state(self._log_dir) != self._log:
+        if self._ground is None or (self._iteration is None and self._log_now() != self._log):
             return
-        self._ground.folders = dict(folders)
+        if folders and not self._has_seen(self._ground, folders):
+            return
         with contextlib.suppress(OSError, WriteError, UnicodeEncodeError):
             ground = msgspec.msgpack.encode(self._ground)
             parts = [len(ground).to_bytes(_LENGTH, "little"), ground, *self._packed, self._packer.flush()]
@@ -128,6 +179,25 @@ class Unchanged:
             with atomic_stream(self._place, durable=False) as file:
                 file.write(_digest(*parts))
                 file.writelines(parts)
+            if self._iteration is not None:
+                _remove_oldest(self._place.parent)
+
+    def _has_seen(self, ground: _Ground, folders: Mapping[str, tuple[bool, bool]]) -> bool:
+        """Look at folders from outside, and return whether they are still as they were seen."""
+        try:
+            tops = folders_now(self._repo_dir, ())[1]
+            ground.folders, ground.tops, ground.seen = list(folders), tops, folder_state(folders, tops)
+            return folders_now(self._repo_dir, folders) == (folders, tops)
+        except DaScoreError:
+            return False
+
+
+def _remove_oldest(folder: Path) -> None:
+    """Remove the oldest answers, where there are too many."""
+    with os.scandir(folder) as entries:
+        found = sorted(((entry.stat().st_mtime_ns, entry.path) for entry in entries), reverse=True)
+    for _, path in found[_PAGES:]:
+        os.unlink(path)
 
 
 def _digest(*parts: bytes | memoryview) -> bytes:

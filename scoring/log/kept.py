@@ -4,9 +4,10 @@ A log grows by an entry at a time, and a command that is about one entry has no 
 sessions and commits. So these are kept in columns, and each record by itself, to be read when somebody asks for it.
 
 What is kept of a file is taken when the file's size, its times (``mtime`` and ``ctime``, in nanoseconds) and its inode
-are what they were. A file that was changed within :data:`SETTLED` before it was read may be changed again without any
-of these showing it: that one is opened, and the checksum of its bytes (its guard) decides. An index that is not whole,
-of another format or of another log is as if it were not there, and a record that is not whole is read from its file.
+are what they were. A file that was changed within :data:`~scoring.files.SETTLED` before it was read may be changed
+again without any of these showing it: that one is opened, and the checksum of its bytes (its guard) decides. An index
+that is not whole, of another format or of another log is as if it were not there, and a record that is not whole is
+read from its file.
 
 The module is long because what is written and what is read back are one layout.
 """
@@ -26,15 +27,12 @@ from zlib import crc32
 import msgspec
 
 from scoring.errors import LogError, WriteError, silent
-from scoring.files import READ_PLAIN, atomic_stream, kept_as
+from scoring.files import READ_PLAIN, SETTLED, atomic_stream, kept_as
 from scoring.log.model import IterationRecord
 from scoring.processes import Workers, how_many
 
 FORMAT = 1
 """Goes up with every change of the records, of how entries are read, or of this layout."""
-
-SETTLED = 2_000_000_000
-"""How long, in nanoseconds, a file must have been left alone when it was read, to be known by its stamp alone."""
 
 HELD = 4_000
 """How many records of a log are held once they were read; of a longer log each is read when it is asked for."""

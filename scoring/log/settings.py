@@ -23,6 +23,9 @@ from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_tabl
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where an iteration log is in its repository."""
 
+PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"
+"""Where the plans of tasks are in it, and what each is called in a folder of its own."""
+
 SETTINGS_FILE = Path(".agents/da-score.toml")
 PYPROJECT_FILE = Path("pyproject.toml")
 PYPROJECT_TABLE = "da-score"
@@ -159,6 +162,17 @@ def resolve_settings(
         whose = f"{log}: the log is outside of the repository, and only the repository itself says so"
         raise SettingsError(f"{whose}; if that is meant, name it with --iter-log-dir or an environment variable")
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
+
+
+def cache_dir_of(settings: Settings) -> Path | None:
+    """Return where the cache is; None when there is to be none."""
+    if settings.no_cache:
+        return None
+    if settings.cache_dir:
+        return settings.cache_dir
+    from platformdirs import user_cache_path  # a cache directory that is named does not pay for it
+
+    return user_cache_path("da-score", appauthor=False)
 
 
 def repository_around(folder: Path) -> Path:

@@ -14,8 +14,11 @@ import pytest
 from helpers.commands import DaScore, OnTerminal, Outcome
 from helpers.repos import Repo
 
+import rubric
+from scoring.cli import iteration_shown
 from scoring.demo import Demo
 from scoring.evidence import state
+from scoring.evidence.transcripts import readers
 from scoring.jobs import backfill, unchanged, whole_log
 from scoring.log.load import load_iteration_log
 
@@ -65,7 +68,7 @@ def watched(demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.M
         text = path.read_text().replace("/home/ada/shortlink", str(demo.repo_dir))
         (sessions / path.name).write_text(text.replace(str(demo.repo_dir), str(tmp_path / "gone"), 3))
     went_through: list[str] = []
-    for module in (whole_log, backfill):
+    for module in (whole_log, backfill, iteration_shown):
         before = module.load_log_for
 
         def load(*arguments: object, before: Callable[..., object] = before, **options: object) -> object:
@@ -233,6 +236,159 @@ def test_a_change_is_seen(watched: Watched, monkeypatch: pytest.MonkeyPatch, cha
     assert was_kept == [False, True]
 
 
+def naming(demo: Demo) -> int:
+    """Return the iteration whose entry names the artifact that is changed."""
+    name = str(artifact(demo).relative_to(demo.repo_dir))
+    return next(record.iteration for record in load_iteration_log(demo.iter_log_dir) if name in record.artifacts)
+
+
+@pytest.fixture
+def one(watched: Watched) -> Watched:
+    """The same log with sidecars under rubric 3.1.0, of which one is looked at."""
+    assert watched.ask("run", "--rubric", "3.1.0").status == 0
+    return watched
+
+
+def anew(watched: Watched, *question: str) -> Outcome:
+    """Ask without the answers that are kept, and leave them as they are."""
+    answers = watched.cache / f"answers-of-iterations-{unchanged.FORMAT}"
+    aside = answers.rename(watched.cache / "aside")
+    try:
+        return watched.ask(*question)
+    finally:
+        shutil.rmtree(answers, ignore_errors=True)
+        aside.rename(answers)
+
+
+def shown(watched: Watched, *more: str) -> Outcome:
+    """Look at the sidecar of iteration 2; what is shown anew is the same."""
+    found = watched.ask("iteration", "2", *more)
+    kept = watched.kept
+    assert found == anew(watched, "iteration", "2", *more)
+    watched.went_through[:] = [] if kept else ["the log"]
+    return found
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("form", [["--json"], []])
+@pytest.mark.parametrize("rubric", RUBRICS)
+def test_a_sidecar_is_looked_at_once(watched: Watched, rubric: str, form: list[str]) -> None:
+    assert watched.ask("run", "--rubric", rubric).status == 0
+    answers = [(shown(watched, *form), watched.kept) for _ in range(2)]
+    assert answers[0][0] == answers[1][0]
+    assert [kept for _, kept in answers] == [False, True]
+
+
+MORE_CHANGES: dict[str, Callable[[Watched], object]] = {
+    "its sidecar": lambda w: edit(w.demo.iter_log_dir / "iter-2.score.yaml", "  detail: ", "  detail:  "),
+    "its evidence": lambda w: append(w.demo.iter_log_dir / "iter-2.evidence.yaml"),
+    "another entry": lambda w: edit(entry(w.demo, 7)),
+    "its fingerprint": lambda w: append(next((w.cache / "backfill-4").glob("*.json"))),
+}
+OF_NO_CONCERN = {"a sidecar"}
+"""The sidecar of a session: nothing that is said of an iteration rests on it."""
+
+
+@pytest.mark.parametrize("change", [*CHANGES, *MORE_CHANGES])
+@pytest.mark.sampled(9)
+def test_a_change_is_seen_by_a_look_at_one(one: Watched, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    ask = ("iteration", str(naming(one.demo) if "artifact" in change else 2), "--json")
+    one.ask(*ask)
+    one.ask(*ask)
+    assert one.kept
+    (CHANGES | MORE_CHANGES)[change](one)
+    found = one.ask(*ask)
+    assert one.kept == (change in OF_NO_CONCERN)
+    assert found == anew(one, *ask)
+
+
+def test_what_is_beside_other_entries_is_of_no_concern(one: Watched) -> None:
+    for _ in range(2):
+        one.ask("iteration", "2")
+    for name in ("iter-3.score.yaml", "iter-21.score.yaml", "iter-3.hook-outcomes.yaml", "session-x.score.yaml"):
+        (one.demo.iter_log_dir / name).write_text("records: []\n")
+        one.ask("iteration", "2")
+        assert one.kept
+
+
+@pytest.mark.slow
+def test_questions_about_one_are_told_apart(one: Watched, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(Path(rubric.registry.VERSIONS_DIR / "3.1.0.yaml").read_text())
+    questions: list[list[str]] = [
+        ["iteration", "2"],
+        ["iteration", "2", "--json"],
+        ["iteration", "3"],
+        ["iteration", "2", "--rubric", "2.1.0"],
+        ["iteration", "2", "--rubric", str(tmp_path / "mine.yaml")],
+        ["iteration", "2", "--transcripts", "none"],
+    ]
+    for question in questions:
+        found = one.ask(*question)
+        assert not one.kept
+        assert (one.ask(*question), one.kept) == (found, not found.err)
+    text = (tmp_path / "mine.yaml").read_text().replace('version: "3.1.0"', 'version: "9.1.0"')
+    (tmp_path / "mine.yaml").write_text(text)
+    one.ask(*questions[4])
+    assert not one.kept
+
+
+@pytest.mark.slow
+def test_a_sidecar_on_a_terminal_of_another_width_is_another_question(one: Watched, on_a_terminal: OnTerminal) -> None:
+    was_kept = []
+    for columns in (100, 100, 60):
+        one.went_through.clear()
+        on_a_terminal("iteration", "2", *one.places(), columns=columns)
+        was_kept.append(one.kept)
+    assert was_kept == [False, True, False]
+
+
+def test_so_many_answers_about_iterations_are_kept(one: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unchanged, "_PAGES", 2)
+    for n in ("2", "3", "4"):
+        one.ask("iteration", n)
+    was_kept = []
+    for n in ("4", "3", "2"):
+        one.ask("iteration", n)
+        was_kept.append(one.kept)
+    assert was_kept == [True, True, False]
+    assert len(list((one.cache / f"answers-of-iterations-{unchanged.FORMAT}").iterdir())) == 2
+
+
+def test_a_score_that_is_made_is_no_answer_that_is_kept(one: Watched) -> None:
+    for _ in range(2):
+        one.ask("iteration", "2", "--recompute")
+    sidecar = one.demo.iter_log_dir / "iter-2.score.yaml"
+    sidecar.unlink()
+    assert one.ask("iteration", "2").status == 0
+    assert sidecar.exists()
+    assert not (one.cache / f"answers-of-iterations-{unchanged.FORMAT}").exists()
+
+
+@pytest.mark.parametrize("file", ["a broken entry", "the session"])
+def test_what_is_warned_of_is_looked_at_again(one: Watched, file: str) -> None:
+    if file == "the session":
+        session(one).write_text('{"a":"' + "x" * (17 << 20) + '"}\n')
+    else:
+        entry(one.demo).write_text("{")
+    for _ in range(2):
+        one.ask("iteration", "2", "--json")
+        assert not one.kept
+
+
+def test_the_variables_are_known_by_which_transcripts_are_found() -> None:
+    class Environment(dict[str, str]):
+        def get(self, name: str, default: object = None) -> object:  # type: ignore[override]
+            asked.add(name)
+            return default
+
+    asked: set[str] = set()
+    for harness in readers.ATTRIBUTED_HARNESSES:
+        harness.homes(Environment())
+    assert asked
+    assert asked | {"HOME"} == set(state.ENVIRONMENT)
+
+
 @pytest.mark.slow
 def test_git_passes_over_what_is_no_repository(watched: Watched) -> None:
     (watched.demo.repo_dir / "sub" / ".git").mkdir(parents=True)
@@ -379,9 +535,14 @@ sys.exit(status)
 
 
 @pytest.mark.sampled(3)
+@pytest.mark.parametrize("question", [["run", "--no-write"], ["iteration", "2"]], ids=["run", "iteration"])
 @pytest.mark.parametrize("rubric", ["3.1.0", "2.3.0", "2.1.0"])
-def test_all_that_a_run_opens_is_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch, rubric: str) -> None:
-    arguments = ["run", "--json", "--no-write", "--no-cache", "--rubric", rubric, *watched.places()]
+def test_all_that_is_opened_is_looked_at(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, rubric: str, question: list[str]
+) -> None:
+    watched.ask("run", "--rubric", rubric, "--no-cache")
+    question = [*question, "--json", "--rubric", rubric]
+    arguments = [*question, "--no-cache", *watched.places()]
     opened = subprocess.run(
         [sys.executable, "-c", WATCHER, *map(str, arguments)], capture_output=True, text=True, check=True
     )
@@ -398,10 +559,10 @@ def test_all_that_a_run_opens_is_looked_at(watched: Watched, monkeypatch: pytest
 
     monkeypatch.setattr(state, "_stat", stat)
     monkeypatch.setattr(state._Look, "folder", listed)
-    watched.ask("run", "--json", "--no-write", "--rubric", rubric)
+    watched.ask(*question)
     seen |= {str(root) for root in Path(watched.cache.parent / "claude").rglob("*") if root.is_dir()}  # walked
     places = tuple(map(str, (watched.demo.root, watched.cache.parent / "claude")))
     read = {path for path in json.loads(opened.stderr) if path.startswith(places)}
-    assert len(read) > len(list(watched.demo.iter_log_dir.glob("iter-*.yaml")))
+    assert len(read) > len(list(watched.demo.iter_log_dir.glob("iter-?.yaml")))
     settings = {str(watched.demo.repo_dir / "pyproject.toml")}  # what is set is part of the question
     assert read - seen <= settings

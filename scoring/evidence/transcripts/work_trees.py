@@ -7,13 +7,9 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from scoring.errors import InputError
+from scoring.evidence.git.pointers import pointed_to
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
-from scoring.files import read_file
-
-_POINTER_LIMIT = 1 << 16
-"""The largest file, in bytes, that is read to find where git keeps a repository."""
 
 
 class WorkTrees:
@@ -53,19 +49,22 @@ class WorkTrees:
         return False
 
     @cached_property
+    def tops(self) -> list[str]:
+        """The tops of the work trees, as git names them; some may not be there any more."""
+        return _work_trees(GitRepository(self._repo_dir))
+
+    @cached_property
     def _repository(self) -> tuple[frozenset[str], str]:
         """The tops of the work trees, and where git keeps what is known of linked ones."""
-        repository = GitRepository(self._repo_dir)
-        linked = os.path.join(os.path.realpath(repository.common_dir), "worktrees")
-        return frozenset(map(os.path.realpath, _work_trees(repository))), linked
+        linked = os.path.join(os.path.realpath(GitRepository(self._repo_dir).common_dir), "worktrees")
+        return frozenset(map(os.path.realpath, self.tops)), linked
 
     @cached_property
     def _hashed(self) -> frozenset[str]:
         """The tops of the work trees, as git names them and with links resolved, by their hashes."""
         from hashlib import sha256  # few harnesses name no folders
 
-        listed = _work_trees(GitRepository(self._repo_dir))
-        tops = map(os.fsencode, {*listed, *self._repository[0]})
+        tops = map(os.fsencode, {*self.tops, *self._repository[0]})
         return frozenset(HASHED_FOLDER + sha256(top).hexdigest() for top in tops)
 
     def _claimed(self, folder: str) -> bool | None:
@@ -76,16 +75,6 @@ class WorkTrees:
         place = pointed_to(git, b"gitdir:")
         # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
         return None if place is None else os.path.dirname(place) == self._repository[1]
-
-
-def pointed_to(file: str, before: bytes) -> str | None:
-    """Return the folder that a file of git names, ``before`` which something is said; None where it names none."""
-    try:
-        text = read_file(file, _POINTER_LIMIT)
-    except (FileNotFoundError, InputError):
-        return None
-    target = os.fsdecode(text.removeprefix(before).strip())
-    return os.path.realpath(os.path.join(os.path.dirname(file), target)) if text.startswith(before) else None
 
 
 def is_there(folder: str) -> bool:
