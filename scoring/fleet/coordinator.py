@@ -99,7 +99,8 @@ def score_some(
     *parts: list[PartRead],
 ) -> list[Result]:
     """Score repositories on a worker, one after another, and return the results of those that it came to in a while."""
-    began, found = time.monotonic(), []
+    began = time.monotonic()
+    found: list[Result] = []
     for number, one in enumerate(some):
         if found and time.monotonic() - began > _A_WHILE:
             break

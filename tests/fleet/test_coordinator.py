@@ -61,8 +61,9 @@ class OneWorker:
         pass
 
     def submit(self, function: Callable[..., Any], *what: Any, key: str, pure: bool) -> Given:  # noqa: ARG002
-        from distributed import KilledWorker
+        import distributed
 
+        killed: Any = distributed.KilledWorker  # wants the worker that it names
         if function is not scoring.fleet.coordinator.score_some:
             return Given()
         self.handed_out.append([one.name for one in what[1]])
@@ -71,7 +72,7 @@ class OneWorker:
         try:
             return Given(function(self.score, *what[1:]))
         except ProcessLookupError:
-            return Given(error=KilledWorker(key, None, 0))
+            return Given(error=killed(key, None, 0))
 
     def score(self, one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: object) -> Result:  # noqa: ARG002
         if self._says:
