@@ -10,6 +10,7 @@ prints one JSON object a measurement:
   share them with the coordinator, while one worker has a core for itself;
 - ``beside``: a fleet with one worker and one with two at the same time, each on repositories of its own, and how many
   each did while both were at it: both have the same company, however that changes;
+- ``memory``: what coordinator and workers hold after each 500 of all repositories, on two workers of which none dies;
 - ``fire``: a quarter of them, and then all, on two workers of which one is killed every ``--every`` seconds, with the
   memory of coordinator and workers on the way, and whether every row is there once;
 - ``again``: a second start, which has nothing to do;
@@ -58,9 +59,11 @@ cache = "none"
 path = {path}
 transcripts = "../transcripts"
 """
-MEASURED = ["compare", "beside", "fire", "again", "large", "overhead", "rescore"]
+MEASURED = ["compare", "beside", "memory", "fire", "again", "large", "overhead", "rescore"]
 WARM = 20
 """After how many repositories the processor time of a fleet is first taken down: workers have loaded everything."""
+EVERY = 500
+"""After how many repositories each time the memory of a fleet is taken down."""
 ENTRIES = 3
 """How many entries a small repository has."""
 
@@ -162,6 +165,7 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
     began = time.monotonic()
     samples: list[tuple[int, list[int]]] = []
     spent: list[tuple[float, float, dict[int, tuple[float, float]]]] = []
+    memory: dict[int, dict[str, int]] = {}
     kills = done = 0
     process = subprocess.Popen([*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True)
     ended = threading.Event()
@@ -185,6 +189,9 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         if events[-1]["event"] == "done" and done in (WARM, events[0]["to_score"]):
             of_workers = {one: processor_seconds(one) for one in workers_of(process.pid)}
             spent.append((time.time(), processor_seconds(process.pid)[0], of_workers))
+        if events[-1]["event"] == "done" and done % EVERY == 0:
+            largest = max(map(memory_of, workers_of(process.pid)), default=0)
+            memory[done] = {"coordinator": memory_of(process.pid), "worker": largest}
         if events[-1]["event"] == "added" and len(spent) == 2:  # what was scored last is written when all is done
             spent[-1] = spent[-1][0], processor_seconds(process.pid)[0], spent[-1][2]
     process.wait()
@@ -201,6 +208,7 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         "per_second": round(last["scored"] / (until - first), 2) if first else None,
         "processor_ms": _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
         "kills": kills,
+        "mb": memory,
         "coordinator_mb": [max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])],
         "worker_mb": [max((m for _, w in p for m in w), default=0) for p in (samples[:quarter], samples[-quarter:])],
     }
@@ -417,7 +425,7 @@ def main() -> None:
         load = [round(one, 1) for one in os.getloadavg()]
         print(json.dumps({"measured": name, "load": load, **found}), flush=True)
 
-    if not {"compare", "fire", "again"}.isdisjoint(given.only):
+    if not {"compare", "beside", "memory", "fire", "again"}.isdisjoint(given.only):
         make_fleet(folder, given.repositories)
     every = [str(folder / f"repos/r{number:05}/repo") for number in range(given.repositories)]
     if "compare" in given.only:
@@ -425,6 +433,8 @@ def main() -> None:
     if "beside" in given.only:
         for _ in range(given.rounds):
             say("beside", beside(folder, every[: 3 * given.compared]))
+    if "memory" in given.only:
+        say("memory", run(folder, json.dumps(every), 2))
     if "fire" in given.only:
         for some in (every[: len(every) // 4], every):
             say("fire", run(folder, json.dumps(some), 2, given.every) | rows_once(folder))
