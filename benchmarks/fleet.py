@@ -4,9 +4,13 @@ Makes ``--repositories`` small repositories below the folder, each a copy of one
 prints one JSON object a measurement:
 
 - ``compare``: repositories a second with one worker and with two, on ``--compared`` of the repositories, ``--rounds``
-  times in turn, because a machine that others use is quiet at moments only; the best of each counts;
+  times in turn; before each of them, what this machine gives at that moment to two processes that have nothing to do
+  with each other, against one. Of all rounds the medians, the processor time that a repository takes in the
+  coordinator, in workers, and in the git that workers start, and what two cores can give at most by that: two workers
+  share them with the coordinator, while one worker has a core for itself;
 - ``beside``: a fleet with one worker and one with two at the same time, each on repositories of its own, and how many
   each did while both were at it: both have the same company, however that changes;
+- ``memory``: what coordinator and workers hold after each 500 of all repositories, on two workers of which none dies;
 - ``fire``: a quarter of them, and then all, on two workers of which one is killed every ``--every`` seconds, with the
   memory of coordinator and workers on the way, and whether every row is there once;
 - ``again``: a second start, which has nothing to do;
@@ -27,7 +31,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.corpus import Size, make_corpus, open_corpus, part_of
@@ -53,7 +59,11 @@ cache = "none"
 path = {path}
 transcripts = "../transcripts"
 """
-MEASURED = ["compare", "beside", "fire", "again", "large", "overhead", "rescore"]
+MEASURED = ["compare", "beside", "memory", "fire", "again", "large", "overhead", "rescore"]
+WARM = 20
+"""After how many repositories the processor time of a fleet is first taken down: workers have loaded everything."""
+EVERY = 500
+"""After how many repositories each time the memory of a fleet is taken down."""
 ENTRIES = 3
 """How many entries a small repository has."""
 
@@ -107,6 +117,39 @@ def workers_of(process: int) -> list[int]:
     return found
 
 
+def processor_seconds(process: int) -> tuple[float, float]:
+    """Return the processor time of a process, and that of what it started and that has ended; 0 when it is gone."""
+    try:
+        words = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0, 0.0
+    user, system, of_children, of_children_system = (int(word) / os.sysconf("SC_CLK_TCK") for word in words[11:15])
+    return user + system, of_children + of_children_system
+
+
+def plain_work() -> None:
+    """Do some seconds of plain work in memory, which needs nothing but a core."""
+    made = {str(number): {"a": number, "b": [number] * 5, "c": "x" * 20} for number in range(2000)}
+    for _ in range(60):
+        read = json.loads(json.dumps(made))
+        sorted(read, key=lambda key: read[key]["a"])
+
+
+def machine(count: int) -> float:
+    """Return how many seconds so many processes take that do the same plain work at the same time."""
+    began = time.perf_counter()
+    processes = []
+    for _ in range(count):
+        process = os.fork()
+        if not process:
+            plain_work()
+            os._exit(0)
+        processes.append(process)
+    for process in processes:
+        os.waitpid(process, 0)
+    return time.perf_counter() - began
+
+
 def run(folder: Path, path: str, workers: int, every: float = 0) -> dict[str, Any]:
     """Run a fleet from scratch, and return what was measured."""
     file = folder / "FLEET.toml"
@@ -121,7 +164,9 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
     command = [sys.executable, "-m", "scoring", "fleet", str(file), "--json", "--dashboard", "none"]
     began = time.monotonic()
     samples: list[tuple[int, list[int]]] = []
-    kills = 0
+    spent: list[tuple[float, float, dict[int, tuple[float, float]]]] = []
+    memory: dict[int, dict[str, int]] = {}
+    kills = done = 0
     process = subprocess.Popen([*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True)
     ended = threading.Event()
 
@@ -137,11 +182,22 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
 
     threading.Thread(target=watch, daemon=True).start()
     assert process.stdout is not None
-    events = [json.loads(line) for line in process.stdout]
+    events: list[dict[str, Any]] = []
+    for line in process.stdout:
+        events.append(json.loads(line))
+        done += events[-1]["event"] == "done"
+        if events[-1]["event"] == "done" and done in (WARM, events[0]["to_score"]):
+            of_workers = {one: processor_seconds(one) for one in workers_of(process.pid)}
+            spent.append((time.time(), processor_seconds(process.pid)[0], of_workers))
+        if events[-1]["event"] == "done" and done % EVERY == 0:
+            largest = max(map(memory_of, workers_of(process.pid)), default=0)
+            memory[done] = {"coordinator": memory_of(process.pid), "worker": largest}
+        if events[-1]["event"] == "added" and len(spent) == 2:  # what was scored last is written when all is done
+            spent[-1] = spent[-1][0], processor_seconds(process.pid)[0], spent[-1][2]
     process.wait()
     ended.set()
     now, last = time.monotonic(), events[-1]
-    first, *_, done = [e["time"] for e in events if e["event"] in ("cluster", "done")] or [0, 0]
+    first, *_, until = [e["time"] for e in events if e["event"] in ("cluster", "added")] or [0, 0]
     quarter = max(len(samples) // 4, 1)
     return {
         "status": process.returncode,
@@ -149,11 +205,57 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         "to_score": events[0].get("to_score"),
         "scored": last.get("scored"),
         "failed": len(last.get("failed", [])),
-        "per_second": round(last["scored"] / (done - first), 2) if first else None,
+        "per_second": round(last["scored"] / (until - first), 2) if first else None,
+        "processor_ms": _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
         "kills": kills,
+        "mb": memory,
         "coordinator_mb": [max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])],
         "worker_mb": [max((m for _, w in p for m in w), default=0) for p in (samples[:quarter], samples[-quarter:])],
     }
+
+
+def _per_repository(
+    spent: list[tuple[float, float, dict[int, tuple[float, float]]]], done: list[float]
+) -> dict[str, float] | None:
+    """Return the milliseconds of processor time that a repository took, of those between two looks at all processes."""
+    if len(spent) < 2:
+        return None
+    (since, before, workers_before), (until, after, workers_after) = spent[0], spent[-1]
+    count = sum(since < time <= until for time in done)
+    same = workers_before.keys() & workers_after.keys()
+    own, git = (sum(workers_after[one][n] - workers_before[one][n] for one in same) for n in (0, 1))
+    found = {"coordinator": after - before, "workers": own, "git": git}
+    return {name: round(seconds / count * 1000, 1) for name, seconds in found.items()}
+
+
+def compare(folder: Path, repositories: list[str], rounds: int, say: Callable[[str, dict[str, Any]], None]) -> None:
+    """Run a fleet with one worker and with two in turn, and say what each round and the medians of all are."""
+    found: dict[int, list[dict[str, Any]]] = {1: [], 2: []}
+    machines: list[float] = []
+    for number in range(rounds):
+        for workers in (1, 2) if number % 2 == 0 else (2, 1):
+            alone, together = machine(1), machine(2)
+            machines.append(2 * alone / together)
+            found[workers].append(run(folder, json.dumps(repositories), workers))
+            say("compare", {"workers": workers, "machine": round(machines[-1], 2), **found[workers][-1]})
+    speed = {workers: median(one["per_second"] for one in runs) for workers, runs in found.items()}
+    spent = {
+        workers: {name: median(one["processor_ms"][name] for one in runs) for name in runs[0]["processor_ms"]}
+        for workers, runs in found.items()
+    }
+    work = spent[2]["workers"] + spent[2]["git"]
+    say(
+        "compare",
+        {
+            "median_per_second": speed,
+            "ratio": round(speed[2] / speed[1], 2),
+            "ratios": [round(b["per_second"] / a["per_second"], 2) for a, b in zip(found[1], found[2], strict=True)],
+            "machine_ratio": round(median(machines), 2),
+            "machine_ratios": [round(ratio, 2) for ratio in machines],
+            "processor_ms": spent,
+            "most_on_two_cores": round(2 * work / sum(spent[2].values()), 2),
+        },
+    )
 
 
 def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
@@ -323,19 +425,16 @@ def main() -> None:
         load = [round(one, 1) for one in os.getloadavg()]
         print(json.dumps({"measured": name, "load": load, **found}), flush=True)
 
-    if not {"compare", "fire", "again"}.isdisjoint(given.only):
+    if not {"compare", "beside", "memory", "fire", "again"}.isdisjoint(given.only):
         make_fleet(folder, given.repositories)
     every = [str(folder / f"repos/r{number:05}/repo") for number in range(given.repositories)]
     if "compare" in given.only:
-        best = {1: 0.0, 2: 0.0}
-        for workers in (1, 2) * given.rounds:
-            found = run(folder, json.dumps(every[: given.compared]), workers)
-            best[workers] = max(best[workers], found["per_second"])
-            say("compare", {"workers": workers, **found})
-        say("compare", {"best": best, "ratio": round(best[2] / best[1], 2)})
+        compare(folder, every[: given.compared], given.rounds, say)
     if "beside" in given.only:
         for _ in range(given.rounds):
             say("beside", beside(folder, every[: 3 * given.compared]))
+    if "memory" in given.only:
+        say("memory", run(folder, json.dumps(every), 2))
     if "fire" in given.only:
         for some in (every[: len(every) // 4], every):
             say("fire", run(folder, json.dumps(some), 2, given.every) | rows_once(folder))

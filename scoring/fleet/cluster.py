@@ -21,6 +21,13 @@ SETTINGS = {
     "distributed.comm.timeouts.connect": f"{_CONNECTS_WITHIN}s",
     "distributed.worker.daemon": True,
     "distributed.admin.log-format": "%(message)s",
+    # What Dask does all the time whether there is work or not, in this process for the scheduler and for each worker's
+    # guard: as often as it is by default it takes a twentieth of a core.
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.tick.cycle": "10s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "200ms",
+    "distributed.worker.profile.interval": "100ms",
 }
 
 

@@ -4,13 +4,17 @@ Only a few repositories are out at a time, so neither this process nor the sched
 back is added to the data set some at a time. A repository whose worker dies, or that fails, is handed out again behind
 the others, until it has failed often enough. A worker says when it begins with one: what only waited on a worker that
 died has not failed.
+
+A message to a worker and back costs this process more than a tenth of what a small repository costs a worker, so a
+worker takes several at once, and returns what it has after about a second; what it did not begin with by then is handed
+out again. A large repository that is read in parts, and one that was on a worker that died, go alone.
 """
 
 import contextlib
 import queue
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +33,12 @@ BEGUN = "da-score-fleet-begun"
 
 AHEAD = 1
 """How many repositories wait on each worker beside the one that it works on."""
+
+_SEVERAL = 8
+"""How many repositories go to a worker at once at most; fewer when few are left, so that all workers have some."""
+
+_A_WHILE = 1.0
+"""After how many seconds a worker begins with no more of those that came together, and returns what it has."""
 
 _TOGETHER = 400
 _BYTES_TOGETHER = 32 << 20
@@ -52,13 +62,17 @@ _MOST_LOST = 50
 
 @dataclass(slots=True)
 class Task:
-    """One repository on its way: how often it was begun and failed, and why at last."""
+    """One repository on its way: how often it was handed out and failed, and why at last.
+
+    ``alone`` says that it goes to a worker without others, because something happened where it was.
+    """
 
     repository: Repository
     attempts: int = 0
     handed_out: int = 0
     reason: str = ""
     lost: int = 0
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +90,29 @@ def begin_and_score(one: Repository, config: FleetConfig, rubric: Rubric, key: s
     return score_repository(one, config, rubric, parts)
 
 
+def score_some(
+    score: Callable[..., Result],
+    some: Sequence[Repository],
+    config: FleetConfig,
+    rubric: Rubric,
+    key: str,
+    *parts: list[PartRead],
+) -> list[Result]:
+    """Score repositories on a worker, one after another, and return the results of those that it came to in a while."""
+    began = time.monotonic()
+    found: list[Result] = []
+    for number, one in enumerate(some):
+        if found and time.monotonic() - began > _A_WHILE:
+            break
+        found.append(score(one, config, rubric, f"{key}.{number}", *parts))
+    return found
+
+
 def begin_and_read(
     one: Repository, config: FleetConfig, rubric: Rubric, key: str, part: int, parts: int
 ) -> list[PartRead]:
     """Say on a worker that an attempt begins, and read one part of the transcripts."""
-    _begin(key)
+    _begin(f"{key}.0")
     return read_part(one, config, rubric, part, parts)
 
 
@@ -98,8 +130,8 @@ class Coordinator:
         """Take the client of a cluster and the data set, whose lease is held."""
         self._client, self._dataset, self._config, self._rubric = client, dataset, config, rubric
         self._waiting: deque[Task] = deque()
-        self._out: dict[str, tuple[Task, Any]] = {}
-        self._begun: set[str] = set()
+        self._out: dict[str, tuple[list[Task], Any]] = {}
+        self._begun: dict[str, int] = {}
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._batch: list[tuple[Done | Failed, dict[str, bytes]]] = []
         self._batch_bytes = 0
@@ -110,7 +142,7 @@ class Coordinator:
     @property
     def running(self) -> int:
         """How many repositories workers have begun with and not ended, as far as is known."""
-        return len(self._begun)
+        return sum(number >= 0 for number in list(self._begun.values()))
 
     def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent]:
         """Score repositories, and yield what happens.
@@ -121,7 +153,7 @@ class Coordinator:
             WriteError: the data set cannot be written.
         """
         self._waiting.extend(Task(one) for one in repositories)
-        self._client.subscribe_topic(BEGUN, lambda event: self._begun.add(event[1]))
+        self._client.subscribe_topic(BEGUN, lambda event: self._heard(event[1]))
         try:
             while self._waiting or self._out:
                 self._dataset.check()
@@ -138,22 +170,46 @@ class Coordinator:
             with contextlib.suppress(Exception):
                 self._client.unsubscribe_topic(BEGUN)
 
+    def _heard(self, key: str) -> None:
+        """Take down that a worker began with a repository: with which of those that came together."""
+        together, _, number = key.rpartition(".")
+        if together in self._begun:
+            self._begun[together] = max(self._begun[together], int(number))
+
     def _hand_out(self) -> None:
         room, config = self._room(), replace(self._config, sources=())
         while self._waiting and len(self._out) < room and self._client.status == "running":
-            task = self._waiting.popleft()
+            some, count = self._some(room)
             self._number += 1
-            task.handed_out += 1
-            key = f"da-score-{self._number}-{digest_of(task.repository.name.encode())[:8]}"
-            what = task.repository, config, self._rubric, key
-            count = parts_of(task.repository, config)
+            key = f"da-score-{self._number}-{digest_of(some[0].repository.name.encode())[:8]}"
+            how = config, self._rubric, key
+            self._begun[key] = -1
             parts = [
-                self._client.submit(begin_and_read, *what, n, count, key=f"{key}-part-{n}", pure=False)
+                self._client.submit(
+                    begin_and_read, some[0].repository, *how, n, count, key=f"{key}-part-{n}", pure=False
+                )
                 for n in range(count if count > 1 else 0)
             ]
-            future = self._client.submit(begin_and_score, *what, *parts, key=key, pure=False)
-            self._out[key] = task, future
+            what = [task.repository for task in some]
+            future = self._client.submit(score_some, begin_and_score, what, *how, *parts, key=key, pure=False)
+            self._out[key] = some, future
             future.add_done_callback(lambda _, key=key: self._answers.put(key))
+
+    def _some(self, room: int) -> tuple[list[Task], int]:
+        """Take those that go to a worker together, and say in how many parts the transcripts of one alone are read."""
+        several = min(_SEVERAL, -(-len(self._waiting) // (2 * room)))
+        some: list[Task] = []
+        while self._waiting and len(some) < several:
+            task = self._waiting[0]
+            parts = parts_of(task.repository, self._config)
+            apart = task.alone or parts > 1
+            if apart and some:
+                break
+            task.handed_out += 1
+            some.append(self._waiting.popleft())
+            if apart:
+                return some, parts
+        return some, 1
 
     def _room(self) -> int:
         if time.monotonic() - self._looked > _LOOKS_EVERY:
@@ -186,20 +242,26 @@ class Coordinator:
     def _take(self, key: str | None) -> Iterator[FleetEvent]:
         if key is None or key not in self._out:
             return
-        task, future = self._out.pop(key)
-        begun = key in self._begun
-        self._begun.discard(key)
+        some, future = self._out.pop(key)
+        begun = self._begun.pop(key)
         try:
             if future.status == "finished":
-                result: Result = future.result(timeout=30)
+                results: list[Result] = future.result(timeout=30)
             else:
-                yield from self._fell(task, future, begun)
+                yield from self._fell(some, future, begun)
                 return
         except Exception as e:  # its worker died before it could be fetched, or the scheduler did
-            self._lost(task, e)
+            self._lost(some, e)
             return
         finally:
             future.release()
+        for task in reversed(some[len(results) :]):
+            task.handed_out -= 1
+            self._waiting.appendleft(task)
+        for task, result in zip(some, results, strict=False):
+            yield from self._ended(task, result)
+
+    def _ended(self, task: Task, result: Result) -> Iterator[FleetEvent]:
         if result.error:
             yield from self._failed(task, result.error)
             return
@@ -208,32 +270,52 @@ class Coordinator:
         more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
         yield FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)})
 
-    def _fell(self, task: Task, future: Any, begun: bool) -> Iterator[FleetEvent]:
-        """Take a repository whose worker ended, or whose scheduler is gone."""
+    def _fell(self, some: list[Task], future: Any, begun: int) -> Iterator[FleetEvent]:
+        """Take repositories whose worker ended, or whose scheduler is gone. ``begun`` is with which it began last."""
         if future.status != "error":
-            self._lost(task, FleetError("the scheduler let go of it"))
+            self._lost(some, FleetError("the scheduler let go of it"))
             return
         error = future.exception(timeout=30)
         from distributed import KilledWorker
 
+        killed = isinstance(error, KilledWorker)
+        if len(some) > 1:  # what came before was scored, and is lost; what comes after only waited
+            self._apart(task for number, task in enumerate(some) if not (killed and number == begun))
+            if killed and begun >= 0:
+                some[begun].alone = True
+                yield from self._killed(some[begun])
+            return
+        (task,) = some
         if isinstance(error, DaScoreError):
             yield from self._failed(task, str(error))
-        elif not isinstance(error, KilledWorker):
+        elif not killed:
             yield from self._failed(task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
-        elif begun or error.allowed_failures or task.handed_out > _SURELY_BEGUN:
+        elif begun >= 0 or error.allowed_failures or task.handed_out > _SURELY_BEGUN:
             task.attempts += error.allowed_failures
-            yield from self._failed(task, "its worker ended: it was killed, or went over its limit of memory")
+            yield from self._killed(task)
         else:
-            self._waiting.appendleft(task)
+            self._apart(some)
 
-    def _lost(self, task: Task, error: Exception) -> None:
+    def _killed(self, task: Task) -> Iterator[FleetEvent]:
+        yield from self._failed(task, "its worker ended: it was killed, or went over its limit of memory")
+
+    def _lost(self, some: list[Task], error: Exception) -> None:
         """Hand out again what was lost on the way; whether there is still a scheduler shows when nothing comes back."""
-        task.lost += 1
-        if task.lost > _MOST_LOST:
-            raise FleetError(f"{task.repository.name}: its result never arrives ({error}); look at the cluster's logs")
+        for task in some:
+            task.lost += 1
+            if task.lost > _MOST_LOST:
+                raise FleetError(
+                    f"{task.repository.name}: its result never arrives ({error}); look at the cluster's logs"
+                )
         if self._client.status != "running":
             time.sleep(0.2)
-        self._waiting.appendleft(task)
+        self._apart(some)
+
+    def _apart(self, some: Iterable[Task]) -> None:
+        """Hand out again, each alone, what has not failed itself."""
+        for task in reversed(list(some)):
+            task.alone = True
+            self._waiting.appendleft(task)
 
     def _failed(self, task: Task, reason: str) -> Iterator[FleetEvent]:
         task.attempts += 1
@@ -256,7 +338,7 @@ class Coordinator:
         """Add what came back to the data set, when it is enough, or ``whatever`` there is."""
         if not self._batch:
             return
-        enough = len(self._batch) >= _TOGETHER or self._batch_bytes >= _BYTES_TOGETHER
+        enough = len(self._batch) > _TOGETHER - _SEVERAL or self._batch_bytes >= _BYTES_TOGETHER
         if whatever or enough or time.monotonic() - self._batch_since > _SECONDS_TOGETHER:
             batch, self._batch, self._batch_bytes = self._batch, [], 0
             add_results(self._dataset, self._rubric, batch)
@@ -274,6 +356,9 @@ def add_results(dataset: DataSet, rubric: Rubric, batch: Sequence[tuple[Done | F
     done = tuple(what for what, _ in batch if isinstance(what, Done))
     failed = tuple(what for what, _ in batch if isinstance(what, Failed))
     names = dict.fromkeys(name for _, tables in batch for name in tables)
-    tables = {name: pa.concat_tables([from_bytes(of[name]) for _, of in batch if name in of]) for name in names}
+    tables = {
+        name: pa.concat_tables([from_bytes(of[name]) for _, of in batch if name in of]).combine_chunks()
+        for name in names  # in one piece: some hundred pieces of a few rows take three times as long to write
+    }
     digest = digest_of(repr(rubric).encode())
     dataset.add(Commit(dataset.next_id(), rubric.version, digest, evidence_key(rubric), done, failed), tables)

@@ -106,8 +106,9 @@ class DataSet:
         self.check()
         parts: list[PartFile] = []
         for table, rows in tables.items():
-            for month in sorted(set(rows.column(MONTH).to_pylist())):
-                some = _where(rows, MONTH, [month]) if rows.num_rows else rows
+            months = sorted(set(rows.column(MONTH).to_pylist()))
+            for month in months:
+                some = _where(rows, MONTH, [month]) if len(months) > 1 else rows
                 parts.append(self.write(table, commit.rubric, month, commit.id, [some.drop_columns([MONTH])]))
         return self.put(commit, parts)
 

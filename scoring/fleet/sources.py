@@ -10,7 +10,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -42,8 +42,8 @@ _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip
 class Repository:
     """One repository to score: a directory with its log, or the ``url`` of an archive or of a folder elsewhere.
 
-    ``name`` is what the data set calls it. ``stamp`` is what the object store says of what is at the URL, ``size`` how
-    many bytes that is.
+    ``name`` is what the data set calls it. ``source`` says how it is read, without its list of paths and URLs.
+    ``stamp`` is what the object store says of what is at the URL, ``size`` how many bytes that is.
     """
 
     name: str
@@ -79,12 +79,13 @@ def repositories(config: FleetConfig) -> list[Repository]:
     """
     found: dict[str, Repository] = {}
     for source in config.sources:
-        for one in (*_directories(source), *_remote(source, config.storage)):
+        how = replace(source, paths=(), urls=())  # a list of thousands would go to a worker with each of them
+        for one in (*_directories(source, how), *_remote(source, how, config.storage)):
             found.setdefault(one.name, one)
     return list(found.values())
 
 
-def _directories(source: Source) -> Iterator[Repository]:
+def _directories(source: Source, how: Source) -> Iterator[Repository]:
     for path in source.paths:
         places = sorted(glob.glob(path)) if glob.has_magic(path) else [path]
         if not places:
@@ -102,10 +103,10 @@ def _directories(source: Source) -> Iterator[Repository]:
             for log in logs:
                 repo_dir = log.repo_dir or log.iter_log_dir
                 usual = log.repo_dir is not None
-                yield Repository(_name(repo_dir if usual else log.iter_log_dir), source, repo_dir, log.iter_log_dir)
+                yield Repository(_name(repo_dir if usual else log.iter_log_dir), how, repo_dir, log.iter_log_dir)
 
 
-def _remote(source: Source, storage: Mapping[str, Mapping[str, Any]]) -> Iterator[Repository]:
+def _remote(source: Source, how: Source, storage: Mapping[str, Mapping[str, Any]]) -> Iterator[Repository]:
     for url in source.urls:
         fs, path = file_system(url, storage)
         protocol = url.partition("://")[0]
@@ -119,7 +120,7 @@ def _remote(source: Source, storage: Mapping[str, Mapping[str, Any]]) -> Iterato
             raise InputError(f"{url}: nothing is there that is an archive or a folder with a repository")
         for place, (stamp, size) in found.items():
             place = f"{protocol}://{place}"
-            yield Repository(_name(place), source, url=place, stamp=stamp, size=size)
+            yield Repository(_name(place), how, url=place, stamp=stamp, size=size)
 
 
 def _name(place: Path | str) -> str:

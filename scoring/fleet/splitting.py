@@ -37,8 +37,9 @@ def parts_of(one: Repository, config: FleetConfig) -> int:
     """Return in how many parts the transcripts of a repository are read; 1 for most."""
     size = one.size
     if not one.url:
-        folders = transcript_folders(one) if one.source.transcripts else []
-        size = sum(_size(folder) for folder in folders)
+        size = sum(map(_size, one.options()["transcript-dir"])) if one.source.transcripts else 0
+        if size > config.split:  # what its own settings say can only take folders away
+            size = sum(map(_size, transcript_folders(one)))
     return min(max(-(-size // config.split), 1), MOST_PARTS)
 
 

@@ -194,6 +194,13 @@ def test_a_large_repository_is_one_of_several_parts(tmp_path: Path) -> None:
     assert parts_of(repositories(config)[0], config) > 5
 
 
+def test_a_repository_goes_to_its_worker_without_the_list_that_names_it(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 3)
+    found = repositories(read_config(path))
+    assert {one.source.paths for one in found} == {()}
+    assert {one.source.transcripts for one in found} == {("../transcripts",)}
+
+
 def test_a_broken_log_is_a_reason_and_no_crash(fleet: Path) -> None:
     log = fleet.parent / "repos/r0/repo" / DEFAULT_LOG_DIR
     (log / "iter-3.yaml").write_text("iteration: [1\n")
