@@ -21,9 +21,7 @@ from rubric.model import (
     ScoreBand,
     SignalSpec,
 )
-
-RUBRIC_VERSION = "2.1.0"
-"""The version that scores when nobody names another."""
+from rubric.names import RUBRIC_VERSION, is_rubric_file
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
 
@@ -93,11 +91,6 @@ def evidence_of(name: str) -> str:
     except (OSError, ValueError):
         names_it = False
     return find_rubric(name).evidence if names_it else EVIDENCE_REFERENCE
-
-
-def is_rubric_file(name: str) -> bool:
-    """Return whether a name that a user gives means a rubric file, and not a released version."""
-    return name.endswith((".yaml", ".yml", ".json")) or "/" in name
 
 
 def load_rubric(path: Path) -> Rubric:

@@ -21,9 +21,7 @@ import contextlib
 import errno
 import os
 import re
-import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -317,6 +315,8 @@ def temporary_directory(purpose: str) -> Iterator[Path]:
     Raises:
         OSError: it cannot be made.
     """
+    import tempfile  # most commands make no folder
+
     remove_stale_directories()
     prefix = f"da-score-{purpose}-{os.getpid()}-"
     with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as directory:
@@ -328,6 +328,9 @@ def remove_stale_directories(now: Callable[[], float] = time.time) -> None:
 
     One is left alone for an hour, and for a day as long as there is a process of its number: it may run elsewhere.
     """
+    import shutil
+    import tempfile
+
     place = Path(tempfile.gettempdir())
     with contextlib.suppress(OSError):
         for name in os.listdir(place):

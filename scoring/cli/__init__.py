@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 
 import click
@@ -44,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if said:
             (complain if strict else warn)("; ".join(said))
     except Exception:  # even where a traceback was asked for, the harness must not fail
+        import traceback  # a command that works does not pay for it
+
         traceback.print_exc()
         status = EXIT_ERROR
     return EXIT_ERROR if status and strict else EXIT_OK

@@ -6,18 +6,18 @@ da-score itself. What was changed within :data:`~scoring.files.SETTLED` before a
 any of this showing it; such a look has no digest.
 
 Where to look for transcripts is found out by whoever reads them, and is kept with the look: to look again loads nothing
-that reads.
+that reads. The module is long because all that a score rests on is listed in one place.
 """
 
 import contextlib
 import os
 import posixpath
+import re
 import shutil
 import struct
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
@@ -48,6 +48,10 @@ ENVIRONMENT = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME")
 """The variables that say where harnesses keep transcripts; those of git count for nothing."""
 
 
+_BESIDE = r"session-|iter-(?!%d\.)[^.]*\.[^.]*\."
+"""How the sidecars of sessions begin, and the files beside other entries than one."""
+
+
 class Places(Frozen, frozen=True):
     """Where to look, beside the log and the repository.
 
@@ -67,7 +71,7 @@ class _UnknownError(Exception):
 class _Look:
     """One look: what it saw, in order, as one digest. In folders, names that it ``skips`` are passed over."""
 
-    def __init__(self, skips: Callable[[str], bool] | None = None) -> None:
+    def __init__(self, skips: Callable[[str], object] | None = None) -> None:
         self._skips = skips
         self._began, self._newest = time.time_ns(), 0
         self._digest = blake2b(digest_size=16)
@@ -135,17 +139,10 @@ def log_state(log_dir: Path, iteration: int | None = None) -> bytes | None:
 
     With an ``iteration`` without what is beside other entries than its own: the entries themselves bound each other.
     """
-    look = _Look(None if iteration is None else partial(_is_of_another, f"iter-{iteration}."))
+    look = _Look(None if iteration is None else re.compile(_BESIDE % iteration).match)
     look.see(os.path.realpath(log_dir), iteration)
     look.folder(log_dir)
     return look.digest()
-
-
-def _is_of_another(own: str, name: str) -> bool:
-    """Return whether a file of a log is a sidecar of a session, or beside another entry than its ``own``."""
-    if name.startswith("iter-"):
-        return name.count(".") > 1 and not name.startswith(own)
-    return name.startswith("session-")
 
 
 def places_of(sources: "Sources", files: Iterable[Path | str] = ()) -> Places:

@@ -1,5 +1,6 @@
 """Answers that are kept: given again while nothing has changed, and never after anything has."""
 
+import ast
 import json
 import os
 import random
@@ -566,3 +567,52 @@ def test_all_that_is_opened_is_looked_at(
     assert len(read) > len(list(watched.demo.iter_log_dir.glob("iter-?.yaml")))
     settings = {str(watched.demo.repo_dir / "pyproject.toml")}  # what is set is part of the question
     assert read - seen <= settings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_an_answer_about_one_that_is_kept_loads_nothing_that_reads(one: Watched, form: list[str]) -> None:
+    question = [str(part) for part in ("iteration", "2", *form, *one.places())]
+    code = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from scoring.cli import main
+from scoring.evidence import state
+state.SETTLED = 0
+status = main({question!r})
+print(status, sorted(name for name in sys.modules if name.partition(".")[0] in {{"scoring", "rubric", "yaml", "json"}}))
+"""
+    for _ in range(2):
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    status, _, loaded = found.stdout.splitlines()[-1].partition(" ")
+    assert status == "0"
+    assert set(ast.literal_eval(loaded)) == LOADED
+
+
+LOADED = {
+    "rubric",
+    "rubric.datafiles",
+    "rubric.names",
+    "scoring",
+    "scoring.cli",
+    "scoring.cli.app",
+    "scoring.cli.completion",
+    "scoring.cli.helptext",
+    "scoring.cli.iteration",
+    "scoring.cli.output",
+    "scoring.errors",
+    "scoring.evidence",
+    "scoring.evidence.git",
+    "scoring.evidence.git.pointers",
+    "scoring.evidence.state",
+    "scoring.files",
+    "scoring.frozen",
+    "scoring.jobs",
+    "scoring.jobs.unchanged",
+    "scoring.log",
+    "scoring.log.missing",
+    "scoring.log.settings",
+    "scoring.settings_table",
+    "scoring.text",
+}
+"""What is loaded to give an answer about one iteration again."""
