@@ -5,9 +5,9 @@ prints one JSON object a measurement:
 
 - ``compare``: repositories a second with one worker and with two, on ``--compared`` of the repositories, ``--rounds``
   times in turn; before each of them, what this machine gives at that moment to two processes that have nothing to do
-  with each other, against one. Of all rounds the medians, the processor time that a repository takes in the
-  coordinator, in workers, and in the git that workers start, and what two cores can give at most by that: two workers
-  share them with the coordinator, while one worker has a core for itself;
+  with each other, against one. In the end the median of the rounds, the processor time that a repository takes in the
+  coordinator, in workers, and in the git that workers start, and how much two workers can do at most by that: they
+  share two cores with the coordinator, while one worker has a core for itself;
 - ``beside``: a fleet with one worker and one with two at the same time, each on repositories of its own, and how many
   each did while both were at it: both have the same company, however that changes;
 - ``memory``: what coordinator and workers hold after each 500 of all repositories, on two workers of which none dies;
@@ -243,13 +243,14 @@ def compare(folder: Path, repositories: list[str], rounds: int, say: Callable[[s
         workers: {name: median(one["processor_ms"][name] for one in runs) for name in runs[0]["processor_ms"]}
         for workers, runs in found.items()
     }
+    ratios = [two["per_second"] / one["per_second"] for one, two in zip(found[1], found[2], strict=True)]
     work = spent[2]["workers"] + spent[2]["git"]
     say(
         "compare",
         {
             "median_per_second": speed,
-            "ratio": round(speed[2] / speed[1], 2),
-            "ratios": [round(b["per_second"] / a["per_second"], 2) for a, b in zip(found[1], found[2], strict=True)],
+            "ratio": round(median(ratios), 2),
+            "ratios": [round(ratio, 2) for ratio in ratios],
             "machine_ratio": round(median(machines), 2),
             "machine_ratios": [round(ratio, 2) for ratio in machines],
             "processor_ms": spent,
