@@ -206,7 +206,7 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         "scored": last.get("scored"),
         "failed": len(last.get("failed", [])),
         "per_second": round(last["scored"] / (until - first), 2) if first else None,
-        "processor_ms": _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
+        "processor_ms": None if kills else _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
         "kills": kills,
         "mb": memory,
         "coordinator_mb": [max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])],
