@@ -206,7 +206,7 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         "scored": last.get("scored"),
         "failed": len(last.get("failed", [])),
         "per_second": round(last["scored"] / (until - first), 2) if first else None,
-        "processor_ms": _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
+        "processor_ms": None if kills else _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
         "kills": kills,
         "mb": memory,
         "coordinator_mb": [max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])],
@@ -333,7 +333,8 @@ def overhead(folder: Path, count: int) -> dict[str, Any]:
     """Measure what a task costs that does nothing, and what the coordinator holds in the end."""
     config = FleetConfig(str(folder / "nothing"))
     tasks = [Repository(f"/r{number}", Source(), Path("/r"), Path("/r")) for number in range(count)]
-    original, coordinator.begin_and_score = coordinator.begin_and_score, do_nothing
+    module: Any = coordinator
+    original, module.begin_and_score = module.begin_and_score, do_nothing
     try:
         with local_cluster(2) as client:
             dataset = DataSet(Store(config.results))
@@ -342,7 +343,7 @@ def overhead(folder: Path, count: int) -> dict[str, Any]:
                 pass
             seconds = time.monotonic() - began
     finally:
-        coordinator.begin_and_score = original
+        module.begin_and_score = original
         shutil.rmtree(folder / "nothing", ignore_errors=True)
     return {"tasks": count, "ms_a_task": round(seconds / count * 1000, 2), "coordinator_mb": memory_of(os.getpid())}
 

@@ -5,40 +5,34 @@ back is added to the data set some at a time. A repository whose worker dies, or
 the others, until it has failed often enough. A worker says when it begins with one: what only waited on a worker that
 died has not failed.
 
-A message to a worker and back costs this process more than a tenth of what a small repository costs a worker, so a
-worker takes several at once, and returns what it has after about a second; what it did not begin with by then is handed
-out again. A large repository that is read in parts, and one that was on a worker that died, go alone.
+A message to a worker and back costs this process more than a tenth of what a small repository costs a worker, so it
+takes several at once. A large one that is read in parts, and one that was on a worker that died, go alone.
 """
 
 import contextlib
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, FleetError
+from scoring.fleet.attempts import BEGUN, Task, begin_and_read, begin_and_score, score_some
 from scoring.fleet.commits import Commit, Done, Failed
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.on_worker import Result, from_bytes, score_repository
+from scoring.fleet.on_worker import Result, from_bytes
 from scoring.fleet.sources import Repository, evidence_key
-from scoring.fleet.splitting import PartRead, parts_of, read_part
+from scoring.fleet.splitting import parts_of
 from scoring.sidecars.fingerprint import digest_of
 
-BEGUN = "da-score-fleet-begun"
-"""The topic on which workers say which attempt they begin with."""
-
 AHEAD = 1
-"""How many repositories wait on each worker beside the one that it works on."""
+"""How often as much as a worker works on waits there beside that."""
 
 _SEVERAL = 8
 """How many repositories go to a worker at once at most; fewer when few are left, so that all workers have some."""
-
-_A_WHILE = 1.0
-"""After how many seconds a worker begins with no more of those that came together, and returns what it has."""
 
 _TOGETHER = 400
 _BYTES_TOGETHER = 32 << 20
@@ -52,27 +46,11 @@ _LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0
 """For how many seconds there may be no scheduler, and no worker, before that is an error. A worker that died is started
 anew, which takes a while on a busy machine."""
 
-
 _SURELY_BEGUN = 8
 """After how many times it must have been begun, whatever was heard of it."""
 
 _MOST_LOST = 50
 """How often the result of one repository may be lost on the way."""
-
-
-@dataclass(slots=True)
-class Task:
-    """One repository on its way: how often it was handed out and failed, and why at last.
-
-    ``alone`` says that it goes to a worker without others, because something happened where it was.
-    """
-
-    repository: Repository
-    attempts: int = 0
-    handed_out: int = 0
-    reason: str = ""
-    lost: int = 0
-    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +60,6 @@ class FleetEvent:
     kind: str
     repository: str = ""
     more: dict[str, Any] = field(default_factory=dict)
-
-
-def begin_and_score(one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: list[PartRead]) -> Result:
-    """Say on a worker that an attempt begins, and score the repository."""
-    _begin(key)
-    return score_repository(one, config, rubric, parts)
-
-
-def score_some(
-    score: Callable[..., Result],
-    some: Sequence[Repository],
-    config: FleetConfig,
-    rubric: Rubric,
-    key: str,
-    *parts: list[PartRead],
-) -> list[Result]:
-    """Score repositories on a worker, one after another, and return the results of those that it came to in a while."""
-    began = time.monotonic()
-    found: list[Result] = []
-    for number, one in enumerate(some):
-        if found and time.monotonic() - began > _A_WHILE:
-            break
-        found.append(score(one, config, rubric, f"{key}.{number}", *parts))
-    return found
-
-
-def begin_and_read(
-    one: Repository, config: FleetConfig, rubric: Rubric, key: str, part: int, parts: int
-) -> list[PartRead]:
-    """Say on a worker that an attempt begins, and read one part of the transcripts."""
-    _begin(f"{key}.0")
-    return read_part(one, config, rubric, part, parts)
-
-
-def _begin(key: str) -> None:
-    from distributed import get_worker
-
-    with contextlib.suppress(Exception):  # nothing but the count of attempts depends on it
-        get_worker().log_event(BEGUN, key)
 
 
 class Coordinator:
@@ -184,13 +123,11 @@ class Coordinator:
             key = f"da-score-{self._number}-{digest_of(some[0].repository.name.encode())[:8]}"
             how = config, self._rubric, key
             self._begun[key] = -1
+            first, what = some[0].repository, [task.repository for task in some]
             parts = [
-                self._client.submit(
-                    begin_and_read, some[0].repository, *how, n, count, key=f"{key}-part-{n}", pure=False
-                )
+                self._client.submit(begin_and_read, first, *how, n, count, key=f"{key}-part-{n}", pure=False)
                 for n in range(count if count > 1 else 0)
             ]
-            what = [task.repository for task in some]
             future = self._client.submit(score_some, begin_and_score, what, *how, *parts, key=key, pure=False)
             self._out[key] = some, future
             future.add_done_callback(lambda _, key=key: self._answers.put(key))
@@ -304,9 +241,8 @@ class Coordinator:
         for task in some:
             task.lost += 1
             if task.lost > _MOST_LOST:
-                raise FleetError(
-                    f"{task.repository.name}: its result never arrives ({error}); look at the cluster's logs"
-                )
+                name = task.repository.name
+                raise FleetError(f"{name}: its result never arrives ({error}); look at the cluster's logs")
         if self._client.status != "running":
             time.sleep(0.2)
         self._apart(some)
@@ -319,7 +255,6 @@ class Coordinator:
 
     def _failed(self, task: Task, reason: str) -> Iterator[FleetEvent]:
         task.attempts += 1
-        task.reason = reason
         more = {"reason": reason, "attempts": task.attempts}
         if task.attempts < self._config.attempts:
             self._waiting.append(task)

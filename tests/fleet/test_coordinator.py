@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from helpers.extras import needs
 
+import scoring.fleet.attempts
 import scoring.fleet.coordinator
 from rubric import Rubric, find_rubric
-from scoring.fleet.coordinator import BEGUN, Coordinator, FleetEvent
+from scoring.fleet.attempts import BEGUN, score_some
+from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.on_worker import Result
@@ -64,7 +66,7 @@ class OneWorker:
         import distributed
 
         killed: Any = distributed.KilledWorker  # wants the worker that it names
-        if function is not scoring.fleet.coordinator.score_some:
+        if function is not score_some:
             return Given()
         self.handed_out.append([one.name for one in what[1]])
         if any(one.name in self._broken for one in what[1]):
@@ -104,7 +106,7 @@ def test_several_go_to_a_worker_together_and_fewer_when_few_are_left(tmp_path: P
 def test_what_a_worker_did_not_come_to_is_handed_out_again_and_has_not_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring.fleet.coordinator, "_A_WHILE", -1.0)
+    monkeypatch.setattr(scoring.fleet.attempts, "A_WHILE", -1.0)
     cluster = OneWorker()
     events = run(tmp_path, cluster, 40)
     assert len(cluster.handed_out) == 40

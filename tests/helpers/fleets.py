@@ -21,8 +21,9 @@ from typing import Any
 from helpers.repos import Repo
 from rubric import Rubric, find_rubric
 from scoring.demo import build_demo
+from scoring.fleet.attempts import begin, begin_and_score
 from scoring.fleet.commits import Done
-from scoring.fleet.coordinator import _begin, add_results, begin_and_score
+from scoring.fleet.coordinator import add_results
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import FleetConfig, read_config
 from scoring.fleet.on_worker import Result, score_repository
@@ -151,11 +152,11 @@ def tar_with(to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.Tar
 def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: list[PartRead]) -> Result:
     """Stand in for what workers run: as it, unless the name of the repository says in which way it is poisoned."""
     if "kills" in one.name:
-        _begin(key)
+        begin(key)
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGKILL)
     if "eats" in one.name:
-        _begin(key)
+        begin(key)
         held = [bytearray(64 << 20) for _ in range(64)]
         time.sleep(60)
         assert held
