@@ -8,6 +8,7 @@ prints one JSON object a measurement:
   with each other, against one. In the end the median of the rounds, the processor time that a repository takes in the
   coordinator, in workers, and in the git that workers start, and how much two workers can do at most by that: they
   share two cores with the coordinator, while one worker has a core for itself;
+- ``middling``: the same with 40 equal repositories of 40 iterations, 200 commits and 16 MB of transcripts each;
 - ``beside``: a fleet with one worker and one with two at the same time, each on repositories of its own, and how many
   each did while both were at it: both have the same company, however that changes;
 - ``memory``: what coordinator and workers hold after each 500 of all repositories, on two workers of which none dies;
@@ -59,11 +60,13 @@ cache = "none"
 path = {path}
 transcripts = "../transcripts"
 """
-MEASURED = ["compare", "beside", "memory", "fire", "again", "large", "overhead", "rescore"]
+MEASURED = ["compare", "middling", "beside", "memory", "fire", "again", "large", "overhead", "rescore"]
 WARM = 20
 """After how many repositories the processor time of a fleet is first taken down: workers have loaded everything."""
 EVERY = 500
 """After how many repositories each time the memory of a fleet is taken down."""
+MIDDLING = 40
+"""How many repositories are made that are neither small nor large."""
 ENTRIES = 3
 """How many entries a small repository has."""
 
@@ -228,7 +231,24 @@ def _per_repository(
     return {name: round(seconds / count * 1000, 1) for name, seconds in found.items()}
 
 
-def compare(folder: Path, repositories: list[str], rounds: int, say: Callable[[str, dict[str, Any]], None]) -> None:
+def make_middling(folder: Path) -> list[str]:
+    """Make repositories that are neither small nor large, those that are not there yet: copies of one."""
+    places = [folder / f"middling/r{number:02}" for number in range(MIDDLING)]
+    if not places[0].exists():
+        make_corpus(places[0], Size(40, transcript_mb=16))
+    for place in places[1:]:
+        if not place.exists():
+            shutil.copytree(places[0], place, symlinks=True)
+    return [str(open_corpus(place).repo) for place in places]
+
+
+def compare(
+    folder: Path,
+    repositories: list[str],
+    rounds: int,
+    say: Callable[[str, dict[str, Any]], None],
+    name: str = "compare",
+) -> None:
     """Run a fleet with one worker and with two in turn, and say what each round and the medians of all are."""
     found: dict[int, list[dict[str, Any]]] = {1: [], 2: []}
     machines: list[float] = []
@@ -237,7 +257,7 @@ def compare(folder: Path, repositories: list[str], rounds: int, say: Callable[[s
             alone, together = machine(1), machine(2)
             machines.append(2 * alone / together)
             found[workers].append(run(folder, json.dumps(repositories), workers))
-            say("compare", {"workers": workers, "machine": round(machines[-1], 2), **found[workers][-1]})
+            say(name, {"workers": workers, "machine": round(machines[-1], 2), **found[workers][-1]})
     speed = {workers: median(one["per_second"] for one in runs) for workers, runs in found.items()}
     spent = {
         workers: {name: median(one["processor_ms"][name] for one in runs) for name in runs[0]["processor_ms"]}
@@ -246,7 +266,7 @@ def compare(folder: Path, repositories: list[str], rounds: int, say: Callable[[s
     ratios = [two["per_second"] / one["per_second"] for one, two in zip(found[1], found[2], strict=True)]
     work = spent[2]["workers"] + spent[2]["git"]
     say(
-        "compare",
+        name,
         {
             "median_per_second": speed,
             "ratio": round(median(ratios), 2),
@@ -432,6 +452,8 @@ def main() -> None:
     every = [str(folder / f"repos/r{number:05}/repo") for number in range(given.repositories)]
     if "compare" in given.only:
         compare(folder, every[: given.compared], given.rounds, say)
+    if "middling" in given.only:
+        compare(folder, make_middling(folder), given.rounds, say, "middling")
     if "beside" in given.only:
         for _ in range(given.rounds):
             say("beside", beside(folder, every[: 3 * given.compared]))
