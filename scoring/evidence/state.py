@@ -119,12 +119,14 @@ class _Look:
 
 
 _name_of = attrgetter("name")
-_STAMP = struct.Struct("<QQQqqq")
+_STAMP = struct.Struct("<6Q")
+_ANY = (1 << 64) - 1
+"""Times may lie before 1970, and behind the year 2262, whose nanoseconds have more than 64 bits."""
 
 
 def _packed(found: os.stat_result) -> bytes:
-    what = found.st_mode, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    return _STAMP.pack(*what)
+    what = found.st_mode, found.st_dev, found.st_ino, found.st_size
+    return _STAMP.pack(*what, found.st_mtime_ns & _ANY, found.st_ctime_ns & _ANY)
 
 
 def _stat(path: "str | Path | os.DirEntry[str]") -> os.stat_result | None:

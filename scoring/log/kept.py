@@ -31,7 +31,7 @@ from scoring.files import READ_PLAIN, SETTLED, atomic_stream, kept_as
 from scoring.log.model import IterationRecord
 from scoring.processes import Workers, how_many
 
-FORMAT = 1
+FORMAT = 2
 """Goes up with every change of the records, of how entries are read, or of this layout."""
 
 HELD = 4_000

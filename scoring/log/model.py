@@ -14,7 +14,7 @@ SCHEMA_FLAT, SCHEMA_NESTED = 1, 2
 """The schemas of an entry."""
 
 
-class AgentInfo(Frozen, frozen=True):
+class AgentInfo(Frozen, frozen=True, omit_defaults=True):
     """Who did the iteration. Schema 2 only; empty strings when not given."""
 
     session_id: str = ""
@@ -22,7 +22,7 @@ class AgentInfo(Frozen, frozen=True):
     model: str = ""
 
 
-class TokenUsage(Frozen, frozen=True):
+class TokenUsage(Frozen, frozen=True, omit_defaults=True):
     """Token counts that the log itself captured. ``cache_hit_rate`` is as written, not checked."""
 
     input_tokens: int = 0
@@ -32,7 +32,7 @@ class TokenUsage(Frozen, frozen=True):
     cache_hit_rate: float = 0.0
 
 
-class SelfAssessment(Frozen, frozen=True):
+class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
     """What an agent said of its own discipline. None means not reported."""
 
     read_loop_state: bool = False
@@ -52,7 +52,7 @@ class SelfAssessment(Frozen, frozen=True):
     tdd_refresh_performed: bool = False
 
 
-class ImplBlock(PartlyCompared, frozen=True):
+class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
     """What the implementing agent reported. ``retries_reported``: the entry has that field, and it is not null.
 
     ``tests_total_claim`` is the ``impl.tests_total_pass`` of schema 2, which is no field of the reference: a claim
@@ -77,7 +77,7 @@ class ImplBlock(PartlyCompared, frozen=True):
         return self.tests_total_pass if self.tests_total_claim is None else self.tests_total_claim
 
 
-class TestAdded(Frozen, frozen=True):
+class TestAdded(Frozen, frozen=True, omit_defaults=True):
     """One test that a verifier names, with its kind (positive, negative, edge, regression)."""
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -86,14 +86,14 @@ class TestAdded(Frozen, frozen=True):
     kind: str = ""
 
 
-class LinkedTrace(Frozen, frozen=True):
+class LinkedTrace(Frozen, frozen=True, omit_defaults=True):
     """One pair of a trace and the outcome it led to."""
 
     trace_ref: str = ""
     outcome_ref: str = ""
 
 
-class VerifierRecord(PartlyCompared, frozen=True):
+class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
     """What one verifier reported. Schema 2 only. ``retries_reported`` as in :class:`ImplBlock`."""
 
     type: str = ""
@@ -111,7 +111,7 @@ class VerifierRecord(PartlyCompared, frozen=True):
     _aside = frozenset({"retries_reported"})
 
 
-class ReviewBlock(Frozen, frozen=True):
+class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
     """What the reviewer decided. Schema 2 only."""
 
     phase_1_decision: str = ""
@@ -121,7 +121,7 @@ class ReviewBlock(Frozen, frozen=True):
     decision_artifact: str = ""
 
 
-class IterationRecord(Frozen, frozen=True):
+class IterationRecord(Frozen, frozen=True, omit_defaults=True):
     """One iteration, normalised from either schema. What a schema does not carry has its empty value."""
 
     schema_version: int = 0
