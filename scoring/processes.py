@@ -130,11 +130,17 @@ class Workers(Generic[R]):
 
 
 def in_order(
-    do: Callable[[int], R], pack: Callable[[R], Any], unpack: Callable[[Any], R], count: int, processes: int
+    count: int,
+    processes: int,
+    do: Callable[[int], R],
+    pack: Callable[[R], Any] = lambda r: r,
+    unpack: Callable[[Any], R] = lambda r: r,
 ) -> Iterator[R]:
-    """Yield the results of the tasks below ``count`` in their order; of each a process may do any."""
-    workers = Workers(do, pack, unpack)
-    try:
+    """Yield the results of the tasks below ``count`` in their order, done by at most so many processes.
+
+    The rest is as for :class:`Workers`.
+    """
+    with contextlib.closing(Workers(do, pack, unpack)) as workers:
         workers.start(count, processes)
         early: dict[int, R] = {}
         wanted = 0
@@ -143,8 +149,6 @@ def in_order(
             while wanted in early:
                 yield early.pop(wanted)
                 wanted += 1
-    finally:
-        workers.close()
 
 
 def _marshalled(file: IO[bytes]) -> Iterator[tuple[int, Any]]:

@@ -1,11 +1,12 @@
 """Scoring a log, or one iteration of it: entries → facts → signals → scores → sessions.
 
-The whole way is :func:`score_records`; the rest are the ways in, and :func:`write_scored_log`, which writes the
+The whole way is :class:`Scorer`; the rest are the ways in, and :func:`write_scored_log`, which writes the
 sidecars. The module is long because the ways in are many, and each says what it raises.
 """
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack
 
@@ -19,7 +20,7 @@ from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale, remove_stale_directories
 from scoring.frozen import Frozen
 from scoring.log.kept import Records
-from scoring.log.load import Broken, load_log_for, no_such_entry
+from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.sessions import SessionScore, aggregate_sessions
@@ -150,36 +151,11 @@ class Told(Protocol):
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
 
 
-def score_records(
-    records: Sequence[IterationRecord],
-    iter_log_dir: Path | str,
-    sources: Sources,
-    scan: "Scan",
-    *rubrics: Rubric,
-    only: Collection[int] | None = None,
-    observe: bool = False,
-    compare: bool = True,
-) -> Iterator[tuple[ScoredIteration, ...]]:
-    """Gather the facts of loaded records, or of ``only`` some of them, judge them, and score them under each rubric.
-
-    The rubrics read evidence alike. DR transcripts are read where they vote, and with ``observe``. Without
-    ``compare`` claims are not held against what was observed. Yields one iteration at a time, once per rubric.
-    """
-    if not records:
-        return
-    scorer = Scorer(records, iter_log_dir, sources, scan, *rubrics, only=only, observe=observe, compare=compare)
-    for n, number in enumerate(scorer.records.numbers):
-        if only is None or number in only:
-            yield scorer.score(n)
-    scorer.keep()
-
-
 class Scorer:
-    """Scores the iterations of a log under some rubrics, each when it is asked for.
+    """Scores the iterations of a log, from facts to signals to scores, under rubrics that read evidence alike.
 
     Attributes:
         records: the entries.
-        trunk: where work lands.
     """
 
     def __init__(
@@ -193,17 +169,37 @@ class Scorer:
         observe: bool = False,
         compare: bool = True,
     ) -> None:
-        """Open the sources; the arguments are those of :func:`score_records`, which this raises as."""
+        """Take a log; its sources are opened when they are first asked, which raises as :func:`score_log`.
+
+        Only the iterations ``only`` are asked about, if it is given. DR transcripts are read where they vote, and with
+        ``observe``. Without ``compare`` claims are not held against what was observed.
+        """
         self.records = Records.of(records)
         self._wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
-        place = self.records, iter_log_dir, sources, scan
-        self._evidence = Evidence(*place, only, profile, labels_vote(*rubrics))
+        self._places = self.records, iter_log_dir, sources, scan, only, profile, labels_vote(*rubrics)
         self._judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
-        self._compare, self._keeps_provenance = compare, sources.rules.keeps_provenance
-        self.trunk = self._evidence.git.trunk
+        self._only, self._compare, self._keeps_provenance = only, compare, sources.rules.keeps_provenance
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return Evidence(*self._places)
+
+    @property
+    def trunk(self) -> Trunk:
+        """Where work lands."""
+        return self._evidence.git.trunk
+
+    def every(self) -> Iterator[tuple[ScoredIteration, ...]]:
+        """Yield the iterations one at a time, once per rubric, and keep what was learnt."""
+        if not self.records:
+            return
+        for place, number in enumerate(self.records.numbers):
+            if self._only is None or number in self._only:
+                yield self.score(place)
+        self.keep()
 
     def score(self, place: int) -> tuple[ScoredIteration, ...]:
-        """Gather the facts of the iteration at a place, judge them, and score them under each rubric."""
+        """Score the iteration at a place, once per rubric."""
         record = self.records[place]
         facts = self._evidence.of(record)
         ways = {way: as_read(facts, rubric) for rubric, way in self._judged}
@@ -244,8 +240,7 @@ def score_log_under(
         alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
         left_out: list[LogError] = []
         source = sources[rules]
-        how = source.rules.true_flags, left_out.append, source.cache_dir
-        records = load_log_for(rubrics, iter_log_dir, *how, processes=source.processes)
+        records = source.entries(rubrics, iter_log_dir, left_out.append)
         with source.transcripts().start() as scan:
             found = _scored(records, left_out, iter_log_dir, source, scan, *alike.values(), observe=observe)
         logs |= zip(alike, found, strict=True)
@@ -262,11 +257,10 @@ def score_log_with(
 ) -> list[ScoredLog]:
     """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules.
 
-    ``observe`` and ``compare`` are as for :func:`score_records`.
+    ``observe`` and ``compare`` are as for :class:`Scorer`.
     """
     left_out: list[LogError] = []
-    how = sources.rules.true_flags, left_out.append, sources.cache_dir
-    records = load_log_for(rubrics, iter_log_dir, *how, processes=sources.processes)
+    records = sources.entries(rubrics, iter_log_dir, left_out.append)
     return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
 
 
@@ -280,7 +274,8 @@ def _scored(
     observe: bool,
     compare: bool = True,
 ) -> list[ScoredLog]:
-    found = list(score_records(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare))
+    scorer = Scorer(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
+    found = list(scorer.every())
     logs = []
     for n, rubric in enumerate(rubrics):
         iterations = tuple(scored[n] for scored in found)
@@ -337,11 +332,12 @@ def examine_iteration(
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
     if records is None:
-        records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
+        records = sources.entries([rubric], iter_log_dir, broken)
     if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     with sources.transcripts().start() as scan:
-        ((found,),) = score_records(records, iter_log_dir, sources, scan, rubric, only={iteration}, observe=observe)
+        scorer = Scorer(records, iter_log_dir, sources, scan, rubric, only={iteration}, observe=observe)
+        ((found,),) = scorer.every()
     return found
 
 

@@ -24,21 +24,21 @@ import time
 def do(n):
     time.sleep(0.01)
     return n * n, os.getpid()
-found = list(in_order(do, list, tuple, 40, 3))
+found = list(in_order(40, 3, do, list, tuple))
 print([square for square, _ in found] == [n * n for n in range(40)], len({who for _, who in found}))
 """
     assert said(program) == "True 3"
 
 
 def test_one_process_shares_nothing() -> None:
-    assert said("print(list(in_order(lambda n: os.getpid() == parent, None, None, 3, 1)))") == "[True, True, True]"
+    assert said("print(list(in_order(3, 1, lambda n: os.getpid() == parent, None, None)))") == "[True, True, True]"
 
 
 def test_there_are_no_more_processes_than_tasks() -> None:
     program = """
 real, forks = os.fork, []
 os.fork = lambda: forks.append(1) or real()
-print(len(list(in_order(lambda n: n, int, int, 2, 8))), len(forks))
+print(len(list(in_order(2, 8, lambda n: n))), len(forks))
 """
     assert said(program) == "2 1"
 
@@ -51,7 +51,7 @@ def do(n):
         os._exit(9)
     time.sleep(0.01)
     return n
-print(sorted(in_order(do, int, int, 30, 2)) == list(range(30)))
+print(sorted(in_order(30, 2, do)) == list(range(30)))
 """
     assert said(program) == "True"
 
@@ -65,7 +65,7 @@ def do(n):
         raise ValueError(f"task {n}")
     return n
 try:
-    print(list(in_order(do, int, int, 12, 2)))
+    print(list(in_order(12, 2, do)))
 except ValueError as e:
     print(e)
 """

@@ -14,9 +14,9 @@ from scoring.errors import DaScoreError, NotFoundError, silent
 from scoring.evidence.beside import HookOutcome, deliberation_file, hook_facts
 from scoring.evidence.rules import Sources, rules_of
 from scoring.jobs.unchanged import Unchanged
-from scoring.log.load import load_log_for, no_such_entry
+from scoring.log.load import no_such_entry
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.score import ScoredIteration, examine_iteration, remember, score_records, write_scored_iteration
+from scoring.score import ScoredIteration, Scorer, examine_iteration, remember, write_scored_iteration
 from scoring.sidecars.fingerprint import store_of
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
@@ -76,13 +76,13 @@ def _seen_now(
         how["warn"] = warned.append
         sources, store = Sources.under(rules_of(rubric), *where, how), store_of(cache_dir_of(settings), log, rubric)
         unchanged.begin(sources, store.files_of(n))
-        records = load_log_for([rubric], log, sources.rules.true_flags, silent, sources.cache_dir)
+        records = sources.entries([rubric], log, silent)
         place = records.place(n)
         if place is None:
             raise no_such_entry(log, n)
         unchanged.rests_on([records[place]])
         with sources.transcripts().start() as scan:
-            ((one,),) = score_records(records, log, sources, scan, rubric, only={n})
+            ((one,),) = Scorer(records, log, sources, scan, rubric, only={n}).every()
     except DaScoreError as e:
         return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept, None
     found = LogView(log, *where, rubric, options=how).examined(one, warned.append, store)
@@ -106,7 +106,8 @@ def _score(settings: Settings, iteration: int) -> ScoredIteration:
     rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
     rules = rules_of(rubric)
     how = evidence_options(settings, rules)
-    records = load_log_for([rubric], log_dir, rules.true_flags, broken_entries, cache_dir_of(settings))
+    sources = Sources.under(rules, settings.repo_dir, settings.transcript_dirs, how)
+    records = sources.entries([rubric], log_dir, broken_entries)
     if records.place(iteration) is None:
         stop_if_left_out(log_dir, iteration)
     where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs

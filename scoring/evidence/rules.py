@@ -5,7 +5,7 @@ names the functions to use; they load what they need when they are called, becau
 before it has loaded the rest. To add rules, add a value and its line in :data:`RULES`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from scoring.evidence.artifacts import Corrections
     from scoring.evidence.git.facts import GitFacts
     from scoring.evidence.transcripts.scan import Scan
+    from scoring.log.kept import Records
+    from scoring.log.load import Broken
     from scoring.log.model import IterationRecord
 
 Way = Literal["auto", "none"]
@@ -171,6 +173,20 @@ class Sources(Frozen, frozen=True):
     def keeps(self) -> bool:
         """Whether what is read now is kept there."""
         return self.reading.get("keep", True)
+
+    def entries(self, rubrics: "Iterable[Rubric]", iter_log_dir: Path | str, broken: "Broken") -> "Records":
+        """Return the entries of a log as rubrics with these rules have it loaded.
+
+        ``broken`` takes what is left out because it cannot be read.
+
+        Raises:
+            LogError: the log cannot be loaded.
+        """
+        from scoring.log.load import load_log_for  # transcripts begin to be read before it is loaded
+
+        return load_log_for(
+            rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, self.keeps, self.processes
+        )
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

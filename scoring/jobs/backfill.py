@@ -23,7 +23,6 @@ from scoring.evidence.state import described
 from scoring.files import read_file, remove_stale
 from scoring.jobs.unchanged import Unchanged
 from scoring.log.kept import Records
-from scoring.log.load import load_log_for
 from scoring.score import write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.emitter import emit
@@ -228,9 +227,7 @@ def _bring_up_to_date(
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
         left_out: list[LogError] = []
-        flags, cache_dir = sources.rules.true_flags, sources.cache_dir
-        how = flags, left_out.append, cache_dir, sources.keeps, sources.processes
-        records = load_log_for([rubric], log, *how)
+        records = sources.entries([rubric], log, left_out.append)
         report.broken = [str(error) for error in left_out]
         if not records:
             return {}

@@ -11,9 +11,9 @@ from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, sil
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale
 from scoring.log.kept import Records
-from scoring.log.load import Broken, load_log_for, no_such_entry
+from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.score import remember, score_records, write_scored_iteration, write_session
+from scoring.score import Scorer, remember, write_scored_iteration, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.scores import (
     PersistedScore,
@@ -91,7 +91,7 @@ def close_task(
 
     options["warn"] = warn
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options, hinted)
-    records = load_log_for([rubric], iter_log_dir, sources.rules.true_flags, broken, sources.cache_dir)
+    records = sources.entries([rubric], iter_log_dir, broken)
     record = _wanted(records, iteration, iter_log_dir)
     chosen = _chosen(records.numbers, record.iteration, recompute)
     of_session = list(zip(records.numbers, records.sessions, strict=True))
@@ -101,7 +101,7 @@ def close_task(
     chosen |= {number for number, score in kept.items() if score is None}
 
     with sources.transcripts().start() as scan:
-        scored = [one for (one,) in score_records(records, iter_log_dir, sources, scan, rubric, only=chosen)]
+        scored = [one for (one,) in Scorer(records, iter_log_dir, sources, scan, rubric, only=chosen).every()]
     remove_stale(Path(iter_log_dir))
     for one in scored:
         write_scored_iteration(iter_log_dir, one, warn)

@@ -16,7 +16,6 @@ from scoring.errors import LogError, Warn, silent
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Sources
 from scoring.files import list_names
-from scoring.log.load import load_log_for
 from scoring.log.selection import Selection
 from scoring.processes import how_many, in_order
 from scoring.score import (
@@ -101,9 +100,7 @@ class WholeLog:
             LogError: the log cannot be loaded.
         """
         left_out: list[LogError] = []
-        flags, cache_dir = sources.rules.true_flags, sources.cache_dir
-        how = flags, left_out.append, cache_dir
-        self.records = load_log_for([rubric], iter_log_dir, *how, processes=sources.processes)
+        self.records = sources.entries([rubric], iter_log_dir, left_out.append)
         self._log_dir, self._sources, self._scan, self._observe = iter_log_dir, sources, scan, observe
         self._chosen = None if selection.takes_all else selection.numbers(self.records)
         self.rubric, self.broken = rubric, tuple(map(str, left_out))
@@ -168,7 +165,7 @@ class WholeLog:
             def score(task: int, tasks: list[range] = tasks) -> list[_Done[T]]:
                 return [self._done(scorer, place, names, write, shown) for place in tasks[task]]
 
-            found = in_order(score, pickle.dumps, pickle.loads, len(tasks), processes)
+            found = in_order(len(tasks), processes, score, pickle.dumps, pickle.loads)
             yield [one for some in found for one in some]
         scorer.keep()
 

@@ -29,7 +29,7 @@ import msgspec
 from scoring.errors import LogError, WriteError, silent
 from scoring.files import READ_PLAIN, SETTLED, atomic_stream, kept_as
 from scoring.log.model import IterationRecord
-from scoring.processes import Workers, how_many
+from scoring.processes import how_many, in_order
 
 FORMAT = 2
 """Goes up with every change of the records, of how entries are read, or of this layout."""
@@ -365,11 +365,9 @@ class EntryIndex:
             kept = ((n, entry, _encoded(entry.record)) for n, entry in entries if entry)
             return [(n, e.number, e.commit, e.session, e.guard, data) for n, e, data in kept if data]
 
-        with contextlib.closing(Workers(read)) as workers:
-            workers.start(len(tasks), processes)
-            for _, some in workers.results():
-                for n, number, commit, session, guard, data in some:
-                    found[n] = _Entry(number, commit, session, guard, data=data)
+        for some in in_order(len(tasks), processes, read):
+            for n, number, commit, session, guard, data in some:
+                found[n] = _Entry(number, commit, session, guard, data=data)
         return found
 
     def _mostly_known(

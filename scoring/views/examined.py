@@ -17,10 +17,10 @@ from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundEr
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
-from scoring.log.load import Broken, load_log_for
+from scoring.log.load import Broken
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
-from scoring.score import ScoredIteration, score_records
+from scoring.score import ScoredIteration, Scorer
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import FingerprintStore, store_of
 from scoring.sidecars.provenance import read_provenance
@@ -113,7 +113,7 @@ class LogView(Frozen, frozen=True):
         """
         rubric = self.rubric
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
-        records = load_log_for([rubric], self.iter_log_dir, sources.rules.true_flags, self.broken, sources.cache_dir)
+        records = sources.entries([rubric], self.iter_log_dir, self.broken)
         wanted = self.selection.numbers(records)
         if self.only is not None:
             wanted &= {self.only}
@@ -123,7 +123,8 @@ class LogView(Frozen, frozen=True):
         became = self._outcomes(records, wanted, sources)
         with sources.transcripts().start() as scan:
             log_dir, observe = self.iter_log_dir, self.observe
-            for (one,) in score_records(records, log_dir, sources, scan, rubric, only=wanted, observe=observe):
+            scorer = Scorer(records, log_dir, sources, scan, rubric, only=wanted, observe=observe)
+            for (one,) in scorer.every():
                 found = self.examined(one, sources.warn, store)
                 yield replace(found, outcome=became.get(one.record.iteration))
 

@@ -10,17 +10,18 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.commands import DaScore, OnTerminal, Outcome
 from helpers.repos import Repo
 
 import rubric
-from scoring.cli import iteration_shown
+import scoring.log.load
 from scoring.demo import Demo
 from scoring.evidence import state
 from scoring.evidence.transcripts import readers
-from scoring.jobs import backfill, unchanged, whole_log
+from scoring.jobs import unchanged
 from scoring.log.load import load_iteration_log
 
 RUBRICS = ("2.1.0", "2.3.0", "3.1.0")
@@ -69,14 +70,13 @@ def watched(demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.M
         text = path.read_text().replace("/home/ada/shortlink", str(demo.repo_dir))
         (sessions / path.name).write_text(text.replace(str(demo.repo_dir), str(tmp_path / "gone"), 3))
     went_through: list[str] = []
-    for module in (whole_log, backfill, iteration_shown):
-        before = module.load_log_for
+    before = scoring.log.load.load_log_for
 
-        def load(*arguments: object, before: Callable[..., object] = before, **options: object) -> object:
-            went_through.append("the log")
-            return before(*arguments, **options)
+    def load(*arguments: Any, **options: Any) -> object:
+        went_through.append("the log")
+        return before(*arguments, **options)
 
-        monkeypatch.setattr(module, "load_log_for", load)
+    monkeypatch.setattr(scoring.log.load, "load_log_for", load)
     yield Watched(demo, da_score, tmp_path / "cache", went_through)
 
 
