@@ -33,7 +33,12 @@ def how_many(asked: int | None, worth: int) -> int:
             return 1
     except OSError:
         return 1
-    return max(min(len(os.sched_getaffinity(0)), worth, MOST) if asked is None else min(asked, MOST), 1)
+    return max(min(cores(), worth, MOST) if asked is None else min(asked, MOST), 1)
+
+
+def cores() -> int:
+    """Return how many cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Workers(Generic[R]):
@@ -90,6 +95,22 @@ class Workers(Generic[R]):
         for number in sorted(missing):  # its worker died
             yield number, self._do(number)
 
+    def in_order(self) -> Iterator[R]:
+        """Yield the same results in the order of the tasks."""
+        early: dict[int, R] = {}
+        wanted = 0
+        for number, result in self.results():
+            early[number] = result
+            while wanted in early:
+                yield early.pop(wanted)
+                wanted += 1
+
+    def __enter__(self) -> "Workers[R]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Stop the workers, if they still run."""
         for process, results in self._workers.items():
@@ -140,15 +161,9 @@ def in_order(
 
     The rest is as for :class:`Workers`.
     """
-    with contextlib.closing(Workers(do, pack, unpack)) as workers:
+    with Workers(do, pack, unpack) as workers:
         workers.start(count, processes)
-        early: dict[int, R] = {}
-        wanted = 0
-        for number, result in workers.results():
-            early[number] = result
-            while wanted in early:
-                yield early.pop(wanted)
-                wanted += 1
+        yield from workers.in_order()
 
 
 def _marshalled(file: IO[bytes]) -> Iterator[tuple[int, Any]]:

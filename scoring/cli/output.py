@@ -122,16 +122,22 @@ _SPOOLED = 4 << 20
 
 
 def _json(value: Any, indent: int | None = 1) -> bytes:
-    """Return JSON as Python writes it; its encoder in C does not indent, so that is done to what it wrote."""
-    import json
-
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    data = json_escaped(as_utf8(text), hidden=on_terminal()).encode()
-    if indent is None:
-        return data
+    """Return JSON, with escapes for control characters and with replacements for what is no UTF-8."""
     import msgspec
 
-    return msgspec.json.format(data, indent=indent)
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # Python's own encoder takes text that is no UTF-8
+        import json
+
+        data = as_utf8(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode()
+    if on_terminal() or any(part in data for part in _BEGIN_CONTROLS):
+        data = json_escaped(data.decode(), hidden=on_terminal()).encode()
+    return msgspec.json.format(data, indent=indent or 0)
+
+
+_BEGIN_CONTROLS = (b"\x7f", b"\xc2")
+"""How U+007F to U+009F begin in UTF-8, among others."""
 
 
 def show(page: "Iterable[Block]") -> None:

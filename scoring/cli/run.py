@@ -64,11 +64,13 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
 def _tell(log: "WholeLog", log_dir: Path, settings: Settings, no_write: bool) -> None:
     """Score a log, and write and print what was asked for."""
     from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_parts
+    from scoring.views.session_pages import session_payload
 
     first = not _has_scores(log_dir)
     if settings.json:
         items = log.iterations(not no_write, lambda one: json_item(run_item(one)), warn)
-        write_json_in_parts(run_parts(log, items))
+        sessions = log.of_sessions(lambda session, members: json_item(session_payload(session, members)))
+        write_json_in_parts(run_parts(log, items, sessions))
         return
     for _ in log.iterations(not no_write, lambda _: None, warn):  # of each a line is left
         pass

@@ -145,12 +145,11 @@ class Evidence:
     def gather(self) -> None:
         """Ask for all that is asked for in batches, about every iteration: a fork of this process has it then."""
         attributes = self.sources.rules.attributes
-        for record in self._records:
-            self.git.landing(record)
-            self.git.changed(record, files=attributes or self.scopes.get(record.task_id) is not None)
-            self.transcripts(record.iteration)
-            if attributes:
-                self._counted_for(record)
+        self.git.gather(self._records, lambda record: attributes or record.task_id in self.scopes)
+        for number in self._records.numbers:
+            self.transcripts(number)
+        if attributes and self._records:
+            self._counted_for(self._records[0])
         self.is_there("")
 
     def _place_of(self, artifact: str) -> str:

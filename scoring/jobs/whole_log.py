@@ -7,7 +7,7 @@ enough of them. Of those that are done nothing is held but a line for the tables
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
@@ -17,7 +17,7 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Sources
 from scoring.files import list_names
 from scoring.log.selection import Selection
-from scoring.processes import how_many, in_order
+from scoring.processes import Workers, how_many, in_order
 from scoring.score import (
     ScoredIteration,
     ScoredLine,
@@ -39,10 +39,15 @@ if TYPE_CHECKING:
 WORTH_A_PROCESS = 500
 """How many iterations there must be to score for each process."""
 
+WORTH_A_PROCESS_OF_SESSIONS = 100
+"""How many sessions there must be for each process that shows them: each has an interval, which takes a while."""
+
 _AT_ONCE = 1000
 """How many iterations are scored before they are written together and yielded."""
 _TASK = 50
 """How many iterations one process scores at a time."""
+_SOME_SESSIONS = 20
+"""How many sessions one process shows at a time."""
 
 T = TypeVar("T")
 
@@ -145,6 +150,21 @@ class WholeLog:
         chosen = self._chosen
         self.sessions = [s for s in sessions if chosen is None or chosen.intersection(s.iterations)]
 
+    def of_sessions(self, shown: Callable[[SessionScore, Mapping[int, ScoredLine]], T]) -> Iterator[T]:
+        """Yield what is ``shown`` of each session and the lines of its members, once all iterations were gone through.
+
+        Where there are many sessions, several processes do so, as for :meth:`iterations`.
+        """
+        members = {line.iteration: line for line in self.lines}
+        some = [self.sessions[n : n + _SOME_SESSIONS] for n in range(0, len(self.sessions), _SOME_SESSIONS)]
+        processes = how_many(self._sources.processes, len(self.sessions) // WORTH_A_PROCESS_OF_SESSIONS)
+
+        def show(task: int) -> list[T]:
+            return [shown(session, members) for session in some[task]]
+
+        for found in in_order(len(some), processes, show, pickle.dumps, pickle.loads):
+            yield from found
+
     def _scored(self, write: bool, shown: Callable[[ScoredIteration], T]) -> Iterator[list[_Done[T]]]:
         """Score the log, and return what is left of its iterations, some at a time."""
         count = len(self.records)
@@ -158,6 +178,7 @@ class WholeLog:
         processes = how_many(self._sources.processes, count // WORTH_A_PROCESS)
         if processes > 1:
             scorer.gather()
+        done: list[_Done[T]] = []
         for start in range(0, count, _AT_ONCE):
             end = min(start + _AT_ONCE, count)
             tasks = [range(n, min(n + _TASK, end)) for n in range(start, end, _TASK)]
@@ -165,8 +186,12 @@ class WholeLog:
             def score(task: int, tasks: list[range] = tasks) -> list[_Done[T]]:
                 return [self._done(scorer, place, names, write, shown) for place in tasks[task]]
 
-            found = in_order(len(tasks), processes, score, pickle.dumps, pickle.loads)
-            yield [one for some in found for one in some]
+            with Workers(score, pickle.dumps, pickle.loads) as workers:
+                workers.start(len(tasks), processes)
+                if done:
+                    yield done  # and while these are written, the next are scored
+                done = [one for some in workers.in_order() for one in some]
+        yield done
         scorer.keep()
 
     def _done(

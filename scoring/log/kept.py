@@ -393,8 +393,10 @@ class EntryIndex:
         record = entry.record or (entry.stored.record(entry.row) if entry.stored else None)
         if entry.data:
             record = _RECORD.decode(entry.data)
-        path = self._log_dir / name
-        return record or self._parse(path, self._bytes(path))
+        if record is None:
+            path = self._log_dir / name
+            record = self._parse(path, self._bytes(path))
+        return record
 
     def _read(self, name: str, known: _Known | None, row: int, broken: Callable[[LogError], None]) -> _Entry | None:
         """Read an entry, or only its bytes where these are those of a row of the index; None when it is broken."""

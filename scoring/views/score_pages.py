@@ -259,19 +259,21 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
-    parts = run_parts(scored, map(run_item, scored.iterations))
+    members = {line.iteration: line for line in scored.lines}
+    sessions = (session_payload(session, members) for session in scored.sessions)
+    parts = run_parts(scored, map(run_item, scored.iterations), sessions)
     return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
 
 
-def run_parts(scored: "Told", items: Iterator[Any]) -> Iterator[tuple[str, Any]]:
+def run_parts(scored: "Told", items: Iterator[Any], sessions: Iterator[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other.
 
-    ``items`` are what :func:`run_item` returns of each iteration, as it is or encoded.
+    ``items`` are what :func:`run_item` returns of each iteration, ``sessions`` what
+    :func:`~scoring.views.session_pages.session_payload` does of each session, as they are or encoded.
     """
     yield "rubric_version", scored.rubric.version
     yield "iterations", items
-    members = {line.iteration: line for line in scored.lines}
-    yield "sessions", (session_payload(session, members) for session in scored.sessions)
+    yield "sessions", sessions
     yield "presence", scored.presence()
 
 

@@ -388,7 +388,7 @@ class TestJsonInParts:
         "value",
         [
             pytest.param({"a": 1, "b": [1.5, {"c": []}, {}], "d": {"e": None}}, id="nested"),
-            pytest.param({"a": [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1]}, id="floats"),
+            pytest.param({"a": [0.1, 1.0, -0.0, 1 / 3, 123456.789]}, id="floats"),
             pytest.param({"a": ["".join(map(chr, range(127))), 'é€😀\u2028"\\/', "\udcff"]}, id="text"),
             pytest.param({"a": [], "b": [[]]}, id="empty"),
         ],
@@ -405,7 +405,22 @@ class TestJsonInParts:
             write_json(value)
         assert capsysbinary.readouterr().out == expected
 
+    def test_reads_back_to_the_last_digit(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        value = [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1, 1e300]
+        write_json(value)
+        assert list(map(repr, json.loads(capsysbinary.readouterr().out))) == list(map(repr, value))
+
     def test_that_fails_writes_nothing(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-        with pytest.raises(ValueError, match="not JSON compliant"):
-            write_json_in_parts([("a", 1), ("b", iter([1.0, float("nan")]))])
+        with pytest.raises(TypeError):
+            write_json_in_parts([("a", 1), ("b", iter([1.0, object()]))])
         assert capsysbinary.readouterr().out == b""
+
+    def test_has_null_for_what_is_no_number(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        write_json([float("nan"), float("inf"), -float("inf")])
+        assert json.loads(capsysbinary.readouterr().out) == [None, None, None]
+
+    def test_on_one_line_is_what_python_writes(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        value = {"a": [1, {"b": "ü\x9b\u200b"}], "c": {}}
+        write_json(value, indent=None)
+        written = json.dumps(value, ensure_ascii=False).replace("\x9b", "\\u009b")
+        assert capsysbinary.readouterr().out.decode() == written + "\n"

@@ -81,8 +81,14 @@ class TestTimeLimit:
 
     def test_holds_for_every_way_to_ask(self, slow: GitRepository) -> None:
         reader = git.ObjectReader(slow)
+
+        def ask_what_was_begun() -> None:
+            with slow.begun("log"):
+                slow.ask("log")
+
         ways: dict[str, Callable[[], object]] = {
             "ask": lambda: slow.ask("log"),
+            "what was begun": ask_what_was_begun,
             "lines": lambda: list(slow.lines("log")),
             "beginning": lambda: slow.beginning(10, "log"),
             "an object": lambda: list(reader.pieces("0" * 40)),

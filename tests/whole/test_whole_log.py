@@ -19,6 +19,7 @@ from scoring.jobs.whole_log import WholeLog
 from scoring.log.selection import Selection
 from scoring.score import ScoredIteration, score_log, write_scored_log
 from scoring.views.score_pages import run_item, run_parts, run_payload
+from scoring.views.session_pages import session_payload
 
 RUBRIC = released_rubric("2.3.0")
 ALL = Selection()
@@ -29,7 +30,7 @@ def gone_through(demo: Demo, selection: Selection = ALL, write: bool = False) ->
     sources = Sources.under(rules_of(RUBRIC), demo.repo_dir, demo.transcript_dirs, {"processes": 1})
     with sources.transcripts().start() as scan:
         log = WholeLog(scan, demo.iter_log_dir, sources, RUBRIC, selection)
-        parts = run_parts(log, log.iterations(write, run_item))
+        parts = run_parts(log, log.iterations(write, run_item), log.of_sessions(session_payload))
         page = {key: list(value) if hasattr(value, "__next__") else value for key, value in parts}
     return log, json.dumps(page)
 
@@ -114,6 +115,8 @@ import os, sys
 real, forks = os.fork, []
 os.fork = lambda: forks.append(1) or real()
 from scoring.cli import main
+from scoring.jobs import whole_log
+whole_log._AT_ONCE = 100  # so that some are scored while those before them are written
 status = main(sys.argv[1:])
 print(len(forks), file=sys.stderr)
 sys.exit(status)

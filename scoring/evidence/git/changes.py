@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from typing import NamedTuple
 
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
+from scoring.evidence.git.repository import GitRepository, answered, as_text
 
 Pair = tuple[str, str]
 """A commit and the one it is compared with; "" is nothing, for a commit without a parent."""
@@ -59,8 +59,8 @@ def line_of(pair: Pair) -> str:
 
 def _asked(repository: GitRepository, pairs: Sequence[Pair], how: str) -> dict[Pair, tuple[Change, ...]]:
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, tuple[Change, ...]] | None:
-        answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, how, given=as_lines(map(line_of, batch)))
-        blocks = [] if answer.returncode else list(_blocks(answer.stdout))
+        asked = repository.ask_in_parts("diff-tree", "--stdin", *_OPTIONS, how, questions=list(map(line_of, batch)))
+        blocks = [block for _, answer in asked if not answer.returncode for block in _blocks(answer.stdout)]
         # Of what is no commit, git may say nothing at all and still be content.
         return dict(zip(batch, blocks, strict=True)) if len(blocks) == len(batch) else None
 

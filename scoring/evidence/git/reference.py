@@ -1,7 +1,7 @@
 """The history of a repository as the reference reads it: reachability, reverts and subjects from one walk."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from scoring.evidence.git.walk import (
     TrunkPlaces,
     newest_by_subject,
     shown_commits,
+    trunk_begun,
     trunk_lines,
     trunk_places,
 )
+from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -79,6 +81,14 @@ class ReferenceHistory(GitFacts):
         if commit is None or commit.files is None:
             return Changed(self.rules, field, sha, unknown=Unknown.FILES)
         return Changed(self.rules, field, sha, commit.files)
+
+    def gather(self, records: Sequence[IterationRecord], _: Callable[[IterationRecord], bool]) -> None:
+        """Ask git the same without a look at each entry; for the trunk while it says what the commits changed."""
+        with trunk_begun(self._repository, self.trunk.commit, "log", self._cache):
+            for sha in self._shown:
+                self.reverted_by(sha)
+        if any(self._resolved[field] is None for field in map(trim, Records.of(records).commits) if field):
+            self.match_subject("")
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""

@@ -85,6 +85,9 @@ OPENING_TIMEOUT = 30
 _PLAIN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates")
 """What git reads of a repository without asking what it is: a FIFO in its place would keep it for ever."""
 
+WORTH_A_GIT = 1000
+"""How many questions there must be in a batch for each git that answers it."""
+
 MOST_FAILURES = 16
 """After how many questions that fail alone the rest of a batch is left unanswered."""
 
@@ -104,6 +107,7 @@ class GitRepository:
         """
         self.directory = Path(directory)
         self._trusted: tuple[str, ...] = ()
+        self._begun: dict[tuple[tuple[str, ...], bytes], _Question] = {}
         refuse_pipes(self.directory)
         question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
         answer = self._opened(question)
@@ -238,7 +242,40 @@ class GitRepository:
 
     def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
         """Run git here, whatever comes of it; what a log or a repository says is in ``given``."""
+        if question := self._begun.get((arguments, given)):
+            return question.answer()
         return _start(self.command(*arguments), _environment(), given)
+
+    @contextlib.contextmanager
+    def begun(self, *arguments: str, given: bytes = b"") -> Iterator[None]:
+        """Let git begin with what :meth:`ask` will be asked in the block, once, and go on meanwhile.
+
+        Raises:
+            GitError: git could not be started.
+        """
+        with _Question(self.command(*arguments), given) as question:
+            self._begun[arguments, given] = question
+            try:
+                yield
+            finally:
+                del self._begun[arguments, given]
+
+    def ask_in_parts(
+        self, *arguments: str, questions: Sequence[str]
+    ) -> "Iterator[tuple[Sequence[str], subprocess.CompletedProcess[bytes]]]":
+        """Ask as :meth:`ask` does, one question a line; of many, several gits at once, each with its part.
+
+        Yields each part with its answer, in order.
+        """
+        count = _how_many_at_once(len(questions))
+        size = -(-len(questions) // count)
+        parts = [(part := questions[n : n + size], as_lines(part)) for n in range(0, len(questions), size or 1)]
+        with contextlib.ExitStack() as stack:
+            if count > 1:
+                for _, given in parts:
+                    stack.enter_context(self.begun(*arguments, given=given))
+            for part, given in parts:
+                yield part, self.ask(*arguments, given=given)
 
     def command(self, *arguments: str) -> list[str]:
         """Return what runs git here, for who starts it in another way than :meth:`ask`."""
@@ -263,6 +300,43 @@ class GitRepository:
             GitError: it failed; the text says why.
         """
         return _demand(self.directory, self.ask(*arguments, given=given), arguments[0])
+
+
+def _how_many_at_once(questions: int) -> int:
+    """Return how many gits so many questions are worth; more than two would hold too much memory together."""
+    from scoring.processes import cores
+
+    return max(min(questions // WORTH_A_GIT, cores(), 2), 1)
+
+
+class _Question:
+    """A git that works on a question while nobody waits for it: what goes in and what comes out is in files."""
+
+    def __init__(self, command: list[str], given: bytes) -> None:
+        self._command, self._given, self._limit = command, given, time_limit()
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> "_Question":
+        with contextlib.ExitStack() as stack, _told(self._command, self._limit):
+            source, self._output = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            source.write(self._given)
+            source.seek(0)
+            streams = {"stdin": source, "stdout": self._output, "stderr": subprocess.PIPE}
+            self._process = stack.enter_context(_running(self._command, _environment(), **streams))
+            self._stack = stack.pop_all()
+        return self
+
+    def answer(self) -> "subprocess.CompletedProcess[bytes]":
+        """Wait for git to end, and return what it printed; to be asked once."""
+        with _told(self._command, self._limit):
+            _, complaint = self._process.communicate(timeout=self._limit)
+            self._output.seek(0)
+            return subprocess.CompletedProcess(self._command, self._process.returncode, self._output.read(), complaint)
+
+    def __exit__(self, *_: object) -> None:
+        """Stop git, if nobody wanted its answer."""
+        self._process.kill()
+        self._stack.close()
 
 
 class ObjectReader:
@@ -442,10 +516,17 @@ def _start(
     """Run git and return its answer; it has ``limit`` seconds, by default :func:`time_limit`."""
     limit = limit or time_limit()
     pipe = subprocess.PIPE
-    try:
+    with _told(command, limit):
         with _running(command, environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
             answer = process.communicate(given, timeout=limit)
         return subprocess.CompletedProcess(command, process.returncode, *answer)
+
+
+@contextlib.contextmanager
+def _told(command: Sequence[str], limit: float) -> Iterator[None]:
+    """Say as a GitError why git could not be started, or did not answer."""
+    try:
+        yield
     except subprocess.TimeoutExpired as e:
         raise too_late(command, limit) from e
     except FileNotFoundError as e:

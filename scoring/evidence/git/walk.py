@@ -4,9 +4,10 @@ Of commits that the cache knows only the order is asked. The reference takes the
 rules need children before their parents over all branches (``date-order``).
 """
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.graph import Line
@@ -80,19 +81,29 @@ class TrunkPlaces:
         return {sha: n for n, sha in enumerate(self._shas.split())}
 
 
+_Places: TypeAlias = tuple[str, str, list[tuple[int, str]]]
+"""The tip of a trunk, and what :class:`TrunkPlaces` takes."""
+
+
 def trunk_places(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> TrunkPlaces:
     """Return the places of a commit and its ancestors; what they say is only read where it is not known.
 
     Raises:
         GitError: as :func:`trunk_lines`.
     """
-    known = cache.section("places", dict[str, tuple[str, str, list[tuple[int, str]]]])
-    if known.get(order, ("",))[0] != tip:
+    if (kept := _kept_places(tip, order, cache)) is None:
         lines = trunk_lines(repository, tip, order, cache)
         messages = [(n, line.message) for n, line in enumerate(lines) if line.message]
-        known[order] = tip, "".join(f"{line.sha}\n" for line in lines), messages
+        kept = tip, "".join(f"{line.sha}\n" for line in lines), messages
+        cache.section("places", dict[str, _Places])[order] = kept
         cache.changed = True
-    return TrunkPlaces(*known[order][1:])
+    return TrunkPlaces(*kept[1:])
+
+
+def _kept_places(tip: str, order: Order, cache: GitCache) -> _Places | None:
+    """Return the places of the trunk as they are kept; None where it has another tip."""
+    kept = cache.section("places", dict[str, _Places]).get(order)
+    return kept if kept and kept[0] == tip else None
 
 
 def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> list[TrunkLine]:
@@ -117,10 +128,23 @@ def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCac
                 known.append(line)
             orders[order] = tip, [places[sha] for sha in shas]
             return [known[n] for n in orders[order][1]]
-    known[:] = _lines(repository.run("log", *_OPTIONS[order], *_LINE, tip, "--"))
+    known[:] = _lines(repository.run(*_whole_trunk(tip, order)))
     orders.clear()
     orders[order] = tip, list(range(len(known)))
     return list(known)
+
+
+def trunk_begun(
+    repository: GitRepository, tip: str | None, order: Order, cache: GitCache
+) -> "contextlib.AbstractContextManager[None]":
+    """Let git begin to read a trunk of which nothing is known; in the block it is asked for, or its places are."""
+    if tip is None or _kept_places(tip, order, cache) or cache.section("lines", list[TrunkLine]):
+        return contextlib.nullcontext()
+    return repository.begun(*_whole_trunk(tip, order))
+
+
+def _whole_trunk(tip: str, order: Order) -> tuple[str, ...]:
+    return "log", *_OPTIONS[order], *_LINE, tip, "--"
 
 
 def _described(repository: GitRepository, shas: Sequence[str]) -> list[TrunkLine]:
@@ -196,13 +220,16 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
 
     A commit that git cannot read at all is left out.
     """
-    wanted = list(dict.fromkeys(shas))
-    answer = repository.ask(*_SHOW, given=as_lines(wanted)) if wanted else None
-    if answer is None or answer.returncode == 0:
-        return _shown(answer.stdout) if answer else {}
-    # One missing object stops the batch: ask for each commit alone, and for its time when its files are lost.
     shown: dict[str, ShownCommit] = {}
-    for sha in wanted:
+    for part, answer in repository.ask_in_parts(*_SHOW, questions=list(dict.fromkeys(shas))):
+        shown |= _shown(answer.stdout) if answer.returncode == 0 else _shown_alone(repository, part)
+    return shown
+
+
+def _shown_alone(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:
+    """Return the same of a batch that was stopped by one missing object; only the time of a commit that lacks it."""
+    shown: dict[str, ShownCommit] = {}
+    for sha in shas:
         if (answer := repository.ask(*_SHOW, given=as_lines([sha]))).returncode == 0:
             shown |= _shown(answer.stdout)
         else:

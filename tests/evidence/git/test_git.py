@@ -6,6 +6,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,13 @@ import pytest
 from helpers.doors import ends, watched_doors
 from helpers.repos import START, Repo
 
+from scoring import processes
 from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.git import repository as git_repository
 from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git.changes import changes
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_lines
+from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_begun, trunk_lines
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -495,8 +499,8 @@ class TestWalk:
         ]
 
     def test_children_come_before_parents_of_one_branch_whatever_the_clock_said(self, repo: Repo) -> None:
-        for name, time in (("one", START), ("two", START - HOUR), ("three", START - 2 * HOUR)):
-            repo.commit({"a": name}, name, time)
+        for name, when in (("one", START), ("two", START - HOUR), ("three", START - 2 * HOUR)):
+            repo.commit({"a": name}, name, when)
         assert walk(repo) == ["three", "two", "one"]
 
     def test_of_an_older_commit_begins_there(self, original: Sample) -> None:
@@ -645,6 +649,63 @@ class TestShow:
         sha = repo.commit({"a": "1"})
         repo.lose("HEAD:a")
         assert shown_commits(GitRepository(repo.path), [sha]) == {sha: ShownCommit(START, ("a",))}
+
+
+class TestManyQuestions:
+    """Of many questions several gits answer a part each, at the same time, and what is asked later may be begun."""
+
+    @pytest.fixture(autouse=True)
+    def two_questions_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(git_repository, "WORTH_A_GIT", 1)
+        monkeypatch.setattr(processes, "cores", lambda: 2)
+
+    def test_have_the_same_answers(self, original: Sample) -> None:
+        with watched_doors() as doors:
+            repository = GitRepository(original.path)
+            assert shown_commits(repository, original.shown) == original.shown
+        assert len([command for command in doors.commands if "show" in command]) == 2
+
+    def test_of_which_one_fails_spoil_nothing(self, repo: Repo) -> None:
+        shas = [repo.commit({"x": str(n)}) for n in range(5)]
+        repo.commit({"y": "1"})
+        damaged = repo.commit({"y": "2"})
+        repo.lose("HEAD^{tree}")
+        found = shown_commits(GitRepository(repo.path), [damaged, *shas])
+        assert [found[sha].files for sha in shas] == [("x",)] * 5
+        assert found[damaged] == ShownCommit(START + 6 * HOUR, None)
+
+    def test_of_changes_too(self, original: Sample) -> None:
+        repository = GitRepository(original.path)
+        pairs = [(commit.sha, parent) for commit in original.trunk for parent in commit.parents]
+        assert changes(repository, pairs) == {pair: changes(repository, [pair])[pair] for pair in pairs}
+
+    def test_that_were_begun_are_asked_once(self, original: Sample) -> None:
+        repository, tip = GitRepository(original.path), original.trunk[0].sha
+        cache = GitCache(None, repository.common_dir)
+        with watched_doors() as doors, trunk_begun(repository, tip, "log", cache):
+            assert trunk_lines(repository, tip, "log", cache) == original.trunk
+        assert len(doors.commands) == 1
+        with watched_doors() as doors, trunk_begun(repository, tip, "log", cache):
+            assert trunk_lines(repository, tip, "log", cache) == original.trunk
+        assert doors.commands == []
+
+    def test_that_were_begun_and_nobody_asks_are_ended(
+        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repository = GitRepository(original.path)
+        script(tmp_path / "git", f"echo $$ > {tmp_path}/process", "exec sleep 60")
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        with pytest.raises(KeyError, match="somebody"), repository.begun("log"):
+            while not (tmp_path / "process").exists() or not (tmp_path / "process").read_text():
+                time.sleep(0.01)
+            raise KeyError("somebody")
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "process").read_text()), 0)
+
+    def test_that_fail_say_why(self, original: Sample) -> None:
+        repository = GitRepository(original.path)
+        with repository.begun("log", "nothing"), pytest.raises(GitError, match=r"git log failed: fatal: .*nothing"):
+            repository.run("log", "nothing")
 
 
 class TestFilesAt:
