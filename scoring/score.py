@@ -88,6 +88,11 @@ class ScoredLine(NamedTuple):
     bounds: Bounds
     lost: tuple[Loss, ...] = ()
 
+    def with_texts(self, texts: dict[str, str]) -> "ScoredLine":
+        """Return the same with texts of which there is one each, in which those that are new are noted."""
+        task_id, date, band = (texts.setdefault(text, text) for text in (self.task_id, self.date, self.band))
+        return self._replace(task_id=task_id, date=date, band=band)
+
 
 class ScoredLog(Frozen, frozen=True):
     """A log's iterations in order, and its sessions sorted by id, under one rubric.
@@ -209,6 +214,10 @@ class Scorer:
             ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
             for rubric, way in self._judged
         )
+
+    def is_there(self, name: str) -> bool:
+        """Return whether a file of evidence may be beside the entries."""
+        return self._evidence.is_there(name)
 
     def gather(self) -> None:
         """Ask the sources all that concerns more than one iteration, so that a fork of this process need not ask."""

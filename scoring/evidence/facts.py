@@ -4,6 +4,7 @@ Evidence is gathered once for all iterations that are asked for: git in a few ba
 """
 
 import os
+import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +66,9 @@ class IterationFacts(Frozen, frozen=True):
     labels: "LabelFacts | None" = None
     all_flags: bool = False
 
+
+_PLAIN_NAME = re.compile(r"iter-[0-9]+(\.score)?\.yaml", re.ASCII)
+"""Entries and their sidecars, of which a long log has many."""
 
 _BEFORE = 16
 """How many entries before one are looked at first for the commit at which its window begins."""
@@ -159,13 +163,15 @@ class Evidence:
         return self._places[artifact]
 
     def is_there(self, name: str) -> bool:
-        """Return whether a file may be beside the entries; of few iterations nobody knows, and the answer is yes."""
+        """Return whether a file of evidence may be beside the entries; nobody knows of few iterations, so it may."""
         return self._names is None or name in self._names
 
     @cached_property
     def _names(self) -> frozenset[str] | None:
         try:
-            return None if self._only is not None else frozenset(os.listdir(self._log_dir))
+            if self._only is not None:
+                return None
+            return frozenset(name for name in os.listdir(self._log_dir) if not _PLAIN_NAME.fullmatch(name))
         except OSError:
             return None
 

@@ -94,19 +94,26 @@ class _Look:
 
     def folder(self, path: str | Path) -> list[os.DirEntry[str]]:
         """Add what is in a folder, and return it in the order of the names; nothing where there is no folder."""
+        stamps, missing = bytearray(), []
         try:
             with os.scandir(path) as entries:
                 listed = entries if self._skips is None else [e for e in entries if not self._skips(e.name)]
                 found = sorted(listed, key=_name_of)
+            place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (OSError, ValueError) as e:
             self.see(os.fspath(path), e.errno if isinstance(e, OSError) else str(e))
             return []
-        looked = [_stat(entry) for entry in found]
-        stamps = [stamp for stamp in looked if stamp is not None]
-        self._newest = max([self._newest, *(max(stamp.st_mtime_ns, stamp.st_ctime_ns) for stamp in stamps)])
-        self.see(os.fspath(path), len(found), [n for n, stamp in enumerate(looked) if stamp is None])
+        for n, entry in enumerate(found):
+            stamp = _stat(entry.name, place)  # entries would hold on to what they are asked for
+            if stamp is None:
+                missing.append(n)
+            else:
+                self._newest = max(self._newest, stamp.st_mtime_ns, stamp.st_ctime_ns)
+                stamps += _packed(stamp)
+        os.close(place)
+        self.see(os.fspath(path), len(found), missing)
         self._digest.update("\0".join([entry.name for entry in found]).encode("utf-8", "surrogateescape"))
-        self._digest.update(b"".join(map(_packed, stamps)))
+        self._digest.update(stamps)
         return found
 
     def digest(self) -> bytes | None:
@@ -129,9 +136,9 @@ def _packed(found: os.stat_result) -> bytes:
     return _STAMP.pack(*what, found.st_mtime_ns & _ANY, found.st_ctime_ns & _ANY)
 
 
-def _stat(path: "str | Path | os.DirEntry[str]") -> os.stat_result | None:
+def _stat(path: str | Path, folder: int | None = None) -> os.stat_result | None:
     try:
-        return path.stat() if isinstance(path, os.DirEntry) else os.stat(path)
+        return os.stat(path, dir_fd=folder)
     except (OSError, ValueError):
         return None
 

@@ -15,7 +15,6 @@ from rubric import Rubric
 from scoring.errors import LogError, Warn, silent
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Sources
-from scoring.files import list_names
 from scoring.log.selection import Selection
 from scoring.processes import Workers, how_many, in_order
 from scoring.score import (
@@ -127,26 +126,26 @@ class WholeLog:
             WriteError: a sidecar could not be written.
         """
         refs: list[tuple[str, SessionIterRef]] = []
-        known: dict[int, Fingerprint] = {}
+        texts: dict[str, str] = {}  # of which many lines have the same
+        store = store_of(self._sources.cache_dir, self._log_dir, self.rubric) if write else None
         for some in self._scored(write, shown):
             for text in (text for one in some for text in one.warnings):
                 warn(text)
             if write:
                 write_unwritten(self._log_dir, [one.unwritten for one in some if one.unwritten], warn)
+            if store and (known := {one.ref.iteration: one.known for one in some if one.known}):
+                store.keep(known)
             for one in some:
-                refs.append((one.session, one.ref))
-                if one.known:
-                    known[one.ref.iteration] = one.known
+                refs.append((texts.setdefault(one.session, one.session), one.ref))
                 if self._is_chosen(one.ref.iteration):
-                    self.lines.append(one.line)
+                    self.lines.append(one.line.with_texts(texts))
                     self._present.update(one.present)
                     yield cast(T, one.shown)  # it was shown, because it is chosen
+            some.clear()  # nobody holds these while the next are scored
         sessions = sessions_of(self.rubric, refs)
         if write and refs:
             files = write_session_scores(self._log_dir, [s for s in sessions if has_session_file(s.session_id, warn)])
             self.written = len(refs), len(files)
-            if known:
-                store_of(self._sources.cache_dir, self._log_dir, self.rubric).keep(known)
         chosen = self._chosen
         self.sessions = [s for s in sessions if chosen is None or chosen.intersection(s.iterations)]
 
@@ -172,7 +171,6 @@ class WholeLog:
             return
         places = self.records, self._log_dir, self._sources, self._scan
         scorer = Scorer(*places, self.rubric, observe=self._observe, compare=False)
-        names = frozenset(list_names(self._log_dir))
         if any(map(self._is_chosen, self.records.numbers)):
             self.trunk = scorer.trunk
         processes = how_many(self._sources.processes, count // WORTH_A_PROCESS)
@@ -184,7 +182,7 @@ class WholeLog:
             tasks = [range(n, min(n + _TASK, end)) for n in range(start, end, _TASK)]
 
             def score(task: int, tasks: list[range] = tasks) -> list[_Done[T]]:
-                return [self._done(scorer, place, names, write, shown) for place in tasks[task]]
+                return [self._done(scorer, place, write, shown) for place in tasks[task]]
 
             with Workers(score, pickle.dumps, pickle.loads) as workers:
                 workers.start(len(tasks), processes)
@@ -198,7 +196,6 @@ class WholeLog:
         self,
         scorer: Scorer,
         place: int,
-        names: frozenset[str],
         write: bool,
         shown: Callable[[ScoredIteration], T],
     ) -> _Done[T]:
@@ -210,7 +207,7 @@ class WholeLog:
         known = None
         if write and self._sources.cache_dir:
             where = self._sources.repo_dir, self._log_dir
-            known = fingerprint_of(one, *where, self.rubric, names.__contains__)
+            known = fingerprint_of(one, *where, self.rubric, scorer.is_there)
         return _Done(
             one.line,
             one.record.agent.session_id,

@@ -17,7 +17,7 @@ import os
 import struct
 import time
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -68,11 +68,14 @@ class Records(Sequence[IterationRecord]):
     each, for which no record is made.
     """
 
-    def __init__(self, rows: Sequence[tuple[int, str, str]], make: Callable[[int], IterationRecord]) -> None:
-        """Take the numbers, commit fields and sessions, and what makes the record at a place."""
-        self.numbers = [number for number, _, _ in rows]
-        self.commits = [commit for _, commit, _ in rows]
-        self.sessions = [session for _, _, session in rows]
+    def __init__(self, rows: Iterable[tuple[int, str, str]], make: Callable[[int], IterationRecord]) -> None:
+        """Take the number, commit field and session of each, and what makes the record at a place."""
+        self.numbers, self.commits, self.sessions = list[int](), list[str](), list[str]()
+        texts: dict[str, str] = {}  # a session has several iterations
+        for number, commit, session in rows:
+            self.numbers.append(number)
+            self.commits.append(commit)
+            self.sessions.append(texts.setdefault(session, session))
         self._make = make
         self._held: dict[int, IterationRecord] = {}
 
@@ -81,7 +84,7 @@ class Records(Sequence[IterationRecord]):
         """Take records, sorted by iteration."""
         if isinstance(records, Records):
             return records
-        rows = [(record.iteration, record.commit, record.agent.session_id) for record in records]
+        rows = ((record.iteration, record.commit, record.agent.session_id) for record in records)
         return cls(rows, records.__getitem__)
 
     def __len__(self) -> int:
@@ -104,16 +107,17 @@ class Records(Sequence[IterationRecord]):
 
     def at(self, places: Sequence[int]) -> "Records":
         """Return the records at some places, in this order."""
-        return Records(list(map(self._row, places)), lambda n: self[places[n]])
+        return Records(map(self._row, places), lambda n: self[places[n]])
 
-    def with_others(self, places: Mapping[int, int], others: Mapping[int, IterationRecord]) -> "Records":
-        """Return the records at some places, by iteration, and further ones, sorted by iteration."""
+    def with_others(self, others: Mapping[int, IterationRecord]) -> "Records":
+        """Return the last record of each iteration, and further ones by their iterations, sorted by iteration."""
         if not others and all(a < b for a, b in pairwise(self.numbers)):
             return self
+        places = {number: place for place, number in enumerate(self.numbers)}
         more = Records.of(list(others.values()))
         rest = {number: place for place, number in enumerate(more.numbers)}
         order = sorted(places.keys() | rest.keys())
-        rows = [self._row(places[n]) if n in places else more._row(rest[n]) for n in order]
+        rows = (self._row(places[n]) if n in places else more._row(rest[n]) for n in order)
         return Records(rows, lambda at: self[places[n]] if (n := order[at]) in places else more[rest[n]])
 
     def near(self, iterations: Collection[int], before: int) -> "Records":
@@ -240,18 +244,18 @@ class _Writer:
         self._names, self._commits, self._sessions = list[str](), list[str](), list[str]()
         self._stamps, self._unsettled = array("q"), list[int]()
         self._end = 0
-        self._stored = _Stored(os.dup(file.fileno()), self._sums, self._ends)
+        self.stored = _Stored(os.dup(file.fileno()), self._sums, self._ends)
 
-    def add(self, name: str, entry: _Entry, stamp: "array[int]", settled: bool) -> _Entry:
-        """Write an entry, and return it as it is stored; as it was when it cannot be."""
+    def add(self, name: str, entry: _Entry, stamp: "array[int]", settled: bool) -> int:
+        """Write an entry, and return the row in which it is ``stored``; -1 when it cannot be."""
         data = entry.stored.data(entry.row) if entry.stored else entry.data or _encoded(entry.record)
         if self._failed or data is None:
-            return entry
+            return -1
         try:
             self._end += self._file.write(data)
         except OSError:
             self._failed = True
-            return entry
+            return -1
         if not settled:
             self._unsettled.append(len(self._names))
         self._sums.append(crc32(data))
@@ -262,7 +266,7 @@ class _Writer:
         self._commits.append(entry.commit)
         self._sessions.append(entry.session)
         self._stamps.extend(stamp)
-        return entry._replace(stored=self._stored, row=len(self._names) - 1, record=None, data=None)
+        return len(self._names) - 1
 
     def finish(self) -> None:
         """Write the table; an index without it is no index."""
@@ -332,7 +336,9 @@ class EntryIndex:
         wanted = lacking > len(names) // _SHARE or (known and len(known.names) > 2 * len(names))
         if known and not (wanted and self._keeps):
             return self._mostly_known(known, names, rows, broken)
-        found: list[tuple[str, _Entry]] = []
+        found: list[tuple[int, str, str]] = []
+        places, stored_at = array("q"), array("q")
+        others: dict[int, _Entry] = {}  # those that are not in the index that is written, or all when none is
         with contextlib.suppress(WriteError), contextlib.ExitStack() as stack:
             writer = self._writer(stack) if wanted and self._keeps else None
             ahead: dict[int, _Entry] = {}
@@ -341,15 +347,25 @@ class EntryIndex:
                     ahead = self._read_ahead(names, rows, range(n, min(n + _AHEAD, len(names))))
                 entry = known.entry(row) if known and row >= 0 else ahead.pop(n, None)
                 entry = entry or self._read(name, known, -2 - row, broken)
-                if entry and writer:
-                    stamp = stamps[n * _STAMP : (n + 1) * _STAMP]
-                    entry = writer.add(name, entry, stamp, row >= 0 or now - max(stamp[1:3]) >= SETTLED)
-                if entry:
-                    found.append((name, entry))
+                if entry is None:
+                    continue
+                stamp = stamps[n * _STAMP : (n + 1) * _STAMP]
+                settled = row >= 0 or now - max(stamp[1:3], default=now) >= SETTLED
+                at = writer.add(name, entry, stamp, settled) if writer else -1
+                if at < 0:
+                    others[len(found)] = entry
+                stored_at.append(at)
+                found.append((entry.number, entry.commit, entry.session))
+                places.append(n)
             if writer:
                 writer.finish()
-        rows_of = [(entry.number, entry.commit, entry.session) for _, entry in found]
-        return Records(rows_of, lambda n: self._record(*found[n]))
+        stored = writer.stored if writer else None
+
+        def made(place: int) -> IterationRecord:
+            entry = others.get(place) or _Entry(0, "", "", 0, stored, stored_at[place])
+            return self._record(names[places[place]], entry)
+
+        return Records(found, made)
 
     def _read_ahead(self, names: Sequence[str], rows: Sequence[int], places: range) -> dict[int, _Entry]:
         """Read what has no row, in several processes where that pays; what cannot be read or kept is left out."""

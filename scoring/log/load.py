@@ -101,17 +101,17 @@ def _load(
         raise LogError(no_log(directory, f"{directory}: {reason(e)}")) from e
     index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep, processes)
     entries = index.entries(sorted(filter(is_entry_name, names)), leave_out)
-    places = {number: place for place, number in enumerate(entries.numbers)}
     archived: dict[int, IterationRecord] = {}
     if ARCHIVE_NAME in names:
         try:
             archive = load_archive(directory / ARCHIVE_NAME, true_flags, broken)
-            archived = {record.iteration: record for record in reversed(archive) if record.iteration not in places}
+            there = set(entries.numbers)
+            archived = {record.iteration: record for record in reversed(archive) if record.iteration not in there}
         except LogError as e:
             leave_out(e)
     if found:
         raise LogError(*map(str, found)) from found[0]
-    return entries.with_others(places, archived)
+    return entries.with_others(archived)
 
 
 def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:

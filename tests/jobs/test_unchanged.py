@@ -550,9 +550,9 @@ def test_all_that_is_opened_is_looked_at(
     seen: set[str] = set()
     before, folder = state._stat, state._Look.folder
 
-    def stat(path: "str | Path | os.DirEntry[str]") -> os.stat_result | None:
-        seen.add(os.path.abspath(path))
-        return before(path)
+    def stat(path: str | Path, place: int | None = None) -> os.stat_result | None:
+        seen.add(os.path.abspath(path) if place is None else os.path.join(os.readlink(f"/proc/self/fd/{place}"), path))
+        return before(path, place)
 
     def listed(look: state._Look, path: str | Path) -> "list[os.DirEntry[str]]":
         seen.add(os.path.abspath(path))

@@ -8,6 +8,7 @@ The file is a header and one line a section, each with its checksum. The header 
 history does not read what only the other one needs.
 """
 
+import base64
 import contextlib
 import json
 import os
@@ -19,9 +20,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from scoring.errors import InputError, WriteError
-from scoring.files import READ_PLAIN, kept_as, remove_stale, write_atomically
+from scoring.files import READ_PLAIN, atomic_stream, kept_as
 
-FORMAT = 4
+FORMAT = 5
 """Goes up with every change of what is kept or of how git is asked; a cache of another format is not read."""
 
 _UNUSABLE = (OSError, InputError, msgspec.MsgspecError, ValueError, TypeError, RecursionError)
@@ -75,15 +76,16 @@ class GitCache:
         if self._place is None or not self.changed:
             return
         with contextlib.suppress(OSError, WriteError):
-            stored = {name: self._raw(name) for name in self._stored if name not in self._sections}
+            stored = {name: [self._raw(name)] for name in self._stored if name not in self._sections}
             stored |= {name: _stored(section) for name, section in self._sections.items() if section}
-            sizes = list(map(len, stored.values()))
+            sizes = [sum(map(len, pieces)) for pieces in stored.values()]
             starts = accumulate((size + 1 for size in sizes[:-1]), initial=0)
             places = list(zip(stored, starts, sizes, strict=False))
             header = json.dumps(self._header | {"sections": places}).encode()
             self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            remove_stale(self._place.parent)
-            write_atomically(self._place, b"\n".join([header, *stored.values(), b""]), durable=False)
+            with atomic_stream(self._place, durable=False) as file:
+                for pieces in [[header], *stored.values()]:
+                    file.writelines([*pieces, b"\n"])
             self.changed = False
 
     def _raw(self, name: str) -> bytes:
@@ -92,12 +94,12 @@ class GitCache:
         return os.pread(self._fd, size, at) if size else b""
 
 
-def _stored(section: object) -> bytes:
+def _stored(section: object) -> list[bytes]:
     try:
         content = msgspec.json.encode(section)
     except UnicodeEncodeError:  # bytes in it are no text; msgspec has no way to write that down
-        content = json.dumps(section).encode()
-    return b"%08x %b" % (zlib.crc32(content), content)
+        content = json.dumps(section, default=lambda raw: base64.b64encode(raw).decode()).encode()
+    return [b"%08x " % zlib.crc32(content), content]
 
 
 def _decoded(content: bytes, kind: type[T]) -> T:

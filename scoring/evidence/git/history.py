@@ -25,6 +25,7 @@ from scoring.evidence.git.walk import (
     trunk_lines,
 )
 from scoring.files import read_file
+from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -59,7 +60,8 @@ class CorrectedHistory(GitFacts):
         self._cache = GitCache(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
         self.trunk = choose_trunk(self._repository, self._references, trunk)
-        self._resolved = self._repository.resolve(name for r in records for name in (r.commit, trim(r.commit)))
+        commits = Records.of(records).commits
+        self._resolved = self._repository.resolve([*commits, *map(trim, commits)])
 
     def _commit_of(self, sha: str) -> NamedCommit | None:
         return self._named.get(sha)

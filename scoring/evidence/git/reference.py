@@ -8,20 +8,12 @@ from pathlib import Path
 from scoring.evidence.git import facts
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
+from scoring.evidence.git.places import TrunkPlaces, trunk_begun, trunk_places
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.git.walk import (
-    ShownCommit,
-    TrunkLine,
-    TrunkPlaces,
-    newest_by_subject,
-    shown_commits,
-    trunk_begun,
-    trunk_lines,
-    trunk_places,
-)
+from scoring.evidence.git.walk import ShownCommit, shown_commits
 from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
-from scoring.text import fold, trim
+from scoring.text import trim
 
 _HEX_RUN = re.compile("[0-9a-fA-F]+")
 _SHORTEST_RUN, _LONGEST_RUN = 7, 40
@@ -52,8 +44,10 @@ class ReferenceHistory(GitFacts):
         self._cache = GitCache(cache_dir, self._repository.common_dir)
         trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
-        fields = [name for r in records for name in (r.commit, trim(r.commit))]
-        self._resolved = self._repository.resolve([*fields, branch])
+        commits = Records.of(records).commits
+        fields = dict.fromkeys(map(trim, commits))
+        self._resolved = self._repository.resolve([*commits, *fields, branch])
+        self._lost = any(self._resolved[field] is None for field in fields if field)
         how = "the trunk of the reference's rules"
         shallow = (self._repository.common_dir / "shallow").exists()
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
@@ -82,13 +76,11 @@ class ReferenceHistory(GitFacts):
             return Changed(self.rules, field, sha, unknown=Unknown.FILES)
         return Changed(self.rules, field, sha, commit.files)
 
-    def gather(self, records: Sequence[IterationRecord], _: Callable[[IterationRecord], bool]) -> None:
+    def gather(self, _: Sequence[IterationRecord], __: Callable[[IterationRecord], bool]) -> None:
         """Ask git the same without a look at each entry; for the trunk while it says what the commits changed."""
-        with trunk_begun(self._repository, self.trunk.commit, "log", self._cache):
+        with trunk_begun(self._repository, self.trunk.commit, self._cache, self._lost):
             for sha in self._shown:
                 self.reverted_by(sha)
-        if any(self._resolved[field] is None for field in map(trim, Records.of(records).commits) if field):
-            self.match_subject("")
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
@@ -111,7 +103,7 @@ class ReferenceHistory(GitFacts):
 
     def match_subject(self, text: str) -> str | None:
         """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text."""
-        return self._subjects.get(fold(text))
+        return self._places_by_subject.by_subject(text) if self._places_by_subject else None
 
     @cached_property
     def _shown(self) -> dict[str, ShownCommit]:
@@ -122,21 +114,23 @@ class ReferenceHistory(GitFacts):
         # A commit whose files git cannot name today may be complete tomorrow: that is not kept.
         kept |= {sha: commit for sha, commit in found.items() if commit.files is not None}
         self._cache.changed = True
-        return kept | found
-
-    @cached_property
-    def _walk(self) -> Sequence[TrunkLine]:
-        tip = self.trunk.commit
-        return trunk_lines(self._repository, tip, "log", self._cache) if tip else ()
+        unnamed = {sha: commit for sha, commit in found.items() if commit.files is None}
+        return kept | unnamed if unnamed else kept
 
     @cached_property
     def _places(self) -> TrunkPlaces | None:
-        tip = self.trunk.commit
-        return trunk_places(self._repository, tip, "log", self._cache) if tip else None
+        return self._places_on_trunk(self._lost)
 
     @cached_property
-    def _subjects(self) -> dict[str, str]:
-        return newest_by_subject(self._walk)
+    def _places_by_subject(self) -> TrunkPlaces | None:
+        return self._places if self._lost else self._places_on_trunk(subjects=True)
+
+    def _places_on_trunk(self, subjects: bool) -> TrunkPlaces | None:
+        if self.trunk.commit is None:
+            return None
+        places = trunk_places(self._repository, self.trunk.commit, self._cache, subjects)
+        places.look_for(sha for sha in self._resolved.values() if sha)
+        return places
 
     @cached_property
     def _reverts(self) -> dict[str, list[tuple[int, str]]]:

@@ -260,6 +260,28 @@ class GitRepository:
             finally:
                 del self._begun[arguments, given]
 
+    def records(self, *arguments: str, given: bytes = b"", width: int) -> Iterator[list[bytes]]:
+        """Yield what git prints, so many NUL-ended fields at a time, when it has ended; nobody holds all of it.
+
+        It may be begun before, as what is asked.
+
+        Raises:
+            GitError: it failed; the text says why.
+        """
+        with contextlib.ExitStack() as stack:
+            if (arguments, given) not in self._begun:
+                stack.enter_context(self.begun(*arguments, given=given))
+            question = self._begun[arguments, given]
+            _demand(self.directory, question.ended(), arguments[0])
+            fields = [b""]
+            for piece in question.pieces():
+                first, *others = piece.split(b"\0")
+                fields[-1] += first
+                fields += others
+                whole = (len(fields) - 1) // width * width
+                yield from (fields[n : n + width] for n in range(0, whole, width))
+                del fields[:whole]
+
     def ask_in_parts(
         self, *arguments: str, questions: Sequence[str]
     ) -> "Iterator[tuple[Sequence[str], subprocess.CompletedProcess[bytes]]]":
@@ -326,12 +348,23 @@ class _Question:
             self._stack = stack.pop_all()
         return self
 
-    def answer(self) -> "subprocess.CompletedProcess[bytes]":
-        """Wait for git to end, and return what it printed; to be asked once."""
+    def ended(self) -> "subprocess.CompletedProcess[bytes]":
+        """Wait for git to end, and return how it did, without what it printed."""
         with _told(self._command, self._limit):
             _, complaint = self._process.communicate(timeout=self._limit)
-            self._output.seek(0)
-            return subprocess.CompletedProcess(self._command, self._process.returncode, self._output.read(), complaint)
+            return subprocess.CompletedProcess(self._command, self._process.returncode, b"", complaint)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what git printed, in pieces, once it has ended."""
+        self._output.seek(0)
+        while piece := self._output.read(PIECE):
+            yield piece
+
+    def answer(self) -> "subprocess.CompletedProcess[bytes]":
+        """Wait for git to end, and return its answer."""
+        answer = self.ended()
+        answer.stdout = b"".join(self.pieces())
+        return answer
 
     def __exit__(self, *_: object) -> None:
         """Stop git, if nobody wanted its answer."""

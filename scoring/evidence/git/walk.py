@@ -4,10 +4,8 @@ Of commits that the cache knows only the order is asked. The reference takes the
 rules need children before their parents over all branches (``date-order``).
 """
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.graph import Line
@@ -54,58 +52,6 @@ class NamedCommit(NamedTuple):
     subject: str
 
 
-class TrunkPlaces:
-    """Where commits are on the trunk, newest first from 0, and which of them speak of a revert."""
-
-    _FEW = 64
-
-    def __init__(self, shas: str, messages: Sequence[tuple[int, str]]) -> None:
-        """Take the SHAs of the trunk, one behind the other with a line break after each, and the messages."""
-        self._shas, self.messages, self._asked = shas, messages, 0
-        self._width = shas.find("\n") + 1
-
-    def sha(self, place: int) -> str:
-        """Return the commit at a place."""
-        return self._shas[place * self._width : (place + 1) * self._width - 1]
-
-    def place(self, sha: str) -> int | None:
-        """Return the place of a commit, by its SHA in full; None when the trunk does not contain it."""
-        self._asked += 1
-        if self._asked > self._FEW:
-            return self._places.get(sha)
-        at = self._shas.find(sha + "\n") if len(sha) + 1 == self._width else -1
-        return None if at < 0 else at // self._width
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {sha: n for n, sha in enumerate(self._shas.split())}
-
-
-_Places: TypeAlias = tuple[str, str, list[tuple[int, str]]]
-"""The tip of a trunk, and what :class:`TrunkPlaces` takes."""
-
-
-def trunk_places(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> TrunkPlaces:
-    """Return the places of a commit and its ancestors; what they say is only read where it is not known.
-
-    Raises:
-        GitError: as :func:`trunk_lines`.
-    """
-    if (kept := _kept_places(tip, order, cache)) is None:
-        lines = trunk_lines(repository, tip, order, cache)
-        messages = [(n, line.message) for n, line in enumerate(lines) if line.message]
-        kept = tip, "".join(f"{line.sha}\n" for line in lines), messages
-        cache.section("places", dict[str, _Places])[order] = kept
-        cache.changed = True
-    return TrunkPlaces(*kept[1:])
-
-
-def _kept_places(tip: str, order: Order, cache: GitCache) -> _Places | None:
-    """Return the places of the trunk as they are kept; None where it has another tip."""
-    kept = cache.section("places", dict[str, _Places]).get(order)
-    return kept if kept and kept[0] == tip else None
-
-
 def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> list[TrunkLine]:
     """Return a commit and its ancestors, newest first.
 
@@ -128,23 +74,10 @@ def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCac
                 known.append(line)
             orders[order] = tip, [places[sha] for sha in shas]
             return [known[n] for n in orders[order][1]]
-    known[:] = _lines(repository.run(*_whole_trunk(tip, order)))
+    known[:] = _lines(repository.run("log", *_OPTIONS[order], *_LINE, tip, "--"))
     orders.clear()
     orders[order] = tip, list(range(len(known)))
     return list(known)
-
-
-def trunk_begun(
-    repository: GitRepository, tip: str | None, order: Order, cache: GitCache
-) -> "contextlib.AbstractContextManager[None]":
-    """Let git begin to read a trunk of which nothing is known; in the block it is asked for, or its places are."""
-    if tip is None or _kept_places(tip, order, cache) or cache.section("lines", list[TrunkLine]):
-        return contextlib.nullcontext()
-    return repository.begun(*_whole_trunk(tip, order))
-
-
-def _whole_trunk(tip: str, order: Order) -> tuple[str, ...]:
-    return "log", *_OPTIONS[order], *_LINE, tip, "--"
 
 
 def _described(repository: GitRepository, shas: Sequence[str]) -> list[TrunkLine]:
@@ -240,8 +173,11 @@ def _shown_alone(repository: GitRepository, shas: Iterable[str]) -> dict[str, Sh
 
 def _shown(output: bytes) -> dict[str, ShownCommit]:
     found = {}
+    names: dict[str, str] = {}  # many commits change the same file
     for block in as_text(output).split("\0")[1:]:
         header, *files = block.split("\n")
         sha, _, time = header.partition(" ")
-        found[sha] = ShownCommit(int(time) if time else None, tuple(name for name in files if name))
+        found[sha] = ShownCommit(
+            int(time) if time else None, tuple(names.setdefault(name, name) for name in files if name)
+        )
     return found

@@ -13,10 +13,10 @@ _MOST = 2**63 - 1
 class SpentSums:
     """The tokens of one harness. ``input_holds_cached`` is whether its input has in it what was read from the cache."""
 
-    def __init__(self, slices: int) -> None:
-        """Take how many slices of time there are."""
+    def __init__(self) -> None:
+        """Begin with nothing in any slice of time."""
         self.input_holds_cached = False
-        self._slices: list[dict[tuple[int, int], list[int]]] = [{} for _ in range(slices)]
+        self._slices: dict[int, dict[tuple[int, int], list[int]]] = {}
         self._models: dict[str, int] = {"": 0}
 
     def model(self, name: str) -> int:
@@ -35,7 +35,7 @@ class SpentSums:
     ) -> None:
         """Add responses to a slice; ``hour`` are those of the creations that are for an hour."""
         prompts, fresh, written = self._parts(given, reads, creations)
-        spent = self._slices[place]
+        spent = self._slices.setdefault(place, {})
         for model, prompt, *tokens in zip(models, prompts, fresh, output, reads, written, hour, strict=True):
             key = model, bisect_left(PROMPT_STEPS, prompt)
             held = spent.get(key)
@@ -60,8 +60,8 @@ class SpentSums:
     def between(self, first: int, last: int) -> list[Spent]:
         """Return the tokens in the slices from ``first`` up to ``last``."""
         found: dict[tuple[int, int], list[int]] = {}
-        for spent in self._slices[first:last]:
-            for key, counts in spent.items():
+        for place in range(first, last):
+            for key, counts in self._slices.get(place, {}).items():
                 held = found.get(key)
                 found[key] = counts if held is None else [one + two for one, two in zip(held, counts, strict=True)]
         names = list(self._models)

@@ -6,6 +6,7 @@ times is noted with its key until all files are read, and counts in the slice of
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import reduce
@@ -51,11 +52,12 @@ class Tally:
     def __init__(self, bounds: Sequence[int]) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
         self._bounds = bounds
-        self._sums = [[0] * 9 for _ in range(len(bounds) + 1)]
-        self._sessions: list[set[str]] = [set() for _ in self._sums]
-        self._files: list[set[int]] = [set() for _ in self._sums]
-        self.spent = SpentSums(len(self._sums))
-        self._times: list[tuple[int, int] | None] = [None for _ in self._sums]
+        # Only slices in which there is anything: of most of a long log the transcripts are gone.
+        self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 9)
+        self._sessions: defaultdict[int, set[str]] = defaultdict(set)
+        self._files: defaultdict[int, set[int]] = defaultdict(set)
+        self.spent = SpentSums()
+        self._times: dict[int, tuple[int, int] | None] = {}
         self._responses: list[Columns] = []
         self._calls: list[Columns] = []
         self._verdicts: list[Columns] = []
@@ -64,7 +66,7 @@ class Tally:
         """Note that a file has lines of a session at these times, which ascend."""
         for n, first, last in self._slices(times):
             self._sums[n][_FLAGS] |= COVERED
-            self._times[n] = _hull([self._times[n], (times[first], times[last - 1])])
+            self._times[n] = _hull([self._times.get(n), (times[first], times[last - 1])])
             self._files[n].add(file)
             if session:
                 self._sessions[n].add(session)
@@ -153,14 +155,17 @@ class Tally:
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
         """Return what is in the slices from ``first`` up to ``last``, or None when nothing is."""
+        there = self._there(first, last)
+        if not there:
+            return None
         sums, flags = [0] * 9, 0
-        for slice_sums in self._sums[first:last]:
-            flags |= slice_sums[_FLAGS]
-            sums = [one + two for one, two in zip(sums, slice_sums, strict=True)]
+        for n in there:
+            flags |= self._sums[n][_FLAGS]
+            sums = [one + two for one, two in zip(sums, self._sums[n], strict=True)]
         if not flags and not any(sums):
             return None
-        sessions: set[str] = set().union(*self._sessions[first:last])
-        files: set[int] = set().union(*self._files[first:last])
+        sessions: set[str] = set().union(*(self._sessions[n] for n in there if n in self._sessions))
+        files: set[int] = set().union(*(self._files[n] for n in there if n in self._files))
         turns, *tokens, calls, errors, dropped, _ = sums
         given, output, reads, creations = tokens
         several = len(sessions), len(files)
@@ -168,7 +173,11 @@ class Tally:
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
         """Return the times of the first and the last line in these slices; None where there is none."""
-        return _hull(self._times[first:last])
+        return _hull(self._times.get(n) for n in self._there(first, last))
+
+    def _there(self, first: int, last: int) -> list[int]:
+        """Return the numbers of the slices from ``first`` up to ``last`` in which there is anything."""
+        return [n for n in range(first, last) if n in self._sums]
 
 
 def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
@@ -279,7 +288,7 @@ class Tallies:
         found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
         shares = [facts for facts in found if facts is not None]
         if not shares:
-            return TranscriptFacts()
+            return _NOTHING
         counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
         harnesses = tuple(facts for facts in shares if facts.name)
         turns, given, output, reads, creations, calls, errors = counts
@@ -290,5 +299,6 @@ class Tallies:
         return TranscriptFacts(*counted, spent, began, ended)
 
 
+_NOTHING = TranscriptFacts()
 _COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-2])
 """What is summed up over the harnesses, in the order of the fields of ``TranscriptFacts``."""

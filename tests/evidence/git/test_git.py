@@ -21,8 +21,9 @@ from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git import repository as git_repository
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import changes
+from scoring.evidence.git.places import trunk_begun, trunk_places
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_begun, trunk_lines
+from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_lines
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -682,12 +683,11 @@ class TestManyQuestions:
     def test_that_were_begun_are_asked_once(self, original: Sample) -> None:
         repository, tip = GitRepository(original.path), original.trunk[0].sha
         cache = GitCache(None, repository.common_dir)
-        with watched_doors() as doors, trunk_begun(repository, tip, "log", cache):
-            assert trunk_lines(repository, tip, "log", cache) == original.trunk
-        assert len(doors.commands) == 1
-        with watched_doors() as doors, trunk_begun(repository, tip, "log", cache):
-            assert trunk_lines(repository, tip, "log", cache) == original.trunk
-        assert doors.commands == []
+        for asked in 1, 0:  # then it is known
+            with watched_doors() as doors, trunk_begun(repository, tip, cache, True):
+                places = trunk_places(repository, tip, cache, True)
+            assert [places.place(line.sha) for line in original.trunk] == list(range(len(original.trunk)))
+            assert len(doors.commands) == asked
 
     def test_that_were_begun_and_nobody_asks_are_ended(
         self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
