@@ -47,12 +47,11 @@ class Response(NamedTuple):
 
 
 class Tally:
-    """The sums of one harness, slice by slice; ``spent`` are the tokens by model."""
+    """The sums of one harness, by slice where a slice has anything; ``spent`` are the tokens by model."""
 
     def __init__(self, bounds: Sequence[int]) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
         self._bounds = bounds
-        # Only slices in which there is anything: of most of a long log the transcripts are gone.
         self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 9)
         self._sessions: defaultdict[int, set[str]] = defaultdict(set)
         self._files: defaultdict[int, set[int]] = defaultdict(set)
@@ -156,8 +155,6 @@ class Tally:
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
         """Return what is in the slices from ``first`` up to ``last``, or None when nothing is."""
         there = self._there(first, last)
-        if not there:
-            return None
         sums, flags = [0] * 9, 0
         for n in there:
             flags |= self._sums[n][_FLAGS]
@@ -166,8 +163,7 @@ class Tally:
             return None
         sessions: set[str] = set().union(*(self._sessions[n] for n in there if n in self._sessions))
         files: set[int] = set().union(*(self._files[n] for n in there if n in self._files))
-        turns, *tokens, calls, errors, dropped, _ = sums
-        given, output, reads, creations = tokens
+        turns, given, output, reads, creations, calls, errors, dropped, _ = sums
         several = len(sessions), len(files)
         return HarnessFacts(name, *several, turns, given, output, reads, creations, calls, errors, dropped, flags)
 
