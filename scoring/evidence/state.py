@@ -94,7 +94,7 @@ class _Look:
 
     def folder(self, path: str | Path) -> list[os.DirEntry[str]]:
         """Add what is in a folder, and return it in the order of the names; nothing where there is no folder."""
-        stamps, missing = bytearray(), []
+        stamps, missing, newest = bytearray(), [], self._newest
         try:
             with os.scandir(path) as entries:
                 listed = entries if self._skips is None else [e for e in entries if not self._skips(e.name)]
@@ -107,10 +107,12 @@ class _Look:
             stamp = _stat(entry.name, place)  # entries would hold on to what they are asked for
             if stamp is None:
                 missing.append(n)
-            else:
-                self._newest = max(self._newest, stamp.st_mtime_ns, stamp.st_ctime_ns)
-                stamps += _packed(stamp)
+                continue
+            changed = stamp.st_ctime_ns if stamp.st_ctime_ns > stamp.st_mtime_ns else stamp.st_mtime_ns
+            newest = changed if changed > newest else newest  # max() takes its time, of which a long log has none
+            stamps += _packed(stamp)
         os.close(place)
+        self._newest = newest
         self.see(os.fspath(path), len(found), missing)
         self._digest.update("\0".join([entry.name for entry in found]).encode("utf-8", "surrogateescape"))
         self._digest.update(stamps)
