@@ -110,7 +110,7 @@ class CorrectedHistory(GitFacts):
     @cached_property
     def _walk(self) -> Sequence[TrunkLine]:
         tip = self.trunk.commit
-        return trunk_lines(self._repository, tip, "date-order", self._cache) if tip else ()
+        return trunk_lines(self._repository, tip, self._cache) if tip else ()
 
     @cached_property
     def _subjects(self) -> dict[str, str]:

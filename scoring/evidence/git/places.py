@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.repository import GitRepository, as_lines, as_text
+from scoring.evidence.git.walk import MOST_NEW
 from scoring.text import fold, trim
 
 _LINE = ("-z", "--format=%H%x00%s%x00%B%x00")
@@ -23,9 +24,6 @@ _EMPTY = bytes(_DIGEST)
 _FEW = 64
 """From how many questions on it pays to look at the whole trunk for their answers."""
 
-_MOST_NEW = 5000
-"""From how many new commits on the trunk is walked anew rather than asked about them one by one."""
-
 
 class _Commits(NamedTuple):
     """Commits, newest first.
@@ -37,13 +35,6 @@ class _Commits(NamedTuple):
     shas: str
     messages: list[tuple[int, str]]
     subjects: bytes
-
-
-class _Kept(NamedTuple):
-    """The commits of a trunk, as they were when it had a tip."""
-
-    tip: str
-    commits: _Commits
 
 
 class TrunkPlaces:
@@ -112,13 +103,16 @@ def trunk_places(repository: GitRepository, tip: str, cache: GitCache, subjects:
     Raises:
         GitError: git cannot read the history of the trunk.
     """
-    section = cache.section("places", dict[str, _Kept])
     kept = _kept(cache, subjects)
-    if kept is None or kept.tip != tip:
-        commits = _grown(repository, tip, kept) if kept else None
-        section["log"] = kept = _Kept(tip, commits or _read(repository, subjects, *_whole(tip)))
+    commits = kept.get(tip)
+    if commits is None:
+        grown = [_grown(repository, tip, before) for before in kept.values()]
+        commits = next(filter(None, grown), None) or _read(repository, subjects, *_whole(tip))
+        section = cache.section("places", dict[str, _Commits])
+        section.clear()
+        section[tip] = commits
         cache.changed = True
-    return TrunkPlaces(kept.commits)
+    return TrunkPlaces(commits)
 
 
 def trunk_begun(
@@ -130,18 +124,19 @@ def trunk_begun(
     return repository.begun(*_whole(tip))
 
 
-def _kept(cache: GitCache, subjects: bool) -> _Kept | None:
-    kept = cache.section("places", dict[str, _Kept]).get("log")
-    return kept if kept and (kept.commits.subjects or not subjects) else None
+def _kept(cache: GitCache, subjects: bool) -> dict[str, _Commits]:
+    """Return the commits that the trunk had, by the tip that it had, with their ``subjects`` where these are wanted."""
+    section = cache.section("places", dict[str, _Commits])
+    return {tip: commits for tip, commits in section.items() if commits.subjects or not subjects}
 
 
 def _whole(tip: str) -> tuple[str, ...]:
     return "log", *_LINE, tip, "--"
 
 
-def _grown(repository: GitRepository, tip: str, kept: _Kept) -> _Commits | None:
+def _grown(repository: GitRepository, tip: str, kept: _Commits) -> _Commits | None:
     """Return the commits of a trunk with what it is known to have had; None where it has too much that is new."""
-    shas, (then, messages, subjects) = repository.run("rev-list", tip, "--").decode(), kept.commits
+    shas, (then, messages, subjects) = repository.run("rev-list", tip, "--").decode(), kept
     width = shas.find("\n") + 1
     if shas.endswith(then):  # it grew at its end
         new, places = shas[: len(shas) - len(then)], None
@@ -149,7 +144,7 @@ def _grown(repository: GitRepository, tip: str, kept: _Kept) -> _Commits | None:
         places = {sha: n for n, sha in enumerate(then.split())}
         new = "".join(f"{sha}\n" for sha in shas.split() if sha not in places)
     count = len(new) // width
-    if count >= _MOST_NEW:
+    if count >= MOST_NEW:
         return None
     asked = "log", "--no-walk=unsorted", "--stdin", *_LINE
     found = _read(repository, bool(subjects), *asked, given=as_lines(new.split())) if new else _Commits("", [], b"")

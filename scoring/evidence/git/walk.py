@@ -1,26 +1,21 @@
 """The commits of a trunk and those beside it: parents, subjects, times and files.
 
-Of commits that the cache knows only the order is asked. The reference takes the order of ``git log``; the corrected
-rules need children before their parents over all branches (``date-order``).
+Of commits that the cache knows only the order is asked: children before their parents over all branches.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.graph import Line
 from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
 from scoring.text import fold, trim
 
-Order = Literal["log", "date-order"]
-"""In which order the trunk is walked, newest first."""
-
-_OPTIONS: Mapping[Order, tuple[str, ...]] = {"log": (), "date-order": ("--date-order",)}
 # Each field ends with NUL, and each commit too (-z), so that no message can be taken for a separator.
 _LINE = ("-z", "--format=%H%x00%P%x00%s%x00%B%x00")
 _NAMED = ("-z", "--format=%H%x00%ct%x00%P%x00%s%x00")
 _SHOW = ("show", "--stdin", "--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
-_MOST_NEW = 5000
+MOST_NEW = 5000
 """From how many new commits on the trunk is walked anew rather than asked about them one by one."""
 
 
@@ -52,31 +47,31 @@ class NamedCommit(NamedTuple):
     subject: str
 
 
-def trunk_lines(repository: GitRepository, tip: str, order: Order, cache: GitCache) -> list[TrunkLine]:
-    """Return a commit and its ancestors, newest first.
+def trunk_lines(repository: GitRepository, tip: str, cache: GitCache) -> list[TrunkLine]:
+    """Return a commit and its ancestors, newest first, children before their parents.
 
     Raises:
         GitError: git cannot read the history of the trunk.
     """
     known = cache.section("lines", list[TrunkLine])
-    orders = cache.section("orders", dict[str, tuple[str, list[int]]])
-    kept_tip, kept = orders.get(order, ("", []))
-    if kept_tip == tip and max(kept, default=-1) < len(known):
+    orders = cache.section("order", dict[str, list[int]])  # that of the last tip
+    kept = orders.get(tip, [])
+    if kept and max(kept) < len(known):
         return [known[n] for n in kept]
     cache.changed = True
+    orders.clear()
     if known:
-        shas = repository.run("rev-list", *_OPTIONS[order], tip, "--").decode().split()
+        shas = repository.run("rev-list", "--date-order", tip, "--").decode().split()
         places = {line.sha: n for n, line in enumerate(known)}
         new = [sha for sha in shas if sha not in places]
-        if len(new) < _MOST_NEW:
+        if len(new) < MOST_NEW:
             for line in _described(repository, new):
                 places[line.sha] = len(known)
                 known.append(line)
-            orders[order] = tip, [places[sha] for sha in shas]
-            return [known[n] for n in orders[order][1]]
-    known[:] = _lines(repository.run("log", *_OPTIONS[order], *_LINE, tip, "--"))
-    orders.clear()
-    orders[order] = tip, list(range(len(known)))
+            orders[tip] = [places[sha] for sha in shas]
+            return [known[n] for n in orders[tip]]
+    known[:] = _lines(repository.run("log", "--date-order", *_LINE, tip, "--"))
+    orders[tip] = list(range(len(known)))
     return list(known)
 
 

@@ -51,10 +51,10 @@ def give_away(path: Path) -> None:
 
 
 def walked(repository: GitRepository, tip: str, *known: TrunkLine) -> list[TrunkLine]:
-    """Walk from a commit in the order of ``git log``; of the commits that are known, git is asked the order alone."""
+    """Walk from a commit; of the commits that are known, git is asked the order alone."""
     cache = GitCache(None, repository.common_dir)
     cache.section("lines", list[TrunkLine])[:] = known
-    return trunk_lines(repository, tip, "log", cache)
+    return trunk_lines(repository, tip, cache)
 
 
 @dataclass(frozen=True)

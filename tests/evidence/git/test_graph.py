@@ -41,7 +41,7 @@ def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
 
 def graph_of(repo: Repo) -> CommitGraph:
     repository = GitRepository(repo.path)
-    walk = trunk_lines(repository, repo.head("master"), "date-order", GitCache(None, repo.path))
+    walk = trunk_lines(repository, repo.head("master"), GitCache(None, repo.path))
     trunk = [(line.sha, line.parents) for line in walk]
     every = repo.git("rev-list", "--branches").split()
     contained = {sha for sha, _ in trunk}

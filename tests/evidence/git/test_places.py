@@ -18,7 +18,7 @@ def commits_of(repo: Repo, tip: str, subjects: bool, cache: GitCache | None = No
     repository = GitRepository(repo.path)
     cache = cache or GitCache(None, repository.common_dir)
     trunk_places(repository, tip, cache, subjects)
-    return cache.section("places", dict[str, object])["log"]
+    return cache.section("places", dict[str, object])[tip]
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,19 @@ def test_a_trunk_that_is_known_is_as_one_that_is_read(grown: tuple[Repo, list[st
         assert commits_of(repo, tip, subjects, kept) == commits_of(repo, tip, subjects)
 
 
+def test_the_trunk_is_in_the_order_of_git_log(grown: tuple[Repo, list[str]]) -> None:
+    repo, (*_, four) = grown
+    repository = GitRepository(repo.path)
+    places = trunk_places(repository, four, GitCache(None, repository.common_dir), subjects=False)
+    found = repo.git("log", "--format=%H", four).split()
+    assert [places.sha(n) for n in range(len(found))] == found
+
+
 def test_of_much_that_is_new_all_is_read(grown: tuple[Repo, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     repo, (one, *_, four) = grown
     kept = GitCache(None, GitRepository(repo.path).common_dir)
     commits_of(repo, one, True, kept)
-    monkeypatch.setattr(git_places, "_MOST_NEW", 1)
+    monkeypatch.setattr(git_places, "MOST_NEW", 1)
     assert commits_of(repo, four, True, kept) == commits_of(repo, four, True)
 
 
