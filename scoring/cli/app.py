@@ -205,7 +205,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "processes": {
         "type": Whole(1),
         "metavar": "N",
-        "help": "How many processes read and score.  [default: as many as are worth it]",
+        "help": "How many processes read and score, git not counted.  [default: as many as are worth it]",
     },
     "derive": {
         "is_flag": True,

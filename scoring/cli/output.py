@@ -127,10 +127,11 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
 
     try:
         data = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # Python's own encoder takes text that is no UTF-8
+    except (UnicodeEncodeError, TypeError):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys
         import json
 
-        data = as_utf8(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode()
+        text = as_utf8(json.dumps(value, ensure_ascii=False))
+        data = msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
     if on_terminal() or any(part in data for part in _BEGIN_CONTROLS):
         data = json_escaped(data.decode(), hidden=on_terminal()).encode()
     return msgspec.json.format(data, indent=indent or 0)

@@ -148,12 +148,12 @@ class Evidence:
 
     def gather(self) -> None:
         """Ask for all that is asked for in batches, about every iteration: a fork of this process has it then."""
-        attributes = self.sources.rules.attributes
-        self.git.gather(self._records, lambda record: attributes or record.task_id in self.scopes)
+        attributes, scopes = self.sources.rules.attributes, self.scopes
+        self.git.gather(self._records, lambda record: attributes or record.task_id in scopes)
         for number in self._records.numbers:
             self.transcripts(number)
-        if attributes and self._records:
-            self._counted_for(self._records[0])
+        if attributes:
+            _ = self._first_to_name
         self.is_there("")
 
     def _place_of(self, artifact: str) -> str:

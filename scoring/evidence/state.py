@@ -103,15 +103,17 @@ class _Look:
         except (OSError, ValueError) as e:
             self.see(os.fspath(path), e.errno if isinstance(e, OSError) else str(e))
             return []
-        for n, entry in enumerate(found):
-            stamp = _stat(entry.name, place)  # entries would hold on to what they are asked for
-            if stamp is None:
-                missing.append(n)
-                continue
-            changed = stamp.st_ctime_ns if stamp.st_ctime_ns > stamp.st_mtime_ns else stamp.st_mtime_ns
-            newest = changed if changed > newest else newest  # max() takes its time, of which a long log has none
-            stamps += _packed(stamp)
-        os.close(place)
+        try:
+            for n, entry in enumerate(found):
+                stamp = _stat(entry.name, place)  # entries would hold on to what they are asked for
+                if stamp is None:
+                    missing.append(n)
+                    continue
+                changed = stamp.st_ctime_ns if stamp.st_ctime_ns > stamp.st_mtime_ns else stamp.st_mtime_ns
+                newest = changed if changed > newest else newest  # max() takes its time, of which a long log has none
+                stamps += _packed(stamp)
+        finally:
+            os.close(place)
         self._newest = newest
         self.see(os.fspath(path), len(found), missing)
         self._digest.update("\0".join([entry.name for entry in found]).encode("utf-8", "surrogateescape"))

@@ -419,6 +419,14 @@ class TestJsonInParts:
         write_json([float("nan"), float("inf"), -float("inf")])
         assert json.loads(capsysbinary.readouterr().out) == [None, None, None]
 
+    def test_is_the_same_beside_what_is_no_text(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        value = [float("nan"), 1e-05, {None: 1, True: 2}]
+        write_json([*value, "\udcff"])
+        assert (
+            capsysbinary.readouterr().out.split()
+            == b'[ null, 0.00001, { "null": 1, "true": 2 }, "\xef\xbf\xbd" ]'.split()
+        )
+
     def test_on_one_line_is_what_python_writes(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         value = {"a": [1, {"b": "ü\x9b\u200b"}], "c": {}}
         write_json(value, indent=None)

@@ -6,7 +6,6 @@ the digests of their subjects are bytes, and only messages that speak of a rever
 
 import contextlib
 from collections.abc import Iterable
-from functools import cached_property
 from typing import NamedTuple
 
 from scoring.evidence.git.cache import GitCache
@@ -43,8 +42,9 @@ class TrunkPlaces:
     def __init__(self, commits: _Commits) -> None:
         """Take the commits of the trunk."""
         self._shas, self.messages, self._subjects = commits
-        self._width, self._asked = self._shas.find("\n") + 1, 0
+        self._width = self._shas.find("\n") + 1
         self._known: dict[str, int | None] = {}
+        self._of_subject: dict[bytes, int] = {}
 
     def sha(self, place: int) -> str:
         """Return the commit at a place."""
@@ -71,24 +71,30 @@ class TrunkPlaces:
         digest = _digest(text)
         if digest == _EMPTY:
             return None
-        self._asked += 1
-        place = self._newest.get(digest, -1) if self._asked > _FEW else self._find(digest)
+        if digest not in self._of_subject:
+            self._of_subject[digest] = self._find(digest)
+        place = self._of_subject[digest]
         if place < 0:
             return None
         sha = self.sha(place)
         self._known[sha] = place
         return sha
 
+    def look_for_subjects(self, texts: Iterable[str]) -> None:
+        """Find the newest commits of many subjects at once."""
+        wanted = dict.fromkeys(map(_digest, texts), -1)
+        if len(wanted) > _FEW:
+            for place in range(self._count - 1, -1, -1):
+                digest = self._subjects[place * _DIGEST : (place + 1) * _DIGEST]
+                if digest in wanted:
+                    wanted[digest] = place
+            self._of_subject |= wanted
+
     def _find(self, digest: bytes) -> int:
         at = self._subjects.find(digest)
         while at % _DIGEST and at > 0:  # it lies across two others
             at = self._subjects.find(digest, at + 1)
         return at // _DIGEST
-
-    @cached_property
-    def _newest(self) -> dict[bytes, int]:
-        places = range(self._count - 1, -1, -1)
-        return {self._subjects[place * _DIGEST : (place + 1) * _DIGEST]: place for place in places}
 
     @property
     def _count(self) -> int:

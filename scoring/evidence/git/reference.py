@@ -1,7 +1,7 @@
 """The history of a repository as the reference reads it: reachability, reverts and subjects from one walk."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -44,7 +44,8 @@ class ReferenceHistory(GitFacts):
         self._cache = GitCache(cache_dir, self._repository.common_dir)
         trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
-        commits = Records.of(records).commits
+        self._records = Records.of(records)
+        commits = self._records.commits
         fields = dict.fromkeys(map(trim, commits))
         self._resolved = self._repository.resolve([*commits, *fields, branch])
         self._lost = any(self._resolved[field] is None for field in fields if field)
@@ -76,11 +77,12 @@ class ReferenceHistory(GitFacts):
             return Changed(self.rules, field, sha, unknown=Unknown.FILES)
         return Changed(self.rules, field, sha, commit.files)
 
-    def gather(self, _: Sequence[IterationRecord], __: Callable[[IterationRecord], bool]) -> None:
-        """Ask git the same without a look at each entry; for the trunk while it says what the commits changed."""
+    def gather(self, *_: object) -> None:
+        """Ask git the same without a look at each entry."""
         with trunk_begun(self._repository, self.trunk.commit, self._cache, self._lost):
-            for sha in self._shown:
-                self.reverted_by(sha)
+            if self._shown and self._places:
+                for sha in filter(None, self._resolved.values()):
+                    self.reverted_by(sha)
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
@@ -102,8 +104,11 @@ class ReferenceHistory(GitFacts):
         return None
 
     def match_subject(self, text: str) -> str | None:
-        """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text."""
-        return self._places_by_subject.by_subject(text) if self._places_by_subject else None
+        """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text.
+
+        To be asked where the commit of an entry is not here.
+        """
+        return self._places.by_subject(text) if self._places else None
 
     @cached_property
     def _shown(self) -> dict[str, ShownCommit]:
@@ -119,17 +124,14 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _places(self) -> TrunkPlaces | None:
-        return self._places_on_trunk(self._lost)
-
-    @cached_property
-    def _places_by_subject(self) -> TrunkPlaces | None:
-        return self._places if self._lost else self._places_on_trunk(subjects=True)
-
-    def _places_on_trunk(self, subjects: bool) -> TrunkPlaces | None:
         if self.trunk.commit is None:
             return None
-        places = trunk_places(self._repository, self.trunk.commit, self._cache, subjects)
+        places = trunk_places(self._repository, self.trunk.commit, self._cache, self._lost)
         places.look_for(sha for sha in self._resolved.values() if sha)
+        if self._lost:
+            fields = enumerate(map(trim, self._records.commits))
+            lost = [place for place, field in fields if field and self._resolved[field] is None]
+            places.look_for_subjects(self._records[place].impl.summary for place in lost)
         return places
 
     @cached_property

@@ -241,29 +241,31 @@ class GitRepository:
         return tuple(os.fsdecode(answer.stdout).splitlines())
 
     def ask(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        """Run git here, whatever comes of it; what a log or a repository says is in ``given``."""
-        if question := self._begun.get((arguments, given)):
-            return question.answer()
+        """Run git here, whatever comes of it; what a log or a repository says is in ``given``.
+
+        What was begun before is waited for. Where that fails git is asked again: what it prints may have had no room.
+        """
+        if (question := self._begun.get((arguments, given))) and not (answer := question.answer()).returncode:
+            return answer
         return _start(self.command(*arguments), _environment(), given)
 
     @contextlib.contextmanager
     def begun(self, *arguments: str, given: bytes = b"") -> Iterator[None]:
-        """Let git begin with what :meth:`ask` will be asked in the block, once, and go on meanwhile.
+        """Let git begin with what :meth:`ask`, or :meth:`records`, will be asked in the block, and go on meanwhile.
+
+        Where there is no room for temporary files nothing is begun.
 
         Raises:
             GitError: git could not be started.
         """
-        with _Question(self.command(*arguments), given) as question:
-            self._begun[arguments, given] = question
-            try:
-                yield
-            finally:
-                del self._begun[arguments, given]
+        with contextlib.ExitStack() as stack:
+            if files := _temporary_files(stack, given):
+                self._begun[arguments, given] = stack.enter_context(_Question(self.command(*arguments), *files))
+                stack.callback(self._begun.pop, (arguments, given))
+            yield
 
     def records(self, *arguments: str, given: bytes = b"", width: int) -> Iterator[list[bytes]]:
         """Yield what git prints, so many NUL-ended fields at a time, when it has ended; nobody holds all of it.
-
-        It may be begun before, as what is asked.
 
         Raises:
             GitError: it failed; the text says why.
@@ -271,10 +273,10 @@ class GitRepository:
         with contextlib.ExitStack() as stack:
             if (arguments, given) not in self._begun:
                 stack.enter_context(self.begun(*arguments, given=given))
-            question = self._begun[arguments, given]
-            _demand(self.directory, question.ended(), arguments[0])
+            question = self._begun.get((arguments, given))
+            kept = question is not None and not question.ended().returncode
             fields = [b""]
-            for piece in question.pieces():
+            for piece in question.pieces() if question and kept else [self._again(*arguments, given=given)]:
                 first, *others = piece.split(b"\0")
                 fields[-1] += first
                 fields += others
@@ -282,10 +284,13 @@ class GitRepository:
                 yield from (fields[n : n + width] for n in range(0, whole, width))
                 del fields[:whole]
 
+    def _again(self, *arguments: str, given: bytes) -> bytes:
+        return _demand(self.directory, _start(self.command(*arguments), _environment(), given), arguments[0])
+
     def ask_in_parts(
         self, *arguments: str, questions: Sequence[str]
     ) -> "Iterator[tuple[Sequence[str], subprocess.CompletedProcess[bytes]]]":
-        """Ask as :meth:`ask` does, one question a line; of many, several gits at once, each with its part.
+        """Ask as :meth:`ask` does, one question a line, each once; of many, two gits at once, each with its half.
 
         Yields each part with its answer, in order.
         """
@@ -325,27 +330,36 @@ class GitRepository:
 
 
 def _how_many_at_once(questions: int) -> int:
-    """Return how many gits so many questions are worth; more than two would hold too much memory together."""
+    """Return how many gits so many questions are worth; each holds what it has read of the repository."""
     from scoring.processes import cores
 
     return max(min(questions // WORTH_A_GIT, cores(), 2), 1)
 
 
+def _temporary_files(stack: contextlib.ExitStack, given: bytes) -> tuple[IO[bytes], IO[bytes]] | None:
+    """Return a file that holds what is given to git, and one for its answer; None where there is no room for them."""
+    try:
+        source, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - closed with the stack
+        stack.callback(source.close)
+        stack.callback(output.close)
+        source.write(given)
+        source.seek(0)
+    except OSError:
+        return None
+    return source, output
+
+
 class _Question:
     """A git that works on a question while nobody waits for it: what goes in and what comes out is in files."""
 
-    def __init__(self, command: list[str], given: bytes) -> None:
-        self._command, self._given, self._limit = command, given, time_limit()
+    def __init__(self, command: list[str], source: IO[bytes], output: IO[bytes]) -> None:
+        self._command, self._source, self._output, self._limit = command, source, output, time_limit()
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> "_Question":
-        with contextlib.ExitStack() as stack, _told(self._command, self._limit):
-            source, self._output = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
-            source.write(self._given)
-            source.seek(0)
-            streams = {"stdin": source, "stdout": self._output, "stderr": subprocess.PIPE}
-            self._process = stack.enter_context(_running(self._command, _environment(), **streams))
-            self._stack = stack.pop_all()
+        streams = {"stdin": self._source, "stdout": self._output, "stderr": subprocess.PIPE}
+        with _told(self._command, self._limit):
+            self._process = self._stack.enter_context(_running(self._command, _environment(), **streams))
         return self
 
     def ended(self) -> "subprocess.CompletedProcess[bytes]":
@@ -366,10 +380,11 @@ class _Question:
         answer.stdout = b"".join(self.pieces())
         return answer
 
-    def __exit__(self, *_: object) -> None:
-        """Stop git, if nobody wanted its answer."""
-        self._process.kill()
-        self._stack.close()
+    def __exit__(self, *error: Any) -> None:
+        """Stop git, if nobody wanted its answer, and what it started itself."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)  # it is there, if only as a zombie
+        self._stack.__exit__(*error)
 
 
 class ObjectReader:

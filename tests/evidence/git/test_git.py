@@ -1,5 +1,6 @@
 """What git says of real repositories: names, order, changed files, and that nobody's settings matter."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -701,6 +702,50 @@ class TestManyQuestions:
             raise KeyError("somebody")
         with pytest.raises(ProcessLookupError):
             os.kill(int((tmp_path / "process").read_text()), 0)
+
+    def test_that_were_begun_are_ended_with_what_they_started(
+        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repo.commit({"a": "1"})
+        repository = GitRepository(repo.path)
+        script(tmp_path / "git", "sleep 60 &", f"echo $! > {tmp_path}/process", "wait")
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setattr(git_repository, "time_limit", lambda: 1)
+        with pytest.raises(GitError, match="did not answer in time"), repository.begun("log"):
+            repository.ask("log")
+        status = Path("/proc", (tmp_path / "process").read_text().strip(), "stat")
+
+        def gone() -> None:
+            with contextlib.suppress(FileNotFoundError):
+                while status.read_text().rpartition(")")[2].split()[0] != "Z":
+                    time.sleep(0.01)
+
+        ends(gone)
+
+    @pytest.mark.parametrize("full", [FileNotFoundError(2, "no usable temporary directory"), OSError(28, "no space")])
+    def test_need_no_temporary_files(self, original: Sample, monkeypatch: pytest.MonkeyPatch, full: OSError) -> None:
+        def no_file() -> None:
+            raise full
+
+        monkeypatch.setattr("tempfile.TemporaryFile", no_file)
+        repository, tip = GitRepository(original.path), original.trunk[0].sha
+        cache = GitCache(None, repository.common_dir)
+        assert shown_commits(repository, original.shown) == original.shown
+        with trunk_begun(repository, tip, cache, True):
+            assert trunk_places(repository, tip, cache, True).place(tip) == 0
+
+    def test_whose_answer_had_no_room_are_asked_again(
+        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repository, tip = GitRepository(original.path), original.trunk[0].sha
+        script(
+            tmp_path / "git",
+            "[ -f /dev/stdout ] && echo full >&2 && exit 128",
+            f'exec {shutil.which("git")} "$@"',
+        )
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        assert shown_commits(repository, original.shown) == original.shown
+        assert trunk_places(repository, tip, GitCache(None, repository.common_dir), False).place(tip) == 0
 
     def test_that_fail_say_why(self, original: Sample) -> None:
         repository = GitRepository(original.path)

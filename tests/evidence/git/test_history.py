@@ -28,6 +28,7 @@ def shown(found: ReferenceHistory, commit: str) -> ShownCommit:
 
 
 def history(repo: Repo, *names: str, trunk: str = "master") -> ReferenceHistory:
+    """Return what is said of a log whose entries name these; subjects are only read where one names none."""
     return ReferenceHistory(repo.path, [record(n, name) for n, name in enumerate(names, 1)], trunk=trunk)
 
 
@@ -315,7 +316,7 @@ def subjects(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReferenceHistory
     """One trunk with every message, and the commit of each."""
     repo = Repo(tmp_path_factory.mktemp("subjects") / "repo")
     commits = {name: repo.commit(message=message) for name, (message, _) in (UNEQUAL | EQUAL).items()}
-    return history(repo), commits
+    return history(repo, "gone"), commits
 
 
 class TestSubjects:
@@ -333,13 +334,13 @@ class TestSubjects:
     def test_the_newest_of_two_wins(self, repo: Repo) -> None:
         repo.commit({"a": "1"}, "twice")
         newest = repo.commit({"a": "2"}, "TWICE")
-        assert history(repo).match_subject("Twice") == newest
+        assert history(repo, "gone").match_subject("Twice") == newest
 
     def test_of_branches_that_were_not_merged_do_not_count(self, repo: Repo) -> None:
         repo.commit({"a": "1"})
         repo.branch("side")
         repo.commit({"s": "1"}, "on the side")
-        assert history(repo).match_subject("on the side") is None
+        assert history(repo, "gone").match_subject("on the side") is None
 
 
 class TestCache:
@@ -351,7 +352,7 @@ class TestCache:
 
     def answers(self, repo: Repo, cache: Path, *names: str) -> list[object]:
         """Ask everything about some names, as a run does that keeps what it learnt."""
-        entries = [record(n, name) for n, name in enumerate(names, 1)]
+        entries = [record(n, name) for n, name in enumerate([*names, "gone"], 1)]
         found = ReferenceHistory(repo.path, entries, cache)
         shas = [sha for name in names if (sha := found.resolve(name))]
         told = [(shown(found, sha), found.on_trunk(sha) and found.reverted_by(sha)) for sha in shas]
