@@ -46,10 +46,10 @@ class Program:
         """Return a run that keeps nothing and knows nothing."""
         return Case(name, self.command("run", "--no-write", "--no-cache", *arguments))
 
-    def cold(self) -> Case:
+    def cold(self, *arguments: str) -> Case:
         """Return a run that begins with an empty cache and fills it."""
         empty = self.cache.with_name("cold")
-        return Case(COLD, self.command("run", "--no-write", cache=empty), lambda: _remove(empty))
+        return Case(COLD, self.command("run", "--no-write", *arguments, cache=empty), lambda: _remove(empty))
 
     def warm(self, *arguments: str, name: str = WARM) -> Case:
         """Return a run, or another command, with a cache that an earlier run has filled."""

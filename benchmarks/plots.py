@@ -5,7 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_STYLES = (("#767676", "s", "--"), ("#0b62a4", "o", "-"), ("#c2541b", "^", "-"), ("#3d7d3a", "d", "-"))
+_STYLES = (
+    ("#767676", "s", "--"),
+    ("#0b62a4", "o", "-"),
+    ("#c2541b", "^", "-"),
+    ("#3d7d3a", "d", "-"),
+    ("#7a4a9e", "v", "-"),
+)
 
 
 def draw(path: Path, across: str, up: str, sizes: Sequence[float], lines: Mapping[str, Sequence[float]]) -> None:
