@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
-from scoring.cli.output import on_terminal, say, show, write_json
+from scoring.cli.output import on_terminal, say, show, write_bytes, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings
 from scoring.text import counted
@@ -18,7 +18,12 @@ _WIDE = 100
 @click.command(epilog="Example:  da-score report --out report.html")
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
-    "--out", type=PATH, metavar="FILE", default=Path("report.html"), show_default=True, help="Where the page goes."
+    "--out",
+    type=PATH,
+    metavar="FILE",
+    default=Path("report.html"),
+    show_default=True,
+    help="Where the page goes; - is standard output.",
 )
 @click.option("--last", type=Whole(1), metavar="K", help="The K newest iterations only.")
 @click.option(
@@ -55,10 +60,12 @@ def command(
 
     earlier = Path(since) if since and day_of(since) is None else None
     selection = Selection.of(last, None if earlier else since, task)
-    before = None
+    piped, before = out == Path("-"), None
+    if piped and settings.json and not terminal:
+        raise OptionError("--out - and --json both want standard output: give --out FILE")
     if not terminal:
         require("report", "matplotlib", "jinja2")
-        before = read_snapshot(earlier or out)
+        before = None if piped and not earlier else read_snapshot(earlier or out)
         if earlier and before is None:
             wrong = InputError if earlier.suffix or earlier.name != since else OptionError  # a word names no report
             raise wrong(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
@@ -71,8 +78,13 @@ def command(
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
     changed = None if before is None else changes(found.lines, before)
+    page = (part.encode("utf-8", "replace") for part in page_parts(found, changed))
+    if piped:
+        for part in page:
+            write_bytes(part)
+        return
     with atomic_stream(out, mode=0o644) as f:
-        f.writelines(part.encode("utf-8", "replace") for part in page_parts(found, changed))
+        f.writelines(page)
     if settings.json:
         meaning = {"validity": found.validity.as_dict() if found.validity else None}
         means = {"mean": found.mean, "interval": found.interval and list(found.interval)}

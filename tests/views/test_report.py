@@ -342,6 +342,13 @@ class TestCommand:
             r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">', Path("report.html").read_text()
         )
 
+    def test_goes_to_standard_output(self, da_score: DaScore) -> None:
+        found = da_score("report", "--last", "2", "--out", "-")
+        assert (found.status, found.err) == (0, "")
+        assert found.out.startswith("<!doctype html>")
+        assert not Path("-").exists()
+        assert not Path("report.html").exists()
+
     def test_another_report_must_be_there(self, da_score: DaScore) -> None:
         found = da_score("report", "--since", "old.html")
         assert (found.status, found.err) == (
