@@ -137,6 +137,24 @@ _LONGEST_AGE = 24 * 3600.0
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
+_TOLD: list[Callable[[Path, bytes], None]] = []
+
+
+@contextlib.contextmanager
+def told_of_writes(take: Callable[[Path, bytes], None]) -> Iterator[None]:
+    """Tell somebody of every file that is written at once: where it goes and what it holds, just before it is there."""
+    _TOLD.append(take)
+    try:
+        yield
+    finally:
+        _TOLD.remove(take)
+
+
+def _tell(path: Path, data: bytes) -> None:
+    for take in _TOLD:
+        take(path, data)
+
+
 def write_atomically(
     path: Path, data: bytes, durable: bool = True, mode: int = MODE, owner: tuple[int, int] | None = None
 ) -> None:
@@ -152,6 +170,7 @@ def write_atomically(
         return
     with _placed(path, durable) as temporary:
         _write_whole(temporary, data, durable, mode, owner)
+        _tell(path, data)
 
 
 def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
@@ -178,6 +197,7 @@ def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
             temporary = _temporary(path)
             waiting.append((temporary, path))
             _write_whole(temporary, data, False, mode)
+            _tell(path, data)
         if len(waiting) < _MANY:
             with ThreadPoolExecutor(_FLUSHERS) as pool:
                 list(pool.map(_flush, [temporary for temporary, _ in waiting]))

@@ -38,6 +38,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     --task choose what is printed; the whole log is scored and written all the same.
     """
     from scoring.evidence.state import described
+    from scoring.files import told_of_writes
     from scoring.jobs.unchanged import Unchanged
 
     log_dir, evidence, warnings = settings.iter_log_dir, sources(settings), WARNINGS.count
@@ -49,7 +50,8 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
             write_bytes(piece)
         return
     unchanged.begin(evidence)
-    with copied(unchanged.take), evidence.transcripts().start() as scan:
+    first = not settings.json and not _has_scores(log_dir)
+    with copied(unchanged.take), told_of_writes(unchanged.wrote), evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from scoring.jobs.whole_log import WholeLog
 
@@ -57,16 +59,19 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
         broken_entries(*log.broken)
         unchanged.rests_on(log.records)
         _tell(log, log_dir, settings, no_write)
+    if first and log.written and log.lines:
+        from scoring.views.score_pages import next_steps
+
+        show(next_steps(log))
     if not log.broken and WARNINGS.count == warnings:
         unchanged.keep(scan.folders)
 
 
 def _tell(log: "WholeLog", log_dir: Path, settings: Settings, no_write: bool) -> None:
     """Score a log, and write and print what was asked for."""
-    from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_parts
+    from scoring.views.score_pages import pointer, run_item, run_page, run_parts
     from scoring.views.session_pages import session_payload
 
-    first = not _has_scores(log_dir)
     if settings.json:
         items = log.iterations(not no_write, lambda one: json_item(run_item(one)), warn)
         sessions = log.of_sessions(lambda session, members: json_item(session_payload(session, members)))
@@ -79,8 +84,6 @@ def _tell(log: "WholeLog", log_dir: Path, settings: Settings, no_write: bool) ->
         return
     show(run_page(log, log_dir, log.written, on_terminal()))
     show(pointer(log, bool(settings.transcript_dirs)))
-    if first and log.written is not None:
-        show(next_steps(log))
 
 
 def _has_scores(log_dir: Path) -> bool:

@@ -3,7 +3,7 @@
 Two looks with the same digest mean that nothing has changed in between that a score depends on: the files of the log,
 the repository with its configuration, its plans and the artifacts that entries name, the transcripts, git, and
 da-score itself. What was changed within :data:`~scoring.files.SETTLED` before a look may be changed again without
-any of this showing it; such a look has no digest.
+any of this showing it: of a log these files are named, any other such look has no digest.
 
 Where to look for transcripts is found out by whoever reads them, and is kept with the look: to look again loads nothing
 that reads. The module is long because all that a score rests on is listed in one place.
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -69,12 +69,18 @@ class _UnknownError(Exception):
 
 
 class _Look:
-    """One look: what it saw, in order, as one digest. In folders, names that it ``skips`` are passed over."""
+    """One look: what it saw, in order, as one digest. In folders, names that it ``skips`` are passed over.
 
-    def __init__(self, skips: Callable[[str], object] | None = None) -> None:
-        self._skips = skips
-        self._began, self._newest = time.time_ns(), 0
+    ``recent`` names what had just been changed, ``total`` is the sum of the numbers of all that was in folders, where
+    it ``sums``.
+    """
+
+    def __init__(self, skips: Callable[[str], object] | None = None, sums: bool = False) -> None:
+        self._skips, self._sums = skips, sums
+        self._settled = time.time_ns() - SETTLED
         self._digest = blake2b(digest_size=16)
+        self.recent: list[str] = []
+        self.total = 0
 
     def see(self, *what: object) -> None:
         """Add plain data."""
@@ -85,7 +91,8 @@ class _Look:
         if found is None:
             self.see(name, None)
             return
-        self._newest = max(self._newest, found.st_mtime_ns, found.st_ctime_ns)
+        if max(found.st_mtime_ns, found.st_ctime_ns) > self._settled:
+            self.recent.append(name)
         self.see(name, _packed(found))
 
     def file(self, path: str | Path) -> None:
@@ -94,7 +101,7 @@ class _Look:
 
     def folder(self, path: str | Path) -> list[os.DirEntry[str]]:
         """Add what is in a folder, and return it in the order of the names; nothing where there is no folder."""
-        stamps, missing, newest = bytearray(), [], self._newest
+        stamps, missing, settled = bytearray(), [], self._settled
         try:
             with os.scandir(path) as entries:
                 listed = entries if self._skips is None else [e for e in entries if not self._skips(e.name)]
@@ -109,12 +116,13 @@ class _Look:
                 if stamp is None:
                     missing.append(n)
                     continue
-                changed = stamp.st_ctime_ns if stamp.st_ctime_ns > stamp.st_mtime_ns else stamp.st_mtime_ns
-                newest = changed if changed > newest else newest  # max() takes its time, of which a long log has none
+                if stamp.st_ctime_ns > settled or stamp.st_mtime_ns > settled:
+                    self.recent.append(entry.name)
                 stamps += _packed(stamp)
+                if self._sums:
+                    self.total += _number(entry.name, stamp)
         finally:
             os.close(place)
-        self._newest = newest
         self.see(os.fspath(path), len(found), missing)
         self._digest.update("\0".join([entry.name for entry in found]).encode("utf-8", "surrogateescape"))
         self._digest.update(stamps)
@@ -122,7 +130,7 @@ class _Look:
 
     def digest(self) -> bytes | None:
         """Return the digest; None when anything had just been changed."""
-        return None if self._began - self._newest < SETTLED else self.seen()
+        return None if self.recent else self.seen()
 
     def seen(self) -> bytes:
         """Return the digest, whenever anything was changed."""
@@ -140,6 +148,10 @@ def _packed(found: os.stat_result) -> bytes:
     return _STAMP.pack(*what, found.st_mtime_ns & _ANY, found.st_ctime_ns & _ANY)
 
 
+def _number(name: str, found: os.stat_result) -> int:
+    return hash((name, _packed(found)))
+
+
 def _stat(path: str | Path, folder: int | None = None) -> os.stat_result | None:
     try:
         return os.stat(path, dir_fd=folder)
@@ -147,15 +159,33 @@ def _stat(path: str | Path, folder: int | None = None) -> os.stat_result | None:
         return None
 
 
-def log_state(log_dir: Path, iteration: int | None = None) -> bytes | None:
-    """Return a digest of the state of every file of a log, sidecars too; None when it is not settled.
+class LogState(NamedTuple):
+    """What a log looks like from outside.
+
+    ``recent`` names the files that had just been changed. ``total`` is the sum of a number for every file, by which two
+    looks of one process are compared but for some files; it is 0 of a look for one iteration.
+    """
+
+    digest: bytes
+    recent: list[str]
+    total: int
+
+
+def log_state(log_dir: Path, iteration: int | None = None) -> LogState:
+    """Return the state of every file of a log, sidecars too.
 
     With an ``iteration`` without what is beside other entries than its own: the entries themselves bound each other.
     """
-    look = _Look(None if iteration is None else re.compile(_BESIDE % iteration).match)
+    look = _Look(None if iteration is None else re.compile(_BESIDE % iteration).match, iteration is None)
     look.see(os.path.realpath(log_dir), iteration)
     look.folder(log_dir)
-    return look.digest()
+    return LogState(look.seen(), look.recent, look.total)
+
+
+def number_of(path: Path) -> int:
+    """Return the part that a file of a log has in its total, as it is now; 0 where there is none."""
+    found = _stat(path)
+    return 0 if found is None else _number(path.name, found)
 
 
 def places_of(sources: "Sources", files: Iterable[Path | str] = ()) -> Places:

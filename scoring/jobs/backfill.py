@@ -20,7 +20,7 @@ from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.evidence.state import described
-from scoring.files import read_file, remove_stale
+from scoring.files import read_file, remove_stale, told_of_writes
 from scoring.jobs.unchanged import Unchanged
 from scoring.log.kept import Records
 from scoring.score import write_session
@@ -138,15 +138,16 @@ class LogReport:
             "seconds": round(self.seconds, 3),
         }
 
-    @property
-    def found_nothing(self) -> bool:
-        """Whether every score stands, and there is nothing to say of any."""
-        return not (self.error or self.scored or self.kept or self.git_changed or self.warnings or self.broken)
+    def ends_it(self, plan: BackfillPlan) -> bool:
+        """Return whether the same backfill once more would find nothing to do, and have nothing to say of any score."""
+        if self.error or self.kept or self.git_changed or self.warnings or self.broken:
+            return False
+        return not self.scored or not (plan.dry_run or plan.force or plan.only_absent)
 
     def counted(self) -> bytes:
-        """Return its counts, which are all that it has where :attr:`found_nothing` holds."""
+        """Return the counts of the same backfill once more, which are all that it has where :meth:`ends_it` holds."""
         absent = [[signal, reason, count] for (signal, reason), count in self.absent.items()]
-        return json.dumps([self.up_to_date, self.passed_over, absent]).encode()
+        return json.dumps([self.up_to_date + len(self.scored), self.passed_over, absent]).encode()
 
     def say_again(self, counted: bytes) -> None:
         """Take the counts of an earlier report."""
@@ -203,12 +204,12 @@ def _go_through(
         store.load()
         _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
         return
-    with store.held():
+    with store.held(), told_of_writes(unchanged.wrote):
         try:
             folders = _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
         finally:
             store.save()
-    if report.found_nothing:
+    if report.ends_it(plan):
         unchanged.take(report.counted())
         unchanged.keep(folders)
 

@@ -1,7 +1,8 @@
 """The answer of a command about a whole log, kept until anything that it rests on differs.
 
 Most of the time nothing has happened to a log since it was last gone through. Then nothing is gone through again: the
-answer that was kept is given once more. What it rests on is looked at from outside (:mod:`scoring.evidence.state`); an
+answer that was kept is given once more. What it rests on is looked at from outside (:mod:`scoring.evidence.state`), but
+for files of the log that had just been changed, or were written by the command itself: their content is compared. An
 answer that came with a warning is not kept, because what was warned of may be gone the next time.
 """
 
@@ -17,12 +18,14 @@ import msgspec
 
 from scoring.errors import DaScoreError, InputError, WriteError
 from scoring.evidence.state import (
+    LogState,
     Places,
     artifact_state,
     folder_state,
     folders_now,
     from_here,
     log_state,
+    number_of,
     places_of,
     state_around,
 )
@@ -32,7 +35,7 @@ if TYPE_CHECKING:  # an answer that is kept is given without anything that reads
     from scoring.evidence.rules import Sources
     from scoring.log.model import IterationRecord
 
-FORMAT = 2
+FORMAT = 3
 """Goes up with every change of this layout; da-score itself is part of the state."""
 
 _SIZE_LIMIT = 64 << 20
@@ -55,7 +58,8 @@ class _Ground(msgspec.Struct, array_like=True):
 
     ``asked`` is a digest of the question, ``log`` and ``around`` of what was looked at, in ``places`` too, ``named`` of
     the ``artifacts`` that entries name, ``seen`` of the ``folders`` that transcripts name; ``tops`` are those of the
-    work trees.
+    work trees. ``lately`` has the names of files of the log whose times do not say enough, and digests of their
+    contents.
     """
 
     asked: bytes
@@ -67,6 +71,22 @@ class _Ground(msgspec.Struct, array_like=True):
     folders: list[str] = []
     tops: list[str] = []
     seen: bytes = b""
+    lately: tuple[bytes, bytes] = (b"", b"")
+
+
+class _Lately:
+    """Files of a log that were changed just now, and digests of their contents; the last counts of one name."""
+
+    def __init__(self) -> None:
+        self.names, self.contents = bytearray(), bytearray()
+
+    def add(self, name: str, data: bytes) -> None:
+        self.names += os.fsencode(name) + b"/"
+        self.contents += _digest(data)
+
+
+def _names(names: bytes | bytearray) -> list[str]:
+    return [os.fsdecode(name) for name in bytes(names).split(b"/")[:-1]]
 
 
 class Unchanged:
@@ -97,14 +117,12 @@ class Unchanged:
         self._limit = _SIZE_LIMIT if iteration is None else _PAGE_LIMIT
         self._ground: _Ground | None = None
         self._around: tuple[Places, bytes | None] | None = None
-        self._log = self._log_now() if cache_dir is not None else None
+        self._lately, self._written, self._others = _Lately(), 0, 0
+        self._log = log_state(log_dir, iteration) if cache_dir is not None else None
         if cache_dir is not None:
             folder = f"answers-of-{'logs' if iteration is None else 'iterations'}-{FORMAT}"
             about = kind if iteration is None else f"{kind} {iteration}"
             self._place = cache_dir / folder / kept_as(os.fsencode(os.path.realpath(log_dir)) + b"\0" + about.encode())
-
-    def _log_now(self) -> bytes | None:
-        return log_state(self._log_dir, self._iteration)
 
     def answer(self) -> Iterator[bytes] | None:
         """Return the answer, a piece at a time; None where none is kept that still holds."""
@@ -119,16 +137,33 @@ class Unchanged:
             ground = msgspec.msgpack.decode(data[_CHECKSUM + _LENGTH : packed], type=_Ground)
         except (InputError, FileNotFoundError, msgspec.MsgspecError):
             return None
-        return _unpacked(memoryview(data)[packed:]) if self._holds(ground) else None
+        if not self._holds(ground, self._log):
+            return None
+        answer = memoryview(data)[packed:]
+        if ground.lately[0] and not self._log.recent:  # from now on their times say enough
+            ground.lately = b"", b""
+            self._store(ground, answer)
+        return _unpacked(answer)
 
-    def _holds(self, kept: _Ground) -> bool:
-        if (kept.asked, kept.log) != (self._asked, self._log):
+    def _holds(self, kept: _Ground, log: LogState) -> bool:
+        if (kept.asked, kept.log) != (self._asked, log.digest):
             return False
         if kept.around != self._around_now(kept.places):
             return False
         if kept.named != artifact_state(self._repo_dir, kept.artifacts):
             return False
-        return not kept.folders or kept.seen == folder_state(kept.folders, kept.tops)
+        if kept.folders and kept.seen != folder_state(kept.folders, kept.tops):
+            return False
+        return self._hold(*kept.lately)
+
+    def _hold(self, names: bytes, contents: bytes) -> bool:
+        """Return whether files of the log have the contents that they had."""
+        digests = (contents[n : n + _CHECKSUM] for n in range(0, len(contents), _CHECKSUM))
+        try:
+            last = dict(zip(_names(names), digests, strict=True))
+            return all(_digest(read_file(self._log_dir / name)) == digest for name, digest in last.items())
+        except (InputError, FileNotFoundError, ValueError):
+            return False
 
     def _around_now(self, places: Places) -> bytes | None:
         if self._around is None or self._around[0] != places:
@@ -140,8 +175,22 @@ class Unchanged:
 
         ``sources`` is where evidence comes from; ``files`` are further ones that are read.
         """
-        if self._log is not None:
-            self._around_now(places_of(sources, files))
+        if self._log is None:
+            return
+        self._around_now(places_of(sources, files))
+        self._others = self._log.total
+        try:
+            for name in self._log.recent:
+                self._lately.add(name, read_file(self._log_dir / name))
+        except (InputError, FileNotFoundError):
+            self._log = None
+        self._written = len(self._lately.names)
+
+    def wrote(self, path: Path, data: bytes) -> None:
+        """Take note of a file that the command itself is about to put into the log."""
+        if self._log is not None and path.parent == self._log_dir:
+            self._others -= number_of(path)
+            self._lately.add(path.name, data)
 
     def rests_on(self, records: "Iterable[IterationRecord]") -> None:
         """Look at what entries name, before any of it is read."""
@@ -150,7 +199,7 @@ class Unchanged:
         places, around = self._around
         artifacts = sorted({artifact for record in records for artifact in record.artifacts})
         if around and (named := artifact_state(self._repo_dir, artifacts)):
-            self._ground = _Ground(self._asked, self._log, around, places, named, artifacts)
+            self._ground = _Ground(self._asked, self._log.digest, around, places, named, artifacts)
 
     def take(self, piece: bytes) -> None:
         """Take a piece of the answer, as it is given."""
@@ -165,22 +214,34 @@ class Unchanged:
     def keep(self, folders: Mapping[str, tuple[bool, bool]]) -> None:
         """Keep the answer. A cache that cannot be written is no error.
 
-        One about a whole log is not kept where the log has changed while it was made, by the command itself: nobody
-        would ask for it. ``folders`` are those that transcripts name, as they were seen.
+        One about a whole log is what the command would say once more, so the log may differ by what it wrote, and by
+        nothing else. ``folders`` are those that transcripts name, as they were seen.
         """
-        if self._ground is None or (self._iteration is None and self._log_now() != self._log):
+        if self._ground is None or (self._iteration is None and not self._sees_what_was_written(self._ground)):
             return
         if folders and not self._has_seen(self._ground, folders):
             return
+        self._ground.lately = bytes(self._lately.names), bytes(self._lately.contents)
+        self._store(self._ground, *self._packed, self._packer.flush())
+        if self._iteration is not None:
+            with contextlib.suppress(OSError):
+                _remove_oldest(self._place.parent)
+
+    def _sees_what_was_written(self, ground: _Ground) -> bool:
+        """Look at the log again, and return whether nothing else has changed."""
+        now = log_state(self._log_dir)
+        own = _names(self._lately.names[self._written :])
+        ground.log = now.digest
+        return self._others == now.total - sum(number_of(self._log_dir / name) for name in own)
+
+    def _store(self, ground: _Ground, *answer: bytes | memoryview) -> None:
         with contextlib.suppress(OSError, WriteError, UnicodeEncodeError):
-            ground = msgspec.msgpack.encode(self._ground)
-            parts = [len(ground).to_bytes(_LENGTH, "little"), ground, *self._packed, self._packer.flush()]
+            rests_on = msgspec.msgpack.encode(ground)
+            parts = [len(rests_on).to_bytes(_LENGTH, "little"), rests_on, *answer]
             self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with atomic_stream(self._place, durable=False) as file:
                 file.write(_digest(*parts))
                 file.writelines(parts)
-            if self._iteration is not None:
-                _remove_oldest(self._place.parent)
 
     def _has_seen(self, ground: _Ground, folders: Mapping[str, tuple[bool, bool]]) -> bool:
         """Look at folders from outside, and return whether they are still as they were seen."""

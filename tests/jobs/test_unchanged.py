@@ -461,33 +461,139 @@ def test_what_was_warned_of_is_read_again(watched: Watched, file: str) -> None:
         assert not watched.kept
 
 
-def test_a_run_that_writes_is_not_kept_and_one_that_finds_all_written_is(watched: Watched) -> None:
-    was_kept = []
-    for _ in range(3):
-        assert watched.ask("run", "--json", "--rubric", "3.1.0").status == 0
-        was_kept.append(watched.kept)
-    assert was_kept == [False, False, True]
-    sidecar = watched.demo.iter_log_dir / "iter-2.score.yaml"
-    data = sidecar.read_bytes()
-    sidecar.write_bytes(data.replace(b"value", b"worth", 1))
-    watched.ask("run", "--json", "--rubric", "3.1.0")
-    assert not watched.kept
-    assert sidecar.read_bytes() == data
+def run(watched: Watched, *more: str) -> bool:
+    """Run with sidecars, and return whether the answer was one that was kept."""
+    found = watched.ask("run", "--json", "--rubric", "3.1.0", *more)
+    assert found.status == 0
+    return watched.kept
 
 
-def test_backfill_that_finds_nothing_to_do_is_kept(watched: Watched) -> None:
-    def counts() -> object:
-        found = json.loads(watched.ask("backfill", watched.demo.iter_log_dir, "--json", "--rubric", "3.1.0").out)
-        return [{**part, "seconds": 0} for part in (found["totals"], *found["logs"])]
+def sidecar(watched: Watched, number: int = 2) -> Path:
+    return watched.demo.iter_log_dir / f"iter-{number}.score.yaml"
 
-    counts()
+
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_what_a_run_wrote_itself_is_no_change(watched: Watched, form: list[str]) -> None:
+    question = ["run", "--rubric", "3.1.0", *form]
+    answers = [(watched.ask(*question), watched.kept) for _ in range(3)]
+    assert [kept for _, kept in answers] == [False, True, True]
+    assert {outcome.out for outcome, _ in answers} == {watched.ask(*question, "--no-cache").out}
+
+
+def test_a_sidecar_that_is_changed_after_a_run_is_written_again(watched: Watched) -> None:
+    run(watched)
+    data = sidecar(watched).read_bytes()
+    for change in (data.replace(b"value", b"worth", 1), None):
+        assert run(watched)
+        if change is None:
+            sidecar(watched).unlink()
+        else:
+            sidecar(watched).write_bytes(change)
+        assert not run(watched)
+        assert sidecar(watched).read_bytes() == data
+
+
+@pytest.fixture
+def only_contents(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files of the log have just been changed, and their times say nothing."""
+    assert watched.demo.iter_log_dir.is_dir()
+    before = unchanged.log_state
+
+    def look(log_dir: Path, iteration: int | None = None) -> state.LogState:
+        return before(log_dir, iteration)._replace(digest=b"as ever", recent=sorted(os.listdir(log_dir)))
+
+    monkeypatch.setattr(unchanged, "log_state", look)
+
+
+@pytest.mark.usefixtures("only_contents")
+def test_where_times_do_not_say_enough_contents_do(watched: Watched) -> None:
+    assert [run(watched) for _ in range(2)] == [False, True]
+    edit(entry(watched.demo))
+    assert [run(watched) for _ in range(2)] == [False, True]
+    data = sidecar(watched).read_bytes()
+    sidecar(watched).write_bytes(data.replace(b"value", b"worth", 1))
+    assert [run(watched) for _ in range(2)] == [False, True]
+    assert sidecar(watched).read_bytes() == data
+
+
+@pytest.mark.usefixtures("only_contents")
+def test_what_cannot_be_compared_is_not_trusted(watched: Watched) -> None:
+    (watched.demo.iter_log_dir / "iter-2.d").mkdir()
+    assert [run(watched) for _ in range(2)] == [False, False]
+
+
+def test_contents_are_compared_until_times_say_enough(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(watched)
+    before, read = unchanged.read_file, list[str]()
+
+    def reads(path: Path, *limit: int) -> bytes:
+        read.append(path.name)
+        return before(path, *limit)
+
+    monkeypatch.setattr(unchanged, "read_file", reads)
+    counts = []
+    for _ in range(2):
+        read.clear()
+        assert run(watched)
+        counts.append((len(read) > 1, sidecar(watched).name in read))
+    assert counts == [(True, True), (False, False)]
+
+
+MEANWHILE: dict[str, Callable[[Watched], object]] = {
+    "an entry is edited": lambda w: edit(entry(w.demo)),
+    "an entry is new": lambda w: shutil.copy(entry(w.demo), entry(w.demo, 900)),
+    "a sidecar is edited": lambda w: edit(sidecar(w), "value", "worth"),
+    "a sidecar is gone": lambda w: sidecar(w).unlink(),
+    "a hook outcome": lambda w: (w.demo.iter_log_dir / "iter-2.hook-outcomes.yaml").write_text("records: []\n"),
+}
+
+
+@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize("change", MEANWHILE)
+@pytest.mark.sampled(4)
+def test_what_somebody_else_changed_meanwhile_is_seen(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, change: str, written: bool
+) -> None:
+    if not written:
+        run(watched)
+        edit(entry(watched.demo, 7))
+    keep = unchanged.Unchanged.keep
+
+    def and_then(asked: unchanged.Unchanged, folders: dict[str, tuple[bool, bool]]) -> None:
+        MEANWHILE[change](watched)
+        keep(asked, folders)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(unchanged.Unchanged, "keep", and_then)
+        assert not run(watched)
+    assert [run(watched) for _ in range(2)] == [False, True]
+
+
+def backfilled(watched: Watched, *more: str) -> list[dict[str, Any]]:
+    """Return what a backfill says, but for how long it took."""
+    found = json.loads(watched.ask("backfill", watched.demo.iter_log_dir, "--json", "--rubric", "3.1.0", *more).out)
+    return [{**part, "seconds": 0} for part in (found["totals"], *found["logs"])]
+
+
+def test_backfill_says_again_that_there_is_nothing_to_do(watched: Watched) -> None:
+    first = backfilled(watched)
     assert not watched.kept
-    found = counts()
-    assert not watched.kept
-    assert (counts(), watched.kept) == (found, True)
-    (watched.demo.iter_log_dir / "iter-2.score.yaml").unlink()
-    assert counts() != found
-    assert (watched.demo.iter_log_dir / "iter-2.score.yaml").exists()
+    found = backfilled(watched)
+    assert watched.kept
+    assert (found[0]["scored"], found[0]["up_to_date"]) == (0, first[0]["scored"])
+    assert found == backfilled(watched, "--no-cache") == backfilled(watched)
+    sidecar(watched).unlink()
+    assert backfilled(watched)[0]["scored"] == 1
+    assert sidecar(watched).exists()
+    assert (backfilled(watched), watched.kept) == (found, True)
+
+
+@pytest.mark.parametrize("more", [["--force"], ["--only", "verifier"], ["--dry-run"]])
+@pytest.mark.slow
+def test_a_backfill_that_would_do_it_again_is_gone_through(watched: Watched, more: list[str]) -> None:
+    for _ in range(2):
+        assert backfilled(watched, *more)[0]["logs"] == 1
+        assert not watched.kept
 
 
 @pytest.mark.parametrize("seed", range(12))
