@@ -50,7 +50,6 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
             write_bytes(piece)
         return
     unchanged.begin(evidence)
-    first = not settings.json and not _has_scores(log_dir)
     with copied(unchanged.take), told_of_writes(unchanged.wrote), evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from scoring.jobs.whole_log import WholeLog
@@ -58,6 +57,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
         log = WholeLog(scan, log_dir, evidence, rubric, selection, observe=settings.json)
         broken_entries(*log.broken)
         unchanged.rests_on(log.records)
+        first = not settings.json and not _has_scores(log_dir)
         _tell(log, log_dir, settings, no_write)
     if first and log.written and log.lines:
         from scoring.views.score_pages import next_steps
