@@ -74,12 +74,12 @@ class Times:
 
 
 def take_times(cases: Sequence[Case], repeat: int) -> Times:
-    """Run every case ``repeat`` times in turns, after a round that does not count (unless one round is all)."""
+    """Run every case ``repeat`` times in turns, after a round that does not count."""
     seconds: dict[str, list[float]] = {case.name: [] for case in cases}
-    for turn in range(repeat if repeat == 1 else repeat + 1):
+    for turn in range(repeat + 1):
         for case in cases if turn % 2 else reversed(cases):
             seconds[case.name].append(timed(case)[0])
-    return Times({name: taken[-repeat:] for name, taken in seconds.items()})
+    return Times({name: taken[1:] for name, taken in seconds.items()})
 
 
 def timed(case: Case) -> tuple[float, str]:

@@ -87,5 +87,5 @@ def _facts(corpus: Corpus, repeat: int) -> str:
     return (
         f"{size.iterations} iterations, {size.iterations * size.commits + size.extra_commits:,} commits, {amount} of "
         f"transcripts in {len(files)} files (the largest {max(f.stat().st_size for f in files) / 1e6:.1f} MB); "
-        f"{repeat} rounds; {len(os.sched_getaffinity(0))} processors, {programs}."
+        f"{repeat} round{'s'[: repeat != 1]}; {len(os.sched_getaffinity(0))} processors, {programs}."
     )
