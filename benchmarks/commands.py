@@ -38,7 +38,8 @@ class Program:
     def command(self, *arguments: str, cache: Path | None = None) -> tuple[str, ...]:
         """Return a command line; a command without a cache is told so by its arguments."""
         places = ["--repo-dir", str(self.corpus.repo), "--iter-log-dir", str(self.log)]
-        places += [part for folder in self.corpus.transcripts for part in ("--transcript-dir", str(folder))]
+        folders = (folder for folder in self.corpus.transcripts if any(folder.iterdir()))  # an empty one is warned of
+        places += [part for folder in folders for part in ("--transcript-dir", str(folder))]
         places += ["--cache-dir", str(cache)] if cache else []
         return (*PYTHON, "-m", "scoring", *arguments, *places)
 

@@ -45,9 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 corpus, room, options.repeat, options.out, not options.no_plots, options.trunk, options.ccusage
             )
             table = PARTS[name](setting)
-            shutil.rmtree(room)
             print(f"\n{table}", flush=True)
             put(options.out, name, table)
+            shutil.rmtree(room)
     return 0
 
 
