@@ -142,7 +142,7 @@ _TOLD: list[Callable[[Path, bytes], None]] = []
 
 @contextlib.contextmanager
 def told_of_writes(take: Callable[[Path, bytes], None]) -> Iterator[None]:
-    """Tell somebody of every file that is written at once: where it goes and what it holds, just before it is there."""
+    """Tell somebody of every file that is written whole, but for streams: its place and content, before it is there."""
     _TOLD.append(take)
     try:
         yield
@@ -197,7 +197,6 @@ def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
             temporary = _temporary(path)
             waiting.append((temporary, path))
             _write_whole(temporary, data, False, mode)
-            _tell(path, data)
         if len(waiting) < _MANY:
             with ThreadPoolExecutor(_FLUSHERS) as pool:
                 list(pool.map(_flush, [temporary for temporary, _ in waiting]))
@@ -206,6 +205,7 @@ def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
         waiting.reverse()
         while waiting:
             temporary, path = waiting[-1]
+            _tell(path, files[-len(waiting)][1])
             os.replace(temporary, path)
             waiting.pop()
         _flush_directory(path.parent)

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
@@ -85,9 +85,7 @@ def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
     Such a list is given as an iterator, and its items may be encoded as :func:`json_item` does. Nothing is written
     before all of it is made, so that what fails writes nothing.
     """
-    import tempfile
-
-    with tempfile.SpooledTemporaryFile(_SPOOLED) as page:
+    with spooled() as page:
         before = b"{\n "
         for key, value in parts:
             page.write(before + _json(key) + b": ")
@@ -104,6 +102,15 @@ def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
                 between = b",\n "
             page.write(b"[]" if between == b"[\n " else b"\n ]")
         page.write(b"\n}\n")
+
+
+@contextlib.contextmanager
+def spooled() -> Iterator[IO[bytes]]:
+    """Give a file to write to, and write what it holds to standard output when all of it is there."""
+    import tempfile
+
+    with tempfile.SpooledTemporaryFile(_SPOOLED) as page:
+        yield page
         page.seek(0)
         while data := page.read(1 << 20):
             write_bytes(data)
@@ -118,7 +125,7 @@ _TOGETHER = 50
 """How many items of a list are encoded together."""
 
 _SPOOLED = 4 << 20
-"""How many bytes of JSON are held in memory before they are written to disk."""
+"""How many bytes are held in memory before they are written to disk."""
 
 
 def _json(value: Any, indent: int | None = 1) -> bytes:

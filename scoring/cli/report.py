@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
-from scoring.cli.output import on_terminal, say, show, write_bytes, write_json
+from scoring.cli.output import on_terminal, say, show, spooled, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings
 from scoring.text import counted
@@ -61,8 +61,10 @@ def command(
     earlier = Path(since) if since and day_of(since) is None else None
     selection = Selection.of(last, None if earlier else since, task)
     piped, before = out == Path("-"), None
-    if piped and settings.json and not terminal:
+    if piped and not terminal and settings.json:
         raise OptionError("--out - and --json both want standard output: give --out FILE")
+    if piped and not terminal and on_terminal():
+        raise OptionError("HTML is not for a terminal: give --out FILE")
     if not terminal:
         require("report", "matplotlib", "jinja2")
         before = None if piped and not earlier else read_snapshot(earlier or out)
@@ -80,8 +82,8 @@ def command(
     changed = None if before is None else changes(found.lines, before)
     page = (part.encode("utf-8", "replace") for part in page_parts(found, changed))
     if piped:
-        for part in page:
-            write_bytes(part)
+        with spooled() as f:
+            f.writelines(page)
         return
     with atomic_stream(out, mode=0o644) as f:
         f.writelines(page)

@@ -50,7 +50,7 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
             write_bytes(piece)
         return
     unchanged.begin(evidence)
-    with copied(unchanged.take), told_of_writes(unchanged.wrote), evidence.transcripts().start() as scan:
+    with copied(unchanged.take), told_of_writes(unchanged.will_write), evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from scoring.jobs.whole_log import WholeLog
 

@@ -71,8 +71,8 @@ class _UnknownError(Exception):
 class _Look:
     """One look: what it saw, in order, as one digest. In folders, names that it ``skips`` are passed over.
 
-    ``recent`` names what had just been changed, ``total`` is the sum of the numbers of all that was in folders, where
-    it ``sums``.
+    ``recent`` names what had just been changed, as it was looked at. ``total`` is the sum of the numbers of all that
+    was in folders, where it ``sums``.
     """
 
     def __init__(self, skips: Callable[[str], object] | None = None, sums: bool = False) -> None:
@@ -109,12 +109,14 @@ class _Look:
             place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (OSError, ValueError) as e:
             self.see(os.fspath(path), e.errno if isinstance(e, OSError) else str(e))
+            self.total += hash(str(e))
             return []
         try:
             for n, entry in enumerate(found):
                 stamp = _stat(entry.name, place)  # entries would hold on to what they are asked for
                 if stamp is None:
                     missing.append(n)
+                    self.total += hash(entry.name)
                     continue
                 if stamp.st_ctime_ns > settled or stamp.st_mtime_ns > settled:
                     self.recent.append(entry.name)
@@ -162,8 +164,8 @@ def _stat(path: str | Path, folder: int | None = None) -> os.stat_result | None:
 class LogState(NamedTuple):
     """What a log looks like from outside.
 
-    ``recent`` names the files that had just been changed. ``total`` is the sum of a number for every file, by which two
-    looks of one process are compared but for some files; it is 0 of a look for one iteration.
+    ``recent`` names the files that had just been changed. ``total`` is the sum of a number for everything seen, by
+    which two looks of one process are compared but for some files; of a look for one iteration it says nothing.
     """
 
     digest: bytes
@@ -177,9 +179,10 @@ def log_state(log_dir: Path, iteration: int | None = None) -> LogState:
     With an ``iteration`` without what is beside other entries than its own: the entries themselves bound each other.
     """
     look = _Look(None if iteration is None else re.compile(_BESIDE % iteration).match, iteration is None)
-    look.see(os.path.realpath(log_dir), iteration)
+    place = os.path.realpath(log_dir)
+    look.see(place, iteration)
     look.folder(log_dir)
-    return LogState(look.seen(), look.recent, look.total)
+    return LogState(look.seen(), look.recent, look.total + hash(place))
 
 
 def number_of(path: Path) -> int:

@@ -138,14 +138,14 @@ class LogReport:
             "seconds": round(self.seconds, 3),
         }
 
-    def ends_it(self, plan: BackfillPlan) -> bool:
+    def leaves_nothing(self, plan: BackfillPlan) -> bool:
         """Return whether the same backfill once more would find nothing to do, and have nothing to say of any score."""
         if self.error or self.kept or self.git_changed or self.warnings or self.broken:
             return False
-        return not self.scored or not (plan.dry_run or plan.force or plan.only_absent)
+        return not self.scored or not (plan.force or plan.only_absent)
 
     def counted(self) -> bytes:
-        """Return the counts of the same backfill once more, which are all that it has where :meth:`ends_it` holds."""
+        """Return the counts of the same backfill once more: all that it has where :meth:`leaves_nothing` holds."""
         absent = [[signal, reason, count] for (signal, reason), count in self.absent.items()]
         return json.dumps([self.up_to_date + len(self.scored), self.passed_over, absent]).encode()
 
@@ -159,7 +159,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     """Bring one log up to date, or find out what would be. Never raises what a user can act on: that is in the report.
 
     ``take`` gets every iteration with the score that stands for it then, also in a dry run. Without it, a log of which
-    nothing has changed since it was found up to date is not gone through again.
+    nothing has changed since it was brought up to date is not gone through again.
     """
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
@@ -198,18 +198,18 @@ def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
 def _go_through(
     job: LogJob, plan: BackfillPlan, sources: Sources, unchanged: Unchanged, report: LogReport, take: Take
 ) -> None:
-    """Bring a log up to date, and keep the answer where it was that already."""
+    """Bring a log up to date, and keep the answer where the next time there is nothing to do."""
     store = store_of(plan.cache_dir, job.iter_log_dir, plan.rubric)
     if plan.dry_run:
         store.load()
         _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
         return
-    with store.held(), told_of_writes(unchanged.wrote):
+    with store.held(), told_of_writes(unchanged.will_write):
         try:
             folders = _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
         finally:
             store.save()
-    if report.ends_it(plan):
+    if report.leaves_nothing(plan):
         unchanged.take(report.counted())
         unchanged.keep(folders)
 

@@ -8,6 +8,7 @@ answer that came with a warning is not kept, because what was warned of may be g
 
 import contextlib
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -58,8 +59,8 @@ class _Ground(msgspec.Struct, array_like=True):
 
     ``asked`` is a digest of the question, ``log`` and ``around`` of what was looked at, in ``places`` too, ``named`` of
     the ``artifacts`` that entries name, ``seen`` of the ``folders`` that transcripts name; ``tops`` are those of the
-    work trees. ``lately`` has the names of files of the log whose times do not say enough, and digests of their
-    contents.
+    work trees. ``names`` are those of files of the log whose times do not say enough, ``contents`` digests of what they
+    hold.
     """
 
     asked: bytes
@@ -71,22 +72,15 @@ class _Ground(msgspec.Struct, array_like=True):
     folders: list[str] = []
     tops: list[str] = []
     seen: bytes = b""
-    lately: tuple[bytes, bytes] = (b"", b"")
+    names: bytes = b""
+    contents: bytes = b""
 
 
-class _Lately:
-    """Files of a log that were changed just now, and digests of their contents; the last counts of one name."""
-
-    def __init__(self) -> None:
-        self.names, self.contents = bytearray(), bytearray()
-
-    def add(self, name: str, data: bytes) -> None:
-        self.names += os.fsencode(name) + b"/"
-        self.contents += _digest(data)
+_NAME = re.compile(rb"([^/]+)/")
 
 
-def _names(names: bytes | bytearray) -> list[str]:
-    return [os.fsdecode(name) for name in bytes(names).split(b"/")[:-1]]
+def _each(names: bytes | bytearray) -> Iterator[str]:
+    return (os.fsdecode(found[1]) for found in _NAME.finditer(names))
 
 
 class Unchanged:
@@ -117,17 +111,30 @@ class Unchanged:
         self._limit = _SIZE_LIMIT if iteration is None else _PAGE_LIMIT
         self._ground: _Ground | None = None
         self._around: tuple[Places, bytes | None] | None = None
-        self._lately, self._written, self._others = _Lately(), 0, 0
+        self._recent, self._own_names, self._own_contents = dict[str, bytes](), bytearray(), bytearray()
         self._log = log_state(log_dir, iteration) if cache_dir is not None else None
+        self._but_own = self._log.total if self._log else 0
         if cache_dir is not None:
             folder = f"answers-of-{'logs' if iteration is None else 'iterations'}-{FORMAT}"
             about = kind if iteration is None else f"{kind} {iteration}"
             self._place = cache_dir / folder / kept_as(os.fsencode(os.path.realpath(log_dir)) + b"\0" + about.encode())
 
     def answer(self) -> Iterator[bytes] | None:
-        """Return the answer, a piece at a time; None where none is kept that still holds."""
+        """Return the answer, a piece at a time; None where none is kept that still holds.
+
+        Then files of the log are read that have just been changed, before anybody else does.
+        """
         if self._log is None:
             return None
+        if (answer := self._kept(self._log)) is not None:
+            return _unpacked(answer)
+        try:
+            self._recent = {name: _digest(read_file(self._log_dir / name)) for name in self._log.recent}
+        except (InputError, FileNotFoundError):
+            self._log = None
+        return None
+
+    def _kept(self, log: LogState) -> memoryview | None:
         try:
             data = read_file(self._place, 2 * _SIZE_LIMIT)
             checksum, length = data[:_CHECKSUM], int.from_bytes(data[_CHECKSUM : _CHECKSUM + _LENGTH], "little")
@@ -135,35 +142,39 @@ class Unchanged:
                 return None
             packed = _CHECKSUM + _LENGTH + length
             ground = msgspec.msgpack.decode(data[_CHECKSUM + _LENGTH : packed], type=_Ground)
+            if not self._holds(ground, log):
+                return None
+            still = self._compared(ground, set(log.recent))
         except (InputError, FileNotFoundError, msgspec.MsgspecError):
             return None
-        if not self._holds(ground, self._log):
+        if still is None:
             return None
         answer = memoryview(data)[packed:]
-        if ground.lately[0] and not self._log.recent:  # from now on their times say enough
-            ground.lately = b"", b""
+        if still != ground.names:
+            digests = dict(zip(_each(ground.names), _pieces(ground.contents), strict=False))
+            ground.names, ground.contents = still, b"".join(digests[name] for name in _each(still))
             self._store(ground, answer)
-        return _unpacked(answer)
+        return answer
 
     def _holds(self, kept: _Ground, log: LogState) -> bool:
+        """Return whether everything looks from outside as it did."""
         if (kept.asked, kept.log) != (self._asked, log.digest):
             return False
         if kept.around != self._around_now(kept.places):
             return False
         if kept.named != artifact_state(self._repo_dir, kept.artifacts):
             return False
-        if kept.folders and kept.seen != folder_state(kept.folders, kept.tops):
-            return False
-        return self._hold(*kept.lately)
+        return not kept.folders or kept.seen == folder_state(kept.folders, kept.tops)
 
-    def _hold(self, names: bytes, contents: bytes) -> bool:
-        """Return whether files of the log have the contents that they had."""
-        digests = (contents[n : n + _CHECKSUM] for n in range(0, len(contents), _CHECKSUM))
-        try:
-            last = dict(zip(_names(names), digests, strict=True))
-            return all(_digest(read_file(self._log_dir / name)) == digest for name, digest in last.items())
-        except (InputError, FileNotFoundError, ValueError):
-            return False
+    def _compared(self, kept: _Ground, recent: set[str]) -> bytes | None:
+        """Return the names of files whose times do not say enough even now; None where one has another content."""
+        still = bytearray()
+        for name, digest in zip(_each(kept.names), _pieces(kept.contents), strict=False):
+            if _digest(read_file(self._log_dir / name)) != digest:
+                return None
+            if name in recent:
+                still += os.fsencode(name) + b"/"
+        return bytes(still)
 
     def _around_now(self, places: Places) -> bytes | None:
         if self._around is None or self._around[0] != places:
@@ -175,22 +186,16 @@ class Unchanged:
 
         ``sources`` is where evidence comes from; ``files`` are further ones that are read.
         """
-        if self._log is None:
-            return
-        self._around_now(places_of(sources, files))
-        self._others = self._log.total
-        try:
-            for name in self._log.recent:
-                self._lately.add(name, read_file(self._log_dir / name))
-        except (InputError, FileNotFoundError):
+        if self._log is not None and self._around_now(places_of(sources, files)) is None:
             self._log = None
-        self._written = len(self._lately.names)
 
-    def wrote(self, path: Path, data: bytes) -> None:
-        """Take note of a file that the command itself is about to put into the log."""
-        if self._log is not None and path.parent == self._log_dir:
-            self._others -= number_of(path)
-            self._lately.add(path.name, data)
+    def will_write(self, path: Path, data: bytes) -> None:
+        """Take note of a file that the command itself puts into the log; of one name twice, nothing is kept."""
+        if self._log is not None and self._ground is not None and path.parent == self._log_dir:
+            self._recent.pop(path.name, None)
+            self._but_own -= number_of(path)
+            self._own_names += os.fsencode(path.name) + b"/"
+            self._own_contents += _digest(data)
 
     def rests_on(self, records: "Iterable[IterationRecord]") -> None:
         """Look at what entries name, before any of it is read."""
@@ -217,22 +222,22 @@ class Unchanged:
         One about a whole log is what the command would say once more, so the log may differ by what it wrote, and by
         nothing else. ``folders`` are those that transcripts name, as they were seen.
         """
-        if self._ground is None or (self._iteration is None and not self._sees_what_was_written(self._ground)):
+        if self._ground is None or (self._iteration is None and not self._sees_its_own(self._ground)):
             return
         if folders and not self._has_seen(self._ground, folders):
             return
-        self._ground.lately = bytes(self._lately.names), bytes(self._lately.contents)
+        recent = b"".join(os.fsencode(name) + b"/" for name in self._recent)
+        self._ground.names = recent + self._own_names
+        self._ground.contents = b"".join(self._recent.values()) + self._own_contents
         self._store(self._ground, *self._packed, self._packer.flush())
         if self._iteration is not None:
             with contextlib.suppress(OSError):
                 _remove_oldest(self._place.parent)
 
-    def _sees_what_was_written(self, ground: _Ground) -> bool:
-        """Look at the log again, and return whether nothing else has changed."""
-        now = log_state(self._log_dir)
-        own = _names(self._lately.names[self._written :])
-        ground.log = now.digest
-        return self._others == now.total - sum(number_of(self._log_dir / name) for name in own)
+    def _sees_its_own(self, ground: _Ground) -> bool:
+        """Look at the log again, and return whether nothing but its own files has changed."""
+        ground.log, _, total = log_state(self._log_dir)
+        return self._but_own == total - sum(number_of(self._log_dir / name) for name in _each(self._own_names))
 
     def _store(self, ground: _Ground, *answer: bytes | memoryview) -> None:
         with contextlib.suppress(OSError, WriteError, UnicodeEncodeError):
@@ -266,6 +271,10 @@ def _digest(*parts: bytes | memoryview) -> bytes:
     for part in parts:
         found.update(part)
     return found.digest()
+
+
+def _pieces(contents: bytes) -> Iterator[bytes]:
+    return (contents[n : n + _CHECKSUM] for n in range(0, len(contents), _CHECKSUM))
 
 
 def _unpacked(packed: memoryview) -> Iterator[bytes]:

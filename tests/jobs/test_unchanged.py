@@ -524,19 +524,24 @@ def test_what_cannot_be_compared_is_not_trusted(watched: Watched) -> None:
 
 def test_contents_are_compared_until_times_say_enough(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     run(watched)
-    before, read = unchanged.read_file, list[str]()
+    before, look, read = unchanged.read_file, unchanged.log_state, list[str]()
 
     def reads(path: Path, *limit: int) -> bytes:
         read.append(path.name)
         return before(path, *limit)
 
+    def still_recent(log_dir: Path, iteration: int | None = None) -> state.LogState:
+        return look(log_dir, iteration)._replace(recent=[sidecar(watched, 3).name, "iter-7.yaml"])
+
     monkeypatch.setattr(unchanged, "read_file", reads)
-    counts = []
-    for _ in range(2):
+    compared = []
+    for looks in (still_recent, look, look):
+        monkeypatch.setattr(unchanged, "log_state", looks)
         read.clear()
         assert run(watched)
-        counts.append((len(read) > 1, sidecar(watched).name in read))
-    assert counts == [(True, True), (False, False)]
+        compared.append({name for name in read if name.endswith(".yaml")})
+    assert compared[0] > {sidecar(watched, n).name for n in (2, 3)}
+    assert compared[1:] == [{sidecar(watched, 3).name}, set()]
 
 
 MEANWHILE: dict[str, Callable[[Watched], object]] = {
@@ -545,17 +550,20 @@ MEANWHILE: dict[str, Callable[[Watched], object]] = {
     "a sidecar is edited": lambda w: edit(sidecar(w), "value", "worth"),
     "a sidecar is gone": lambda w: sidecar(w).unlink(),
     "a hook outcome": lambda w: (w.demo.iter_log_dir / "iter-2.hook-outcomes.yaml").write_text("records: []\n"),
+    "a link to nothing": lambda w: (w.demo.iter_log_dir / "iter-900.yaml").symlink_to("nothing"),
 }
 
 
-@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize("written", ["all", "few"])
 @pytest.mark.parametrize("change", MEANWHILE)
-@pytest.mark.sampled(4)
+@pytest.mark.parametrize("command", ["run", "backfill"])
+@pytest.mark.sampled(6)
 def test_what_somebody_else_changed_meanwhile_is_seen(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch, change: str, written: bool
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, command: str, change: str, written: str
 ) -> None:
-    if not written:
-        run(watched)
+    question = [command, "--json", "--rubric", "3.1.0", *([watched.demo.iter_log_dir] if command == "backfill" else [])]
+    if written == "few":
+        watched.ask(*question)
         edit(entry(watched.demo, 7))
     keep = unchanged.Unchanged.keep
 
@@ -565,8 +573,66 @@ def test_what_somebody_else_changed_meanwhile_is_seen(
 
     with monkeypatch.context() as patched:
         patched.setattr(unchanged.Unchanged, "keep", and_then)
-        assert not run(watched)
-    assert [run(watched) for _ in range(2)] == [False, True]
+        assert watched.ask(*question).status == 0
+        assert not watched.kept
+    watched.ask(*question)
+    assert not watched.kept
+
+
+def test_a_link_to_nothing_that_came_meanwhile_is_no_answer(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same where nothing was written, and a strict rubric refuses the log from then on."""
+    keep = unchanged.Unchanged.keep
+
+    def and_then(asked: unchanged.Unchanged, folders: dict[str, tuple[bool, bool]]) -> None:
+        MEANWHILE["a link to nothing"](watched)
+        keep(asked, folders)
+
+    question = ["run", "--json", "--no-write", "--rubric", "2.1.0"]
+    with monkeypatch.context() as patched:
+        patched.setattr(unchanged.Unchanged, "keep", and_then)
+        assert watched.ask(*question).status == 0
+    assert watched.ask(*question) == watched.ask(*question, "--no-cache")
+
+
+@pytest.mark.parametrize("by", ["a link", "a relative path"])
+def test_a_log_by_another_path_is_answered_too(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, by: str
+) -> None:
+    place = watched.demo.iter_log_dir
+    if by == "a link":
+        (tmp_path / "log").symlink_to(place)
+        place = tmp_path / "log"
+    else:
+        monkeypatch.chdir(place.parent)
+        place = Path(place.name)
+    question = ["run", "--json", "--iter-log-dir", place, "--repo-dir", watched.demo.repo_dir]
+    was_kept = []
+    for _ in range(2):
+        watched.went_through.clear()
+        assert watched.da_score(*question, "--cache-dir", watched.cache).status == 0
+        was_kept.append(watched.kept)
+    assert was_kept == [False, True]
+
+
+def test_two_logs_of_one_backfill_are_kept_apart(watched: Watched) -> None:
+    other = watched.demo.iter_log_dir.with_name("other")
+    shutil.copytree(watched.demo.iter_log_dir, other)
+    question = ["backfill", "--json", "--rubric", "3.1.0", watched.demo.iter_log_dir, other]
+    watched.ask(*question)
+    watched.ask(*question)
+    assert watched.kept
+    (other / "iter-2.score.yaml").unlink()
+    found = json.loads(watched.ask(*question).out)
+    assert [len(log["scored"]) for log in found["logs"]] == [0, 1]
+    watched.ask(*question)
+    assert watched.kept
+
+
+@pytest.mark.usefixtures("only_contents")
+def test_one_iteration_too_is_compared_by_contents(one: Watched) -> None:
+    assert [(one.ask("iteration", "2"), one.kept)[1] for _ in range(2)] == [False, True]
+    edit(sidecar(one), "  detail: ", "  detail:  ")
+    assert [(one.ask("iteration", "2"), one.kept)[1] for _ in range(2)] == [False, True]
 
 
 def backfilled(watched: Watched, *more: str) -> list[dict[str, Any]]:

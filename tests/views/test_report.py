@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, OnTerminal
 from helpers.deliberations import OWNED, document, outputs
 from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
@@ -348,6 +348,10 @@ class TestCommand:
         assert found.out.startswith("<!doctype html>")
         assert not Path("-").exists()
         assert not Path("report.html").exists()
+
+    def test_goes_to_no_terminal(self, on_a_terminal: OnTerminal) -> None:
+        status, shown = on_a_terminal("report", "--out", "-")
+        assert (status, b"".join(shown)) == (2, b"")
 
     def test_another_report_must_be_there(self, da_score: DaScore) -> None:
         found = da_score("report", "--since", "old.html")
