@@ -122,17 +122,26 @@ class Unchanged:
     def answer(self) -> Iterator[bytes] | None:
         """Return the answer, a piece at a time; None where none is kept that still holds.
 
-        Then files of the log are read that have just been changed, before anybody else does.
+        Then files of the log are read that have just been changed, before anybody else does; of a question about one
+        iteration only its own.
         """
         if self._log is None:
             return None
         if (answer := self._kept(self._log)) is not None:
             return _unpacked(answer)
-        try:
-            self._recent = {name: _digest(read_file(self._log_dir / name)) for name in self._log.recent}
-        except (InputError, FileNotFoundError):
+        if not self._reads(self._log.recent):
             self._log = None
         return None
+
+    def _reads(self, recent: list[str]) -> bool:
+        own = "" if self._iteration is None else f"iter-{self._iteration}."
+        if not all(name.startswith(own) for name in recent):
+            return False
+        try:
+            self._recent = {name: _digest(read_file(self._log_dir / name)) for name in recent}
+        except (InputError, FileNotFoundError):
+            return False
+        return True
 
     def _kept(self, log: LogState) -> memoryview | None:
         try:

@@ -21,6 +21,7 @@ import scoring.log.load
 from scoring.demo import Demo
 from scoring.evidence import state
 from scoring.evidence.transcripts import readers
+from scoring.files import read_file
 from scoring.jobs import unchanged
 from scoring.log.load import load_iteration_log
 
@@ -497,10 +498,12 @@ def test_a_sidecar_that_is_changed_after_a_run_is_written_again(watched: Watched
 def only_contents(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """All files of the log have just been changed, and their times say nothing."""
     assert watched.demo.iter_log_dir.is_dir()
-    before = unchanged.log_state
+    before = state.log_state
 
     def look(log_dir: Path, iteration: int | None = None) -> state.LogState:
-        return before(log_dir, iteration)._replace(digest=b"as ever", recent=sorted(os.listdir(log_dir)))
+        own = "" if iteration is None else f"iter-{iteration}."
+        recent = sorted(name for name in os.listdir(log_dir) if name.startswith(own))
+        return before(log_dir, iteration)._replace(digest=b"as ever", recent=recent)
 
     monkeypatch.setattr(unchanged, "log_state", look)
 
@@ -524,7 +527,7 @@ def test_what_cannot_be_compared_is_not_trusted(watched: Watched) -> None:
 
 def test_contents_are_compared_until_times_say_enough(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     run(watched)
-    before, look, read = unchanged.read_file, unchanged.log_state, list[str]()
+    before, look, read = read_file, state.log_state, list[str]()
 
     def reads(path: Path, *limit: int) -> bytes:
         read.append(path.name)
@@ -561,7 +564,9 @@ MEANWHILE: dict[str, Callable[[Watched], object]] = {
 def test_what_somebody_else_changed_meanwhile_is_seen(
     watched: Watched, monkeypatch: pytest.MonkeyPatch, command: str, change: str, written: str
 ) -> None:
-    question = [command, "--json", "--rubric", "3.1.0", *([watched.demo.iter_log_dir] if command == "backfill" else [])]
+    question: list[str | Path] = [command, "--json", "--rubric", "3.1.0"]
+    if command == "backfill":
+        question.append(watched.demo.iter_log_dir)
     if written == "few":
         watched.ask(*question)
         edit(entry(watched.demo, 7))
@@ -617,7 +622,7 @@ def test_a_log_by_another_path_is_answered_too(
 def test_two_logs_of_one_backfill_are_kept_apart(watched: Watched) -> None:
     other = watched.demo.iter_log_dir.with_name("other")
     shutil.copytree(watched.demo.iter_log_dir, other)
-    question = ["backfill", "--json", "--rubric", "3.1.0", watched.demo.iter_log_dir, other]
+    question: list[str | Path] = ["backfill", "--json", "--rubric", "3.1.0", watched.demo.iter_log_dir, other]
     watched.ask(*question)
     watched.ask(*question)
     assert watched.kept
@@ -630,9 +635,26 @@ def test_two_logs_of_one_backfill_are_kept_apart(watched: Watched) -> None:
 
 @pytest.mark.usefixtures("only_contents")
 def test_one_iteration_too_is_compared_by_contents(one: Watched) -> None:
-    assert [(one.ask("iteration", "2"), one.kept)[1] for _ in range(2)] == [False, True]
     edit(sidecar(one), "  detail: ", "  detail:  ")
-    assert [(one.ask("iteration", "2"), one.kept)[1] for _ in range(2)] == [False, True]
+    answers = [(one.ask("iteration", "2"), one.kept) for _ in range(2)]
+    assert [kept for _, kept in answers] == [False, True]
+    edit(sidecar(one), "  detail:  ", "  detail: ")
+    assert answers[0][0] == answers[1][0]
+    one.ask("iteration", "2")
+    assert not one.kept
+
+
+def test_where_other_entries_have_just_been_changed_an_answer_about_one_is_not_kept(
+    one: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(log_dir: Path, iteration: int | None = None) -> state.LogState:
+        return before(log_dir, iteration)._replace(recent=["iter-3.yaml"])
+
+    before = state.log_state
+    monkeypatch.setattr(unchanged, "log_state", look)
+    for _ in range(2):
+        assert one.ask("iteration", "2").status == 0
+        assert not one.kept
 
 
 def backfilled(watched: Watched, *more: str) -> list[dict[str, Any]]:
@@ -642,10 +664,8 @@ def backfilled(watched: Watched, *more: str) -> list[dict[str, Any]]:
 
 
 def test_backfill_says_again_that_there_is_nothing_to_do(watched: Watched) -> None:
-    first = backfilled(watched)
-    assert not watched.kept
-    found = backfilled(watched)
-    assert watched.kept
+    (first, first_kept), (found, found_kept) = [(backfilled(watched), watched.kept) for _ in range(2)]
+    assert (first_kept, found_kept) == (False, True)
     assert (found[0]["scored"], found[0]["up_to_date"]) == (0, first[0]["scored"])
     assert found == backfilled(watched, "--no-cache") == backfilled(watched)
     sidecar(watched).unlink()
