@@ -16,6 +16,7 @@ from benchmarks.measure import HERE
 from benchmarks.parts import compare, growth, long_log, memory, peer, profile, trunk
 from benchmarks.setting import Setting
 from benchmarks.tables import put
+from scoring.text import counted
 
 PARTS: dict[str, Callable[[Setting], str]] = {
     "compare": compare.measure,
@@ -87,5 +88,5 @@ def _facts(corpus: Corpus, repeat: int) -> str:
     return (
         f"{size.iterations} iterations, {size.iterations * size.commits + size.extra_commits:,} commits, {amount} of "
         f"transcripts in {len(files)} files (the largest {max(f.stat().st_size for f in files) / 1e6:.1f} MB); "
-        f"{repeat} round{'s'[: repeat != 1]}; {len(os.sched_getaffinity(0))} processors, {programs}."
+        f"{counted(repeat, 'round')}; {len(os.sched_getaffinity(0))} processors, {programs}."
     )

@@ -112,8 +112,8 @@ def trunk_places(repository: GitRepository, tip: str, cache: GitCache, subjects:
     kept = _kept(cache, subjects)
     commits = kept.get(tip)
     if commits is None:
-        grown = [_grown(repository, tip, before) for before in kept.values()]
-        commits = next(filter(None, grown), None) or _read(repository, subjects, *_whole(tip))
+        before = next(iter(kept.values()), None)
+        commits = (before and _grown(repository, tip, before)) or _read(repository, subjects, *_whole(tip))
         section = cache.section("places", dict[str, _Commits])
         section.clear()
         section[tip] = commits

@@ -46,9 +46,9 @@ class ReferenceHistory(GitFacts):
         branch = f"refs/heads/{trunk}"
         self._records = Records.of(records)
         commits = self._records.commits
-        fields = dict.fromkeys(map(trim, commits))
-        self._resolved = self._repository.resolve([*commits, *fields, branch])
-        self._lost = any(self._resolved[field] is None for field in fields if field)
+        fields = list(map(trim, commits))
+        self._resolved = self._repository.resolve([*commits, *dict.fromkeys(fields), branch])
+        self._lost = [place for place, field in enumerate(fields) if field and self._resolved[field] is None]
         how = "the trunk of the reference's rules"
         shallow = (self._repository.common_dir / "shallow").exists()
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
@@ -79,7 +79,7 @@ class ReferenceHistory(GitFacts):
 
     def gather(self, *_: object) -> None:
         """Ask git the same without a look at each entry."""
-        with trunk_begun(self._repository, self.trunk.commit, self._cache, self._lost):
+        with trunk_begun(self._repository, self.trunk.commit, self._cache, bool(self._lost)):
             if self._shown and self._places:
                 for sha in filter(None, self._resolved.values()):
                     self.reverted_by(sha)
@@ -126,12 +126,9 @@ class ReferenceHistory(GitFacts):
     def _places(self) -> TrunkPlaces | None:
         if self.trunk.commit is None:
             return None
-        places = trunk_places(self._repository, self.trunk.commit, self._cache, self._lost)
+        places = trunk_places(self._repository, self.trunk.commit, self._cache, bool(self._lost))
         places.look_for(sha for sha in self._resolved.values() if sha)
-        if self._lost:
-            fields = enumerate(map(trim, self._records.commits))
-            lost = [place for place, field in fields if field and self._resolved[field] is None]
-            places.look_for_subjects(self._records[place].impl.summary for place in lost)
+        places.look_for_subjects(self._records[place].impl.summary for place in self._lost)
         return places
 
     @cached_property

@@ -276,16 +276,13 @@ class GitRepository:
             question = self._begun.get((arguments, given))
             kept = question is not None and not question.ended().returncode
             fields = [b""]
-            for piece in question.pieces() if question and kept else [self._again(*arguments, given=given)]:
+            for piece in question.pieces() if question and kept else [self.run(*arguments, given=given)]:
                 first, *others = piece.split(b"\0")
                 fields[-1] += first
                 fields += others
                 whole = (len(fields) - 1) // width * width
                 yield from (fields[n : n + width] for n in range(0, whole, width))
                 del fields[:whole]
-
-    def _again(self, *arguments: str, given: bytes) -> bytes:
-        return _demand(self.directory, _start(self.command(*arguments), _environment(), given), arguments[0])
 
     def ask_in_parts(
         self, *arguments: str, questions: Sequence[str]
