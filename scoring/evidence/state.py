@@ -120,9 +120,10 @@ class _Look:
                     continue
                 if stamp.st_ctime_ns > settled or stamp.st_mtime_ns > settled:
                     self.recent.append(entry.name)
-                stamps += _packed(stamp)
+                packed = _packed(stamp)
+                stamps += packed
                 if self._sums:
-                    self.total += _number(entry.name, stamp)
+                    self.total += hash((entry.name, packed))
         finally:
             os.close(place)
         self.see(os.fspath(path), len(found), missing)
@@ -148,10 +149,6 @@ _ANY = (1 << 64) - 1
 def _packed(found: os.stat_result) -> bytes:
     what = found.st_mode, found.st_dev, found.st_ino, found.st_size
     return _STAMP.pack(*what, found.st_mtime_ns & _ANY, found.st_ctime_ns & _ANY)
-
-
-def _number(name: str, found: os.stat_result) -> int:
-    return hash((name, _packed(found)))
 
 
 def _stat(path: str | Path, folder: int | None = None) -> os.stat_result | None:
@@ -188,7 +185,7 @@ def log_state(log_dir: Path, iteration: int | None = None) -> LogState:
 def number_of(path: Path) -> int:
     """Return the part that a file of a log has in its total, as it is now; 0 where there is none."""
     found = _stat(path)
-    return 0 if found is None else _number(path.name, found)
+    return 0 if found is None else hash((path.name, _packed(found)))
 
 
 def places_of(sources: "Sources", files: Iterable[Path | str] = ()) -> Places:

@@ -8,7 +8,6 @@ answer that came with a warning is not kept, because what was warned of may be g
 
 import contextlib
 import os
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -59,8 +58,7 @@ class _Ground(msgspec.Struct, array_like=True):
 
     ``asked`` is a digest of the question, ``log`` and ``around`` of what was looked at, in ``places`` too, ``named`` of
     the ``artifacts`` that entries name, ``seen`` of the ``folders`` that transcripts name; ``tops`` are those of the
-    work trees. ``names`` are those of files of the log whose times do not say enough, ``contents`` digests of what they
-    hold.
+    work trees. ``contents`` are digests of the files of the log whose times do not say enough, by name.
     """
 
     asked: bytes
@@ -72,15 +70,7 @@ class _Ground(msgspec.Struct, array_like=True):
     folders: list[str] = []
     tops: list[str] = []
     seen: bytes = b""
-    names: bytes = b""
-    contents: bytes = b""
-
-
-_NAME = re.compile(rb"([^/]+)/")
-
-
-def _each(names: bytes | bytearray) -> Iterator[str]:
-    return (os.fsdecode(found[1]) for found in _NAME.finditer(names))
+    contents: dict[str, bytes] = {}
 
 
 class Unchanged:
@@ -111,7 +101,7 @@ class Unchanged:
         self._limit = _SIZE_LIMIT if iteration is None else _PAGE_LIMIT
         self._ground: _Ground | None = None
         self._around: tuple[Places, bytes | None] | None = None
-        self._recent, self._own_names, self._own_contents = dict[str, bytes](), bytearray(), bytearray()
+        self._recent, self._own = dict[str, bytes](), dict[str, bytes]()
         self._log = log_state(log_dir, iteration) if cache_dir is not None else None
         self._but_own = self._log.total if self._log else 0
         if cache_dir is not None:
@@ -129,11 +119,12 @@ class Unchanged:
             return None
         if (answer := self._kept(self._log)) is not None:
             return _unpacked(answer)
-        if not self._reads(self._log.recent):
+        if not self._knows(self._log.recent):
             self._log = None
         return None
 
-    def _reads(self, recent: list[str]) -> bool:
+    def _knows(self, recent: list[str]) -> bool:
+        """Read files that have just been changed, and return whether that is all of them."""
         own = "" if self._iteration is None else f"iter-{self._iteration}."
         if not all(name.startswith(own) for name in recent):
             return False
@@ -153,37 +144,26 @@ class Unchanged:
             ground = msgspec.msgpack.decode(data[_CHECKSUM + _LENGTH : packed], type=_Ground)
             if not self._holds(ground, log):
                 return None
-            still = self._compared(ground, set(log.recent))
         except (InputError, FileNotFoundError, msgspec.MsgspecError):
             return None
-        if still is None:
-            return None
         answer = memoryview(data)[packed:]
-        if still != ground.names:
-            digests = dict(zip(_each(ground.names), _pieces(ground.contents), strict=False))
-            ground.names, ground.contents = still, b"".join(digests[name] for name in _each(still))
+        still = {name: ground.contents[name] for name in log.recent if name in ground.contents}
+        if still != ground.contents:  # of the others their times say enough from now on
+            ground.contents = still
             self._store(ground, answer)
         return answer
 
     def _holds(self, kept: _Ground, log: LogState) -> bool:
-        """Return whether everything looks from outside as it did."""
+        """Return whether everything looks from outside as it did, and holds what it did where that says too little."""
         if (kept.asked, kept.log) != (self._asked, log.digest):
             return False
         if kept.around != self._around_now(kept.places):
             return False
         if kept.named != artifact_state(self._repo_dir, kept.artifacts):
             return False
-        return not kept.folders or kept.seen == folder_state(kept.folders, kept.tops)
-
-    def _compared(self, kept: _Ground, recent: set[str]) -> bytes | None:
-        """Return the names of files whose times do not say enough even now; None where one has another content."""
-        still = bytearray()
-        for name, digest in zip(_each(kept.names), _pieces(kept.contents), strict=False):
-            if _digest(read_file(self._log_dir / name)) != digest:
-                return None
-            if name in recent:
-                still += os.fsencode(name) + b"/"
-        return bytes(still)
+        if kept.folders and kept.seen != folder_state(kept.folders, kept.tops):
+            return False
+        return all(_digest(read_file(self._log_dir / name)) == digest for name, digest in kept.contents.items())
 
     def _around_now(self, places: Places) -> bytes | None:
         if self._around is None or self._around[0] != places:
@@ -199,12 +179,11 @@ class Unchanged:
             self._log = None
 
     def will_write(self, path: Path, data: bytes) -> None:
-        """Take note of a file that the command itself puts into the log; of one name twice, nothing is kept."""
+        """Take note of a file that the command itself puts into the log."""
         if self._log is not None and self._ground is not None and path.parent == self._log_dir:
-            self._recent.pop(path.name, None)
-            self._but_own -= number_of(path)
-            self._own_names += os.fsencode(path.name) + b"/"
-            self._own_contents += _digest(data)
+            if path.name not in self._own:
+                self._but_own -= number_of(path)
+            self._own[path.name] = _digest(data)
 
     def rests_on(self, records: "Iterable[IterationRecord]") -> None:
         """Look at what entries name, before any of it is read."""
@@ -235,9 +214,7 @@ class Unchanged:
             return
         if folders and not self._has_seen(self._ground, folders):
             return
-        recent = b"".join(os.fsencode(name) + b"/" for name in self._recent)
-        self._ground.names = recent + self._own_names
-        self._ground.contents = b"".join(self._recent.values()) + self._own_contents
+        self._ground.contents = self._recent | self._own
         self._store(self._ground, *self._packed, self._packer.flush())
         if self._iteration is not None:
             with contextlib.suppress(OSError):
@@ -246,7 +223,7 @@ class Unchanged:
     def _sees_its_own(self, ground: _Ground) -> bool:
         """Look at the log again, and return whether nothing but its own files has changed."""
         ground.log, _, total = log_state(self._log_dir)
-        return self._but_own == total - sum(number_of(self._log_dir / name) for name in _each(self._own_names))
+        return self._but_own == total - sum(number_of(self._log_dir / name) for name in self._own)
 
     def _store(self, ground: _Ground, *answer: bytes | memoryview) -> None:
         with contextlib.suppress(OSError, WriteError, UnicodeEncodeError):
@@ -280,10 +257,6 @@ def _digest(*parts: bytes | memoryview) -> bytes:
     for part in parts:
         found.update(part)
     return found.digest()
-
-
-def _pieces(contents: bytes) -> Iterator[bytes]:
-    return (contents[n : n + _CHECKSUM] for n in range(0, len(contents), _CHECKSUM))
 
 
 def _unpacked(packed: memoryview) -> Iterator[bytes]:

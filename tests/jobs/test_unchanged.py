@@ -462,10 +462,9 @@ def test_what_was_warned_of_is_read_again(watched: Watched, file: str) -> None:
         assert not watched.kept
 
 
-def run(watched: Watched, *more: str) -> bool:
+def run(watched: Watched) -> bool:
     """Run with sidecars, and return whether the answer was one that was kept."""
-    found = watched.ask("run", "--json", "--rubric", "3.1.0", *more)
-    assert found.status == 0
+    assert watched.ask("run", "--json", "--rubric", "3.1.0").status == 0
     return watched.kept
 
 
@@ -557,6 +556,20 @@ MEANWHILE: dict[str, Callable[[Watched], object]] = {
 }
 
 
+def ask_while(change: str, watched: Watched, monkeypatch: pytest.MonkeyPatch, *question: str | Path) -> None:
+    """Ask what has no answer yet, and change the log before the one that is made is kept."""
+    keep = unchanged.Unchanged.keep
+
+    def and_then(asked: unchanged.Unchanged, folders: dict[str, tuple[bool, bool]]) -> None:
+        MEANWHILE[change](watched)
+        keep(asked, folders)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(unchanged.Unchanged, "keep", and_then)
+        assert watched.ask(*question).status == 0
+        assert not watched.kept
+
+
 @pytest.mark.parametrize("written", ["all", "few"])
 @pytest.mark.parametrize("change", MEANWHILE)
 @pytest.mark.parametrize("command", ["run", "backfill"])
@@ -570,32 +583,15 @@ def test_what_somebody_else_changed_meanwhile_is_seen(
     if written == "few":
         watched.ask(*question)
         edit(entry(watched.demo, 7))
-    keep = unchanged.Unchanged.keep
-
-    def and_then(asked: unchanged.Unchanged, folders: dict[str, tuple[bool, bool]]) -> None:
-        MEANWHILE[change](watched)
-        keep(asked, folders)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(unchanged.Unchanged, "keep", and_then)
-        assert watched.ask(*question).status == 0
-        assert not watched.kept
+    ask_while(change, watched, monkeypatch, *question)
     watched.ask(*question)
     assert not watched.kept
 
 
 def test_a_link_to_nothing_that_came_meanwhile_is_no_answer(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the same where nothing was written, and a strict rubric refuses the log from then on."""
-    keep = unchanged.Unchanged.keep
-
-    def and_then(asked: unchanged.Unchanged, folders: dict[str, tuple[bool, bool]]) -> None:
-        MEANWHILE["a link to nothing"](watched)
-        keep(asked, folders)
-
     question = ["run", "--json", "--no-write", "--rubric", "2.1.0"]
-    with monkeypatch.context() as patched:
-        patched.setattr(unchanged.Unchanged, "keep", and_then)
-        assert watched.ask(*question).status == 0
+    ask_while("a link to nothing", watched, monkeypatch, *question)
     assert watched.ask(*question) == watched.ask(*question, "--no-cache")
 
 
