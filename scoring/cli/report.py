@@ -60,10 +60,10 @@ def command(
 
     earlier = Path(since) if since and day_of(since) is None else None
     selection = Selection.of(last, None if earlier else since, task)
-    piped, before = out == Path("-"), None
-    if piped and not terminal and settings.json:
+    piped, before = out == Path("-") and not terminal, None
+    if piped and settings.json:
         raise OptionError("--out - and --json both want standard output: give --out FILE")
-    if piped and not terminal and on_terminal():
+    if piped and on_terminal():
         raise OptionError("HTML is not for a terminal: give --out FILE")
     if not terminal:
         require("report", "matplotlib", "jinja2")
@@ -80,13 +80,10 @@ def command(
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
     changed = None if before is None else changes(found.lines, before)
-    page = (part.encode("utf-8", "replace") for part in page_parts(found, changed))
+    with spooled() if piped else atomic_stream(out, mode=0o644) as f:
+        f.writelines(part.encode("utf-8", "replace") for part in page_parts(found, changed))
     if piped:
-        with spooled() as f:
-            f.writelines(page)
         return
-    with atomic_stream(out, mode=0o644) as f:
-        f.writelines(page)
     if settings.json:
         meaning = {"validity": found.validity.as_dict() if found.validity else None}
         means = {"mean": found.mean, "interval": found.interval and list(found.interval)}
