@@ -1,0 +1,206 @@
+"""What is kept between two runs: one SQLite file, ``store.sqlite`` in the cache directory.
+
+A row is an answer: of a ``kind`` (:data:`KINDS`), about a ``key``, for a ``stamp``, which is what the thing was known by
+when it was read. An answer is given only for the same stamp. All that a damaged, locked, full or read-only store costs
+is time: reading and writing never raise, and what cannot be used is as if it were not there.
+
+The store holds counts, ids, times, paths and hashes, and the entries of logs; no text of a transcript. Hashes of lines
+are made with :attr:`Store.secret`, so that they say nothing to a reader who has only the store. See docs/ARCHITECTURE.md,
+"What is kept between runs".
+"""
+
+import contextlib
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final, Literal, Self
+from zlib import crc32
+
+FORMAT = 1
+"""Goes up when the bytes of any kind mean something else. Two versions of da-score share a file, and no row."""
+
+NAME: Final = "store.sqlite"
+
+Kind = Literal["transcript", "entry", "git", "fingerprint", "embedding"]
+KINDS: Final[tuple[Kind, ...]] = ("transcript", "entry", "git", "fingerprint", "embedding")
+
+SETTLED = 2_000_000_000
+"""For how many nanoseconds a file must have been left alone to be known by its stamp."""
+
+KEPT_DAYS = 90
+"""After how many days a row is removed; what is still needed is then computed again."""
+
+_WAIT = 0.2
+"""How many seconds a command waits for another one that is writing to the store."""
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BATCH = 8 << 20
+"""How many bytes wait in memory before they are written."""
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS kept (
+    format INTEGER, kind TEXT, key BLOB, stamp BLOB, day INTEGER, checksum INTEGER, value BLOB,
+    PRIMARY KEY (format, kind, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS secrets (secret BLOB);
+"""
+
+
+def stamp_of(found: os.stat_result) -> bytes | None:
+    """Return what a file is known by: size, both times and inode; None where it was changed too recently to trust.
+
+    Take the ``stat`` before the file is read: an answer is then never newer than its stamp.
+    """
+    changed = max(found.st_mtime_ns, found.st_ctime_ns)
+    if time.time_ns() - changed < SETTLED:
+        return None
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}".encode()
+
+
+class Store:
+    """The store of one cache directory; without one, nothing is kept. Use it as a context manager.
+
+    It is opened when it is first asked, and belongs to the process that opened it.
+    """
+
+    def __init__(self, cache_dir: Path | None) -> None:
+        self._place = None if cache_dir is None else cache_dir / NAME
+        self._connection: sqlite3.Connection | None = None
+        self._opened = False
+        self._secret: bytes | None = None
+        self._waiting: list[tuple[Kind, bytes, bytes, bytes]] = []
+        self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
+        """Return what is kept about a key, where it was computed for this stamp; None otherwise."""
+        if stamp is None or (connection := self._open()) is None:
+            return None
+        name = _bytes(key)
+        try:
+            found = connection.execute(
+                "SELECT stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND key = ?",
+                (FORMAT, kind, name),
+            ).fetchone()
+        except sqlite3.Error as e:
+            return self._give_up(e)
+        if found is None or found[0] != stamp:
+            return None
+        value = found[2]
+        return value if isinstance(value, bytes) and found[1] == _checksum(kind, name, stamp, value) else None
+
+    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
+        """Keep a value about a key for a stamp, in place of what was kept about it; without a stamp, keep nothing.
+
+        It is written when enough of them wait, and when the store is closed.
+        """
+        if stamp is None or self._place is None:
+            return
+        self._waiting.append((kind, _bytes(key), stamp, value))
+        self._size += len(value)
+        if self._size > _BATCH:
+            self._write()
+
+    def prune(self, days: int = KEPT_DAYS) -> None:
+        """Remove what was kept more than so many days ago."""
+        if connection := self._open():
+            with contextlib.suppress(sqlite3.Error), connection:
+                connection.execute("DELETE FROM kept WHERE day < ?", (_today() - days,))
+
+    @property
+    def secret(self) -> bytes:
+        """The store's own random key, 16 bytes, made once; without a store, made anew for each run."""
+        if self._secret is None:
+            self._secret = os.urandom(16)
+            if connection := self._open():
+                with contextlib.suppress(sqlite3.Error), connection:
+                    connection.execute(
+                        "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)", (self._secret,)
+                    )
+                with contextlib.suppress(sqlite3.Error):
+                    found = connection.execute("SELECT secret FROM secrets").fetchone()
+                    self._secret = found[0] if found and isinstance(found[0], bytes) else self._secret
+        return self._secret
+
+    def close(self) -> None:
+        """Write what waits, and let go of the file."""
+        if self._waiting:
+            self._write()
+            self.prune()
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+        self._connection, self._opened = None, False
+
+    def _write(self) -> None:
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if (connection := self._open()) is None:
+            return
+        today = _today()
+        rows = [
+            (FORMAT, kind, key, stamp, today, _checksum(kind, key, stamp, value), value)
+            for kind, key, stamp, value in waiting
+        ]
+        try:
+            with connection:
+                connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        except sqlite3.Error as e:
+            self._give_up(e)
+
+    def _open(self) -> sqlite3.Connection | None:
+        if not self._opened and self._place is not None:
+            self._opened = True
+            try:
+                self._connection = _connected(self._place)
+            except OSError:
+                pass
+            except sqlite3.Error as e:
+                self._give_up(e)
+        return self._connection
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        """Use the store no further; one with wrong bytes is taken away, so that the next command begins anew."""
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+        if self._place is not None and getattr(error, "sqlite_errorcode", 0) in _DAMAGED:
+            for suffix in ("", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    self._place.with_name(self._place.name + suffix).unlink()
+
+
+def _connected(place: Path) -> sqlite3.Connection:
+    """Open a store, or make it.
+
+    Raises:
+        OSError, sqlite3.Error: it cannot be opened.
+    """
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
+    connection = sqlite3.connect(place, timeout=_WAIT)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may lose the last rows, and nothing else
+        connection.executescript(_TABLES)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:
+    return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
+
+
+def _bytes(key: str | bytes) -> bytes:
+    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+
+
+def _today() -> int:
+    return int(time.time() // 86400)
