@@ -88,7 +88,8 @@ class Store:
                 (FORMAT, kind, name),
             ).fetchone()
         except sqlite3.Error as e:
-            return self._give_up(e)
+            self._give_up(e)
+            return None
         if found is None or found[0] != stamp:
             return None
         value = found[2]
