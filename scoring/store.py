@@ -1,12 +1,12 @@
 """What is kept between two runs: one SQLite file, ``store.sqlite`` in the cache directory.
 
-A row is an answer: of a ``kind`` (:data:`KINDS`), about a ``key``, for a ``stamp``, which is what the thing was known by
-when it was read. An answer is given only for the same stamp. All that a damaged, locked, full or read-only store costs
-is time: reading and writing never raise, and what cannot be used is as if it were not there.
+A row is an answer: of a ``kind`` (:data:`KINDS`), about a ``key``, for a ``stamp``, which is what the thing was known
+by when it was read. An answer is given only for the same stamp. All that a damaged, locked, full or read-only store
+costs is time: reading and writing never raise, and what cannot be used is as if it were not there.
 
 The store holds counts, ids, times, paths and hashes, and the entries of logs; no text of a transcript. Hashes of lines
-are made with :attr:`Store.secret`, so that they say nothing to a reader who has only the store. See docs/ARCHITECTURE.md,
-"What is kept between runs".
+are made with :attr:`Store.secret`, so that they say nothing to a reader who has only the store. See
+docs/ARCHITECTURE.md, "What is kept between runs".
 """
 
 import contextlib
@@ -60,10 +60,13 @@ def stamp_of(found: os.stat_result) -> bytes | None:
 class Store:
     """The store of one cache directory; without one, nothing is kept. Use it as a context manager.
 
-    It is opened when it is first asked, and belongs to the process that opened it.
+    It is opened when it is first asked, and belongs to the process that opened it. Without ``keeps`` it is only read,
+    and is neither made nor changed, nor is anything beside it: not even the rows that another process has just written
+    are seen.
     """
 
-    def __init__(self, cache_dir: Path | None) -> None:
+    def __init__(self, cache_dir: Path | None, keeps: bool = True) -> None:
+        self._keeps = keeps
         self._place = None if cache_dir is None else cache_dir / NAME
         self._connection: sqlite3.Connection | None = None
         self._opened = False
@@ -100,7 +103,7 @@ class Store:
 
         It is written when enough of them wait, and when the store is closed.
         """
-        if stamp is None or self._place is None:
+        if stamp is None or self._place is None or not self._keeps:
             return
         self._waiting.append((kind, _bytes(key), stamp, value))
         self._size += len(value)
@@ -157,7 +160,7 @@ class Store:
         if not self._opened and self._place is not None:
             self._opened = True
             try:
-                self._connection = _connected(self._place)
+                self._connection = _connected(self._place) if self._keeps else _only_read(self._place)
             except OSError:
                 pass
             except sqlite3.Error as e:
@@ -193,6 +196,11 @@ def _connected(place: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _only_read(place: Path) -> sqlite3.Connection:
+    """Open a store that nothing is written to; raises as :func:`_connected`."""
+    return sqlite3.connect(f"{place.absolute().as_uri()}?mode=ro&immutable=1", timeout=_WAIT, uri=True)
 
 
 def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:

@@ -34,7 +34,7 @@ def command(directory: Path | None, settings: Settings) -> None:
     rows = summarize_integrity(i.signals for i in scored.iterations)
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
-    show(run_page(scored, demo.iter_log_dir, written, on_terminal()))
+    show(run_page(scored.summary, demo.iter_log_dir, written, on_terminal()))
     why = f"Why iteration {lowest.score.iteration} scored lowest"
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))

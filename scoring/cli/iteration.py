@@ -17,9 +17,9 @@ from scoring.errors import DaScoreError, NotFoundError, silent
 from scoring.evidence.beside import HookOutcome, deliberation_facts, deliberation_file, hook_facts
 from scoring.evidence.rules import Sources, rules_of
 from scoring.jobs.close_task import bring_session_up_to_date
-from scoring.log.load import no_such_entry
-from scoring.log.settings import Settings, cache_dir_of, resolve_settings
-from scoring.score import ScoredIteration, Scorer, examine_iteration, remember, write_scored_iteration
+from scoring.log.settings import Settings, resolve_settings
+from scoring.score import ScoredIteration, score_one, write_iterations
+from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
 from scoring.sidecars.states import CURRENT, State
@@ -78,13 +78,11 @@ def _compared(settings: Settings, kept: PersistedScore, follow: bool) -> tuple[S
         how = evidence_options(settings, rules_of(rubric), silent)
         sources = Sources.under(rules_of(rubric), *where, how)
         records = sources.entries([rubric], log, silent)
-        if records.place(n) is None:
-            raise no_such_entry(log, n)
-        with sources.transcripts().start() as scan:
-            ((one,),) = Scorer(records, log, sources, scan, rubric, only={n}).every()
+        one = score_one(records, log, sources, rubric, n)
     except DaScoreError as e:
         return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
-    found = LogView(log, *where, rubric, options=how).examined(one)
+    with fingerprints(sources.cache_dir, log, rubric) as known:
+        found = LogView(log, *where, rubric, options=how).examined(one, known)
     rows = tuple(dataclasses.replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown)
     return found.state, found.spending, replace(kept, breakdown=rows)
 
@@ -106,10 +104,9 @@ def _score(settings: Settings, iteration: int) -> ScoredIteration:
     records = sources.entries([rubric], log_dir, broken_entries)
     if records.place(iteration) is None:
         stop_if_left_out(log_dir, iteration)
-    where, folders = (log_dir, settings.repo_dir, iteration), settings.transcript_dirs
-    scored = examine_iteration(*where, *folders, rubric=rubric, observe=True, records=records, **how)
-    write_scored_iteration(log_dir, scored, warn)
-    remember(cache_dir_of(settings), log_dir, settings.repo_dir, rubric, scored)
+    scored = score_one(records, log_dir, sources, rubric, iteration, observe=True)
+    with fingerprints(sources.cache_dir, log_dir, rubric) as known:
+        write_iterations(log_dir, [scored], warn, known)
     bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
     return scored
 

@@ -25,7 +25,6 @@ from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.store import file_system
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
-from scoring.sidecars import fingerprint
 from scoring.signals.table import meter_profile
 
 FORMAT = 1
@@ -168,7 +167,7 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
     ``watched`` are files in the repository that its entries name, as :class:`~scoring.fleet.dataset.Done` has them.
     """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
-    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, key, config.horizon
+    versions = FORMAT, rows.FORMAT, key, config.horizon
     how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])

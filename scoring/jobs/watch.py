@@ -13,16 +13,16 @@ from typing import Any, Literal, TypeAlias, Unpack
 
 from rubric import Rubric
 from scoring.errors import InputError, LogError
-from scoring.evidence.facts import Evidence
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import list_names
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
 from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
-from scoring.sidecars.provenance import Provenance, provenance_of
-from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.table import as_read, files_beside, labels_vote, meter_profile, optional_signals, signal_set
+from scoring.score import score_iterations
+from scoring.sidecars.provenance import Provenance
+from scoring.sidecars.scores import PersistedScore
+from scoring.signals.table import files_beside, optional_signals
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -215,19 +215,12 @@ class LogWatch:
     def _score(self, due: Mapping[int, Change]) -> list[Seen]:
         if not due:
             return []
-        with self._sources.transcripts().start() as scan:
-            records = list(self._records.values())
-            votes = meter_profile(self._rubric), labels_vote(self._rubric)
-            evidence = Evidence(records, self._log, self._sources, scan, set(due), *votes)
-            gathered = [as_read(evidence.of(self._records[n]), self._rubric) for n in due]
-            self._trunk_ref = evidence.git.trunk.ref or self._trunk_ref
-            evidence.git.keep()
-        found: list[Seen] = []
-        for (n, change), facts in zip(due.items(), gathered, strict=True):
-            signals = signal_set(facts, self._wanted, self._rubric.claims_vote)
-            score = build_persisted_score(self._rubric.score(signals), facts.record)
-            provenance = provenance_of(facts) if self._sources.rules.keeps_provenance else None
-            found.append(Seen(change, n, facts.record.task_id, score, self._values.get(n), provenance=provenance))
+        records, found = list(self._records.values()), []
+        for (one,) in score_iterations(records, self._log, self._sources, self._rubric, only=due):
+            n = one.record.iteration
+            self._trunk_ref = one.facts.trunk.ref or self._trunk_ref
+            score, before = one.persisted, self._values.get(n)
+            found.append(Seen(due[n], n, one.record.task_id, score, before, provenance=one.provenance))
         return found
 
 

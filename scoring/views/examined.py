@@ -20,9 +20,9 @@ from scoring.frozen import Frozen
 from scoring.log.load import Broken
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
-from scoring.score import ScoredIteration, Scorer
+from scoring.score import ScoredIteration, score_iterations
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.fingerprint import FingerprintStore, store_of
+from scoring.sidecars.fingerprint import Fingerprints, fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
@@ -119,13 +119,11 @@ class LogView(Frozen, frozen=True):
             wanted &= {self.only}
         if not wanted:
             return
-        store = self._fingerprints(sources.reading.get("cache_dir"))
         became = self._outcomes(records, wanted, sources)
-        with sources.transcripts().start() as scan:
-            log_dir, observe = self.iter_log_dir, self.observe
-            scorer = Scorer(records, log_dir, sources, scan, rubric, only=wanted, observe=observe)
-            for (one,) in scorer.every():
-                found = self.examined(one, sources.warn, store)
+        log = self.iter_log_dir
+        with fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False) as known:
+            for (one,) in score_iterations(records, log, sources, rubric, only=wanted, observe=self.observe):
+                found = self.examined(one, known, sources.warn)
                 yield replace(found, outcome=became.get(one.record.iteration))
 
     def _outcomes(self, records: Sequence[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
@@ -133,7 +131,7 @@ class LogView(Frozen, frozen=True):
             return {}
         from scoring.outcomes.outcome import log_outcomes
 
-        cache, trunk = sources.reading.get("cache_dir"), sources.trunk
+        cache, trunk = sources.cache_dir, sources.trunk
         try:
             found = log_outcomes(records, sources.repo_dir, self.outcomes, cache, trunk, wanted)
         except NotARepositoryError:
@@ -143,26 +141,13 @@ class LogView(Frozen, frozen=True):
             return {}
         return {outcome.iteration: outcome for outcome in found}
 
-    def _fingerprints(self, cache_dir: Path | None) -> FingerprintStore | None:
-        if self.recompute:
-            return None
-        store = store_of(cache_dir, self.iter_log_dir, self.rubric)
-        store.load()
-        return store
-
-    def examined(self, one: ScoredIteration, warn: Warn = silent, store: FingerprintStore | None = None) -> Examined:
-        """Return an iteration that was scored now beside the score of its sidecar, if that is to be looked at.
-
-        ``store`` knows from which entry a sidecar was made; without it that is looked up in the cache of the options.
-        """
+    def examined(self, one: ScoredIteration, known: Fingerprints, warn: Warn = silent) -> Examined:
+        """Return an iteration that was scored now beside the score of its sidecar, if that is to be looked at."""
         on_disk = None if self.recompute else self._sidecar(one.record.iteration, warn)
         if on_disk is None:
             return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed")
         was = read_provenance(self.iter_log_dir, one.record.iteration) if one.provenance else None
-        store = store or self._fingerprints(self.options.get("cache_dir"))
-        edited = store is not None and store.is_edited(
-            one.facts, emit(on_disk.as_dict()), (self.repo_dir, self.iter_log_dir), self.rubric
-        )
+        edited = known.is_edited(one.record.iteration, one.inputs, emit(on_disk.as_dict()))
         state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
         return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state)
 

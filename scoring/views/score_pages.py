@@ -36,7 +36,8 @@ from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, Table
 if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
     from rubric import SignalContribution
     from scoring.evidence.beside import HookOutcome
-    from scoring.score import ScoredIteration, ScoredLine, ScoredLog, Told
+    from scoring.score import LogSummary, ScoredIteration, ScoredLine, ScoredLog
+    from scoring.sidecars.provenance import Loss
     from scoring.sidecars.scores import PersistedScore
     from scoring.sidecars.states import State
     from scoring.signals.values import Deliberation, IterationObjectives
@@ -65,7 +66,9 @@ _HOOKS = (
 )
 
 
-def run_page(scored: "Told", source: Path, written: tuple[int, int] | None, intervals: bool = False) -> Iterator[Block]:
+def run_page(
+    scored: "LogSummary", source: Path, written: tuple[int, int] | None, intervals: bool = False
+) -> Iterator[Block]:
     """Yield the summary of a scored log; a terminal sees too how sure the scores are, and where the log is blind.
 
     ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. With
@@ -84,7 +87,7 @@ def run_page(scored: "Told", source: Path, written: tuple[int, int] | None, inte
         yield Line()
         yield Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full)
     yield Line()
-    yield from _presence(scored.presence())
+    yield from _presence(scored.shares)
     if written is None:
         yield Line("Wrote nothing (--no-write)")
     else:
@@ -93,7 +96,7 @@ def run_page(scored: "Told", source: Path, written: tuple[int, int] | None, inte
         yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
 
 
-def pointer(scored: "Told", named: bool) -> Iterator[Block]:
+def pointer(scored: "LogSummary", named: bool) -> Iterator[Block]:
     """Yield the line that says what a rubric of the reference cannot see here, and what to do; only on a terminal.
 
     ``named`` is whether folders of transcripts were named.
@@ -109,7 +112,7 @@ def pointer(scored: "Told", named: bool) -> Iterator[Block]:
         yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
 
 
-def next_steps(scored: "Told") -> Iterator[Block]:
+def next_steps(scored: "LogSummary") -> Iterator[Block]:
     """Yield the line that points on after the first score of a log; only on a terminal."""
     with_value = [line for line in scored.lines if line.scored]
     if with_value:
@@ -259,13 +262,14 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
 
 def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
-    members = {line.iteration: line for line in scored.lines}
-    sessions = (session_payload(session, members) for session in scored.sessions)
-    parts = run_parts(scored, map(run_item, scored.iterations), sessions)
+    summary = scored.summary
+    members = {line.iteration: line for line in summary.lines}
+    sessions = (session_payload(session, members) for session in summary.sessions)
+    parts = run_parts(summary, map(run_item, scored.iterations), sessions)
     return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
 
 
-def run_parts(scored: "Told", items: Iterator[Any], sessions: Iterator[Any]) -> Iterator[tuple[str, Any]]:
+def run_parts(scored: "LogSummary", items: Iterator[Any], sessions: Iterator[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other.
 
     ``items`` are what :func:`run_item` returns of each iteration, ``sessions`` what
@@ -274,13 +278,13 @@ def run_parts(scored: "Told", items: Iterator[Any], sessions: Iterator[Any]) -> 
     yield "rubric_version", scored.rubric.version
     yield "iterations", items
     yield "sessions", sessions
-    yield "presence", scored.presence()
+    yield "presence", scored.shares
 
 
-def run_item(one: "ScoredIteration") -> dict[str, Any]:
-    """Return one iteration of a scored log, with what its score lost of the evidence that its sidecar had."""
-    lost = {"lost": in_words(one.lost)} if one.lost else {}
-    return {**score_payload(one.persisted, one.signals.deliberation), **lost}
+def run_item(one: "ScoredIteration", lost: "Sequence[Loss]" = ()) -> dict[str, Any]:
+    """Return one iteration of a scored log, with what its score ``lost`` of the evidence that its sidecar had."""
+    gone = {"lost": in_words(lost)} if lost else {}
+    return {**score_payload(one.persisted, one.signals.deliberation), **gone}
 
 
 def signals_payload(one: "ScoredIteration") -> dict[str, Any]:
