@@ -32,8 +32,9 @@ from scoring.evidence.transcripts.reference_exact import read_exactly
 from scoring.evidence.transcripts.shell import commands_of
 from scoring.evidence.transcripts.testruns import TestCommand as Run
 from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.jobs.derive import _COMMIT_FIELD, task_of
+from scoring.jobs.derive import _COMMIT_FIELD
 from scoring.jobs.entries import _BLOCK, _ITEMS
+from scoring.jobs.entry_text import task_of
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.json_edit import parse_json, put_item
 from scoring.jobs.label_file import round_trip
