@@ -12,6 +12,8 @@ from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
 from scoring.errors import InputError, OptionError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
+from scoring.evidence.git.repository import GitRepository
+from scoring.jobs.hook_command import hook_command, hooks_that_do_not_run, remove_hook, why_it_does_not_run
 from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, refuse_outside
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
 from scoring.log.settings import Settings, resolve_settings
@@ -46,9 +48,6 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 
     Writes the absolute path of this da-score, and runs it once before. A project is a git work tree.
     """
-    from scoring.evidence.git.repository import GitRepository
-    from scoring.jobs.hook_command import hook_command, why_it_does_not_run
-
     settings = resolve_settings(options)
     place = _place(harness, scope, settings, options)
     if scope == "project":
@@ -65,8 +64,6 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 @shared_options("repo-dir")
 def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Take the hook out of the settings file again, and what installing it left behind."""
-    from scoring.jobs.hook_command import remove_hook
-
     settings = resolve_settings(options)
     _report(remove_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed")
 
@@ -131,8 +128,6 @@ def record(
 @settings_options("repo-dir")
 def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
-    from scoring.jobs.hook_command import hooks_that_do_not_run
-
     rows, broken = [], {}
     for harness, scope in itertools.product(FILES, ("project", "user")):
         path = hook_settings(harness, scope, settings.repo_dir)

@@ -7,7 +7,8 @@ import click
 import pytest
 from helpers.commands import DaScore, one_line, process
 
-from scoring.cli.app import COMMANDS, cli
+from scoring.cli.app import cli
+from scoring.cli.helptext import COMMANDS
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
