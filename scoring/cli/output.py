@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
@@ -22,23 +22,8 @@ def write(text: str) -> None:
     write_bytes((show_hidden(text) if on_terminal() else text).encode("utf-8", "backslashreplace"))
 
 
-_COPIES: list[Callable[[bytes], None]] = []
-
-
-@contextlib.contextmanager
-def copied(take: Callable[[bytes], None]) -> Iterator[None]:
-    """Give a copy of what is written to standard output to somebody else too."""
-    _COPIES.append(take)
-    try:
-        yield
-    finally:
-        _COPIES.remove(take)
-
-
 def write_bytes(data: bytes) -> None:
     """Write bytes, which are UTF-8, to standard output."""
-    for take in _COPIES:
-        take(data)
     if sys.stdout is None:  # it was closed before the program began
         return
     sys.stdout.flush()
@@ -167,14 +152,6 @@ def show(page: "Iterable[Block]") -> None:
 def on_terminal() -> bool:
     """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
-
-
-def drawn_for() -> object:
-    """Return what the form of a page depends on, as plain data; None on a pipe."""
-    if not on_terminal():
-        return None
-    names = "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"
-    return _width(sys.stdout), sys.stdout.encoding, [os.environ.get(name) for name in names]
 
 
 def full_text(version: str, named: str) -> bool:
