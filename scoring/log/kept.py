@@ -123,18 +123,19 @@ def read_entries(
     A file that is as it was when it was kept under the same spellings of a flag is not opened. To ``keep`` is to keep
     what was read.
     """
-    prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{os.path.realpath(log_dir)}/")
+    folder = os.path.realpath(log_dir)
+    prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")
     with Store(cache_dir) as store:
         kept = store.get_all("entry", prefix)
         for name in names:
-            path, key = log_dir / name, prefix + os.fsencode(name)
-            stamp = _stamp(path) if cache_dir else None
+            key = prefix + name.encode()
+            stamp = _stamp(f"{folder}/{name}") if cache_dir else None
             value = kept.get((key, stamp)) if stamp else None
             if value is not None and (entry := _decoded(value)):
                 yield entry
                 continue
             try:
-                entry = Entry.of(parse(path))
+                entry = Entry.of(parse(log_dir / name))
             except LogError as e:
                 broken(e)
                 continue
@@ -143,7 +144,7 @@ def read_entries(
                 store.put("entry", key, stamp, value)
 
 
-def _stamp(path: Path) -> bytes | None:
+def _stamp(path: str) -> bytes | None:
     try:
         return stamp_of(os.stat(path))
     except OSError:
