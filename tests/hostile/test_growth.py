@@ -37,7 +37,7 @@ from scoring.jobs.entries import _BLOCK, _ITEMS
 from scoring.jobs.entry_text import task_of
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.json_edit import parse_json, put_item
-from scoring.jobs.label_file import round_trip
+from scoring.jobs.yaml_edit import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of
