@@ -320,7 +320,7 @@ class TestCommand:
     @pytest.fixture(autouse=True)
     def _without_pictures(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Draw nothing: what the pictures show is tested above."""
-        monkeypatch.setattr("scoring.views.report._charts", no_pictures)
+        monkeypatch.setattr("scoring.views.report.charts.pictures", no_pictures)
 
     @pytest.mark.slow
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:

@@ -65,7 +65,7 @@ def no_pictures(_: Digest) -> dict[str, Any]:
 @pytest.fixture
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing: drawing takes most of the time, and what the pictures show is tested with the report."""
-    monkeypatch.setattr("scoring.views.report._charts", no_pictures)
+    monkeypatch.setattr("scoring.views.report.charts.pictures", no_pictures)
 
 
 class TestLosses:
