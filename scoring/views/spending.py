@@ -78,7 +78,7 @@ class Spending(Frozen, frozen=True, dict=True):
 
     @property
     def unpriced(self) -> list[str]:
-        """The models whose price is not known, sorted; "" stands for tokens whose model nobody names."""
+        """The models without a known price, sorted; "" is for tokens of an unnamed model."""
         return self._priced[1]
 
     @cached_property
@@ -109,7 +109,7 @@ class Spending(Frozen, frozen=True, dict=True):
 
 
 def spending_of(facts: IterationFacts) -> Spending | None:
-    """Return what one iteration used; None where nobody knows."""
+    """Return what one iteration used; None where that is not known."""
     record, seen, observed = facts.record, facts.transcripts, facts.observed
     model = record.agent.model
     shared = observed.shared_with if observed else None
@@ -138,7 +138,7 @@ def _times(seen: TranscriptFacts | None) -> tuple[float | None, int | None, int 
 
 
 def together(found: "Iterable[Spending | None]") -> Spending | None:
-    """Return what several iterations used; None where nobody knows of any. Lines that two share count once."""
+    """Return what several iterations used; None where nothing is known. Lines that two share count once."""
     parts = tuple(one for one in found if one is not None and one.shared_with is None)
     if not parts:
         return None
@@ -249,7 +249,7 @@ def price_note(found: Spending) -> str:
     if not found.unpriced:
         return ""
     named = sorted(found.unpriced, key=lambda name: (not name, name))
-    names = ", ".join(name or "a model that nobody names" for name in named)
+    names = ", ".join(name or "an unnamed model" for name in named)
     return f"{'no price is known for' if found.cost is None else 'without'} {names}"
 
 

@@ -130,7 +130,7 @@ def _foretold(digest: Digest) -> dict[str, Any] | None:
     parts = {
         title: [validity_row(found, *row) for row in part.items()] for title, part in validity_parts(found).items()
     }
-    verdict = "nobody can say yet: too few outcomes are known" if found.verdict == "too few" else found.verdict
+    verdict = "not known yet: too few outcomes" if found.verdict == "too few" else found.verdict
     any_figure = found.score.auc is not None
     return {
         "verdict": verdict,

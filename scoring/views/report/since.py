@@ -14,7 +14,7 @@ Change: TypeAlias = "tuple[ReportedIteration, float | None]"
 class ReportChanges:
     """What is different since the last report: iteration, and its score before and now (None: there was none).
 
-    ``rescored`` are those of the moved ones that were scored under another rubric, whose scores do not compare.
+    ``rescored`` are those of the moved ones that were scored under another rubric and do not compare.
     """
 
     new: list[ReportedIteration]
