@@ -4,9 +4,9 @@ A new column is one line here, and one in docs/TABLES.md. The module is long bec
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from rubric import Rubric, SignalContribution
 from scoring.sessions import SessionIterRef, SessionScore, session_score
@@ -330,47 +330,46 @@ def _row(table: str, log: Path, iteration: int, it: object) -> DataRow:
     return {column.name: column.take(of) for column in TABLES[table]}
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRows:
-    """Collects the members of sessions and of tasks during a pass over a log, and makes the rows of both tables."""
+class Member(NamedTuple):
+    """One iteration of a session and of a task: their names, its score, and what it used."""
 
-    log: Path
-    rubric: Rubric
-    members: dict[tuple[str, str, str], list[SessionIterRef]] = field(default_factory=dict)
-    used: dict[tuple[str, str, str], list[Used]] = field(default_factory=dict)
-    sessions: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
+    session: str
+    task: str
+    score: SessionIterRef
+    rubric_version: str
+    used: Used
 
-    def add(self, examined: Examined) -> None:
-        """Note one iteration."""
-        score, record = examined.score, examined.record
-        session = record.agent.session_id
-        member, used = SessionIterRef.of(score), examined.used
-        for table, name in (("sessions", session), ("tasks", record.task_id)):
-            if not name:
-                continue
-            key = table, name, score.rubric_version
-            self.members.setdefault(key, []).append(member)
-            self.used.setdefault(key, []).append(used)
-            self.sessions.setdefault(key, set()).update(filter(None, [session]))
+    @classmethod
+    def of(cls, one: Examined) -> Self:
+        """Return an iteration as a member."""
+        record, score = one.record, one.score
+        return cls(record.agent.session_id, record.task_id, SessionIterRef.of(score), score.rubric_version, one.used)
 
-    def rows(self) -> Iterator[tuple[str, DataRow]]:
-        """Yield the rows with the names of their tables: by session and rubric version, then by task and version."""
-        for key in sorted(self.members):
-            table, name, version = key
-            score = replace(session_score(self.rubric, name, self.members[key]), rubric_version=version)
-            group = GroupSeen(score, purchase(self.used[key]), len(self.sessions[key]))
-            yield table, _row(table, self.log, score.iterations[0], group)
+
+def group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator[tuple[str, DataRow]]:
+    """Yield the rows of sessions, and then those of tasks, each by name and rubric version, with their tables."""
+    for table, named in (("sessions", "session"), ("tasks", "task")):
+        groups: dict[tuple[str, str], list[Member]] = {}
+        for member in members:
+            groups.setdefault((getattr(member, named), member.rubric_version), []).append(member)
+        for (name, version), group in sorted(groups.items(), key=lambda one: one[0]):
+            if name:
+                score = session_score(rubric, name, [member.score for member in group])
+                score = replace(score, rubric_version=version)
+                sessions = {member.session for member in group if member.session}
+                found = GroupSeen(score, purchase(member.used for member in group), len(sessions))
+                yield table, _row(table, log, score.iterations[0], found)
 
 
 def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
-    groups = GroupRows(log, rubric)
+    members = []
     for one in examined:
-        groups.add(one)
+        members.append(Member.of(one))
         number = one.record.iteration
         yield "iterations", _row("iterations", log, number, one)
         for row in one.score.breakdown:
             yield "signals", _row("signals", log, number, (one.score.rubric_version, row))
         for pair in one.signals.integrity:
             yield "integrity", _row("integrity", log, number, pair)
-    yield from groups.rows()
+    yield from group_rows(log, rubric, members)

@@ -3,6 +3,7 @@
 ``docs/TABLES.md``, "Tokens and cost", says where the numbers come from.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -65,10 +66,10 @@ class Spending(Frozen, frozen=True, dict=True):
     @property
     def models(self) -> list[str]:
         """The models that are named, those with the most tokens first."""
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for one in self.spent:
             if one.model:
-                counts[one.model] = counts.get(one.model, 0) + sum(one[3:7])
+                counts[one.model] += sum(one[3:7])
         return sorted(counts, key=lambda name: (-counts[name], name))
 
     @cached_property
@@ -137,7 +138,7 @@ def _times(seen: TranscriptFacts | None) -> tuple[float | None, int | None, int 
     return (seen.ended - seen.began) / NS, seen.began, seen.ended
 
 
-def together(found: "Iterable[Spending | None]") -> Spending | None:
+def together(found: Iterable[Spending | None]) -> Spending | None:
     """Return what several iterations used; None where nothing is known. Lines that two share count once."""
     parts = tuple(one for one in found if one is not None and one.shared_with is None)
     if not parts:

@@ -15,7 +15,7 @@ from scoring.log.selection import day_of
 from scoring.outcomes.validity import Validity
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
-from scoring.views.columns import GroupRows
+from scoring.views.columns import Member, group_rows
 from scoring.views.examined import Examined
 from scoring.views.integrity import IntegritySummary, summarize_integrity
 from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, line_of
@@ -183,15 +183,15 @@ class Digest:
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
-    groups, sets = GroupRows(log, rubric), []
+    members, sets = [], []
     for one in examined:
-        groups.add(one)
+        members.append(Member.of(one))
         found.lines.append(line_of(one))
         hooks = one.facts.hooks.records or ()
         found.hooks.update(
             (cut(as_utf8(o.rule_id), _NAME), o.result if o.result in RESULTS else "other") for o in hooks
         )
         sets.append(one.signals)
-    found.sessions = [row for table, row in groups.rows() if table == "sessions"]
+    found.sessions = [row for table, row in group_rows(log, rubric, members) if table == "sessions"]
     found.integrity = summarize_integrity(sets)
     return found

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from scoring.views.report.reported import ReportedIteration
 
-Change: TypeAlias = "tuple[ReportedIteration, float | None]"
+Change: TypeAlias = tuple[ReportedIteration, float | None]
 """An iteration, and its score before; None where it had none."""
 
 
