@@ -4,7 +4,9 @@ A score is a weighted mean, so only the proportions of its weights matter. The c
 to signals in two exact steps. First the sub-scores of the signals that vote on both sides change, each worth its
 effective weight times its change. Then the weights change: those of the second rubric are scaled so that the signals
 that vote on both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards
-its sub-score. The effects of all signals add up to the change, and a signal whose proportion stays has none.
+its sub-score. The effects of all signals add up to the change, and a signal that keeps its proportion has none.
+
+The module is long because the reasons are beside what they explain.
 """
 
 import math
@@ -194,6 +196,7 @@ class LogDiff:
         there = [diff for diff in self.iterations if diff.suffices]
         changes = [diff.after.value - diff.before.value for diff in there]
         moves = [change for change in changes if abs(change) > EQUAL_WITHIN]
+        rules = (rule for diff in self.iterations for rule in dict.fromkeys(reason.rule for reason in diff.reasons))
         bands = Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed)
         effects: dict[str, list[float]] = {}
         for move in (move for diff in self.iterations for move in diff.signals if move.moved):
@@ -207,7 +210,7 @@ class LogDiff:
             signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
             interval=paired_interval([diff.before.value for diff in there], [diff.after.value for diff in there]),
             insufficient=sum(BAND_INSUFFICIENT in (d.before.band, d.after.band) for d in self.iterations),
-            reasons=Counter(name for diff in self.iterations for name in {reason.rule for reason in diff.reasons}),
+            reasons=Counter(rules),
         )
 
 

@@ -125,7 +125,7 @@ _SEEN_ANYWAY = ("signal_joined", "signal_left", "weights")
 
 
 def shown_moves(item: IterationDiff) -> list[SignalMove]:
-    """Return the signals whose evidence differs, or that vote on one side only, the largest effect first."""
+    """Return the signals that differ in evidence, or that vote on one side only, the largest effect first."""
     changed = [move for move in item.signals if set(move.causes) - {"weight"}]
     return sorted(changed, key=lambda move: -abs(move.effect))
 

@@ -107,10 +107,10 @@ def unlabelled_value(score: PersistedScore) -> float | None:
 
 
 def candidates(scores: Sequence[tuple[PersistedScore, str]], done: Collection[int]) -> list[Candidate]:
-    """Return the iterations that are not ``done``, the one whose label would tell most first.
+    """Return the iterations that are not ``done``, that with the most telling label first.
 
-    That is one whose score is far from those of its neighbours (to a tenth), then one that rests on little, then an old
-    one.
+    That is one with a score far from those of its neighbours (to a tenth), then one that rests on little, then an
+    old one.
 
     Args:
         scores: the scores of a log in order, each with the task of its iteration.

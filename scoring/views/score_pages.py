@@ -233,12 +233,12 @@ def score_payload(
 ) -> dict[str, Any]:
     """Return one iteration with its bounds and coverage, and the ``state`` of its sidecar; what is scored is current.
 
-    With it go the meter where there is a DR transcript, and, where that is known, whose its lines are and what it used.
+    With it go the meter where there is a DR transcript, and, where known, the attribution and what it used.
     """
-    whose = {"attribution": attribution} if attribution else {}
+    attributed = {"attribution": attribution} if attribution else {}
     worth = {"state": state.name if state else "current", "state_reason": state.reason or None if state else None}
     used = {"spending": spending.as_dict()} if spending else {}
-    return {**score.payload(), **worth, **deliberation_dict(deliberation), **whose, **used}
+    return {**score.payload(), **worth, **deliberation_dict(deliberation), **attributed, **used}
 
 
 def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rubric import Bounds
 from rubric.scorer import Rested
@@ -42,7 +42,7 @@ _MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", pr
 
 
 def session_rows(
-    sessions: Sequence["SessionScore"], members: Mapping[int, Rested], intervals: bool
+    sessions: Sequence[SessionScore], members: Mapping[int, Rested], intervals: bool
 ) -> list[tuple[AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
     rows: list[tuple[AnyCell, ...]] = []
@@ -51,7 +51,7 @@ def session_rows(
         name = Cell(session.session_id, brief=beginnings[session.session_id])
         value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
         sure = interval_text(session) if intervals else ""
-        coverage = Cell(None, session_coverage_text(session, members, brief=True), brief=_coverage(session, members))
+        coverage = Cell(None, _coverage_text(session, members, "row"), brief=_coverage_text(session, members, "brief"))
         rows.append((name, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage))
     return rows
 
@@ -64,14 +64,6 @@ def _beginnings(ids: Sequence[str]) -> dict[str, str]:
         shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))  # noqa: RUF071 - of letters
         beginnings[this] = this[: max(_BEGINNING, shared + 1)]
     return beginnings
-
-
-def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> str:
-    """Return in brief what :func:`session_coverage_text` says."""
-    coverage = _session_coverage(session, members)
-    weight = "" if coverage["weight"] is None else f" · {coverage['weight'] * 100:.0f} %"
-    too_few = f" · {session.insufficient} not enough" if session.insufficient else ""
-    return f"{coverage['scored']}/{coverage['total']}{weight}{too_few}"
 
 
 def session_page(
@@ -95,7 +87,7 @@ def session_page(
     yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
     sure = value_text(session.value, session.scored, session_bounds(session, members))
     yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
-    yield Line(session_coverage_text(session, members), "dim", only=None if full else "terminal")
+    yield Line(_coverage_text(session, members, "whole"), "dim", only=None if full else "terminal")
     if intervals and (interval := interval_text(session)):
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield Line()
@@ -156,13 +148,16 @@ def session_bounds(session: SessionScore, members: Mapping[int, Rested]) -> Boun
     return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
 
 
-def session_coverage_text(session: SessionScore, members: Mapping[int, Rested], brief: bool = False) -> str:
+def _coverage_text(session: SessionScore, members: Mapping[int, Rested], form: Literal["whole", "row", "brief"]) -> str:
     """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
-    coverage = _session_coverage(session, members)
-    what, average = ("", "") if brief else (" iterations", " on average")
-    weight = "" if coverage["weight"] is None else f", {coverage['weight'] * 100:.1f} % of the weight{average}"
-    too_few = f", {session.insufficient} without enough evidence" if session.insufficient else ""
-    return f"{coverage['scored']} of {coverage['total']}{what}{weight}{too_few}"
+    coverage, too_few = _session_coverage(session, members), session.insufficient
+    scored, total, weight = coverage["scored"], coverage["total"], coverage["weight"]
+    if form == "brief":
+        parts = [f"{scored}/{total}", "" if weight is None else f"{weight * 100:.0f} %"]
+        return " · ".join(filter(None, [*parts, f"{too_few} not enough" if too_few else ""]))
+    what, average = ("", "") if form == "row" else (" iterations", " on average")
+    parts = [f"{scored} of {total}{what}", "" if weight is None else f"{weight * 100:.1f} % of the weight{average}"]
+    return ", ".join(filter(None, [*parts, f"{too_few} without enough evidence" if too_few else ""]))
 
 
 def _session_coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Column(NamedTuple):
         cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal cuts nothing.
         right: whether the terminal aligns it to the right, as numbers are. A pipe aligns everything to the left.
         only: the one place that shows the column; None for both, ``json`` for neither. A column ``full`` is for a
-            terminal, and for a table whose text is full.
+            terminal, and for a table with full text.
         prose: whether its texts explain themselves, so that they need no name below a row that has no room for them.
     """
 

@@ -11,9 +11,9 @@ from rubric.scorer import TOLERANCE
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import read_file
-from scoring.sidecars.scores import is_iteration_score_name, parse_iteration_score
+from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
 from scoring.views.examined import Examined, LogView
-from scoring.views.gates.gate import CheckedScore, Gate, GateOption, weakest
+from scoring.views.gates.gate import Gate, GateOption, weakest
 
 _SIZE_LIMIT = 256 << 20
 
@@ -95,7 +95,7 @@ class MaxDrop(Gate):
             was = f"was scored under rubric {old.rubric_version} in the baseline"
             yield f"{was}; scores compare under one rubric only"
 
-    def fails_whole(self, scores: Sequence[CheckedScore]) -> Iterator[str]:
+    def fails_whole(self, scores: Sequence[PersistedScore]) -> Iterator[str]:
         """Compare the mean with that of the baseline, under the rubrics that both have.
 
         Raises:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
-from rubric import BAND_INSUFFICIENT, Bounds, Coverage
+from rubric import BAND_INSUFFICIENT
 from rubric.scorer import TOLERANCE
 from scoring.errors import OptionError
 from scoring.sidecars.scores import PersistedScore
@@ -17,7 +17,7 @@ class GateOption:
 
     Attributes:
         name: the long name, without dashes before it.
-        metavar: what stands for its value; empty for a flag.
+        metavar: the name of its value; empty for a flag.
         kind: what it takes: a share, which is a number in [0, 1], a text, or nothing.
     """
 
@@ -30,22 +30,6 @@ class GateOption:
     def key(self) -> str:
         """The name as a key of JSON."""
         return self.name.replace("-", "_")
-
-
-class CheckedScore(NamedTuple):
-    """What a check holds of a score once its iteration is done: all but the rows it is made of."""
-
-    rubric_version: str
-    scored: bool
-    value: float
-    band: str
-    bounds: Bounds
-    coverage: Coverage
-
-    @classmethod
-    def of(cls, score: PersistedScore) -> Self:
-        """Return what is held of a score."""
-        return cls(score.rubric_version, score.scored, score.value, score.band, score.bounds, score.coverage)
 
 
 class Gate:
@@ -87,12 +71,12 @@ class Gate:
         """Yield what is worth saying of an iteration that does not fail."""
         yield from ()
 
-    def fails_whole(self, scores: Sequence[CheckedScore]) -> Iterator[str]:  # noqa: ARG002 - likewise
+    def fails_whole(self, scores: Sequence[PersistedScore]) -> Iterator[str]:  # noqa: ARG002 - likewise
         """Yield why the log as a whole does not hold; ``scores`` are those of all iterations, in order."""
         yield from ()
 
 
-def mean_score(scores: Sequence[CheckedScore]) -> float | None:
+def mean_score(scores: Sequence[PersistedScore]) -> float | None:
     """Return the mean of the scores that there are on enough evidence, in [0, 1]; None when there is none."""
     values = [score.value for score in scores if score.scored and score.band != BAND_INSUFFICIENT]
     return sum(values) / len(values) if values else None
@@ -103,7 +87,7 @@ def weakest(score: PersistedScore) -> str:
     rows = [row for row in score.breakdown if row.present]
     worst = max(rows, key=lambda row: row.effective_weight - row.contribution, default=None)
     if worst is None or worst.effective_weight - worst.contribution <= 0:
-        return "no signal stands out"
+        return "every vote is full"
     return f"{worst.signal} cost most: {worst.detail}" if worst.detail else f"{worst.signal} cost most"
 
 
@@ -156,7 +140,7 @@ class MinMean(Gate):
 
     options = (GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),)
 
-    def fails_whole(self, scores: Sequence[CheckedScore]) -> Iterator[str]:
+    def fails_whole(self, scores: Sequence[PersistedScore]) -> Iterator[str]:
         """Compare the mean, where there is one."""
         mean = mean_score(scores)
         if mean is not None and mean < self.value - TOLERANCE:

@@ -1,4 +1,4 @@
-"""Gates on what scores rest on: coverage, the lower bound, commits that are here, and sidecars that still stand."""
+"""Gates on what scores rest on: coverage, the lower bound, commits that are here, and sidecars that still hold."""
 
 from collections.abc import Iterator
 
@@ -59,7 +59,7 @@ class NoStale(Gate):
     options = (GateOption("no-stale", "No sidecar differs from what the evidence gives."),)
 
     def fails(self, one: Examined) -> Iterator[str]:
-        """Fail a sidecar whose inputs are here and give another score; one that says more fails anyway."""
+        """Fail a sidecar that differs from what its inputs give; one with too high a score fails anyway."""
         if one.state.name == "stale" and not one.state.says_more:
             number = one.record.iteration
             yield f"its sidecar is {one.state}; 'da-score iteration {number} --recompute' brings it up to date"
@@ -71,6 +71,6 @@ class RequireVerified(Gate):
     options = (GateOption("require-verified", "Every sidecar's evidence is here."),)
 
     def fails(self, one: Examined) -> Iterator[str]:
-        """Fail a sidecar whose evidence is gone."""
+        """Fail a sidecar without its evidence."""
         if one.state.name == "unverified":
             yield f"its sidecar is {one.state}"
