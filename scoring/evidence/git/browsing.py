@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.git.repository import GitRepository, as_text
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 from scoring.evidence.transcripts.neighbourhood import same_remote
 from scoring.files import refuse_special
 

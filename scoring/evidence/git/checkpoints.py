@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from scoring.errors import GitError, Warn, silent
-from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
+from scoring.errors import Warn, silent
+from scoring.evidence.git.gitstore import GitStore
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_lines
 
 BRANCH = "entire/checkpoints/v1"
 
@@ -123,31 +124,15 @@ def checkpoint_ids(message: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_LINE.findall(message)))
 
 
-def checkpoints_named(repository: GitRepository, shas: Iterable[str], cache: GitCache) -> dict[str, tuple[str, ...]]:
-    """Return which checkpoints commits name, by SHA in full; a commit that git cannot read is left out."""
-    wanted = list(dict.fromkeys(shas))
-    known = cache.section("checkpoints-named", dict[str, tuple[str, ...]])
-
-    def ask(batch: Sequence[str]) -> Mapping[str, bytes] | None:
-        try:
-            return repository.contents(batch)
-        except GitError:
-            return None
-
-    if found := answered(ask, [sha for sha in wanted if sha not in known]):
-        known.update({sha: checkpoint_ids(as_text(commit.partition(b"\n\n")[2])) for sha, commit in found.items()})
-        cache.changed = True
-    return {sha: known[sha] for sha in wanted if sha in known}
-
-
-def read_checkpoints(repository: GitRepository, cache: GitCache, warn: Warn = silent) -> Mapping[str, Checkpoint]:
+def read_checkpoints(repository: GitRepository, store: GitStore, warn: Warn = silent) -> Mapping[str, Checkpoint]:
     """Return the checkpoints of a repository by their ids, ascending: those of the local branch and of all remotes.
 
     Where several branches have a checkpoint, the one counts whose transcripts are more, then larger; else the local
     branch's, origin's, those of the other remotes by name. ``warn`` takes a line for each branch that cannot be read.
     """
     tips = _tips(repository)
-    kept = cache.section("checkpoints", dict[str, list[Checkpoint]])
+    # Saves 0.05 of 0.2 s of ``close-task`` with 240 checkpoints, and grows with them.
+    kept = store.section("checkpoints", dict[str, list[Checkpoint]])
     read = _read([tip for tip in tips if tip not in kept], repository, warn)
     found: dict[str, Checkpoint] = {}
     for tip in tips:
@@ -160,7 +145,6 @@ def read_checkpoints(repository: GitRepository, cache: GitCache, warn: Warn = si
         for tip in kept.keys() - set(tips):
             del kept[tip]
         kept.update(whole)
-        cache.changed = True
     return {name: found[name] for name in sorted(found)}
 
 

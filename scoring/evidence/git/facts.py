@@ -14,7 +14,7 @@ from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 if TYPE_CHECKING:
-    from scoring.evidence.git.cache import GitCache
+    from scoring.evidence.git.gitstore import GitStore
     from scoring.evidence.git.walk import NamedCommit, ShownCommit
 
 Rules = Literal["reference", "corrected"]
@@ -147,7 +147,7 @@ class GitFacts(ABC):
     trunk: Trunk
     """Where work lands, and how that was found out."""
     _resolved: Mapping[str, str | None]
-    _cache: "GitCache"
+    _store: "GitStore"
 
     def resolve(self, name: str) -> str | None:
         """Return the SHA that a commit field, exactly as written or trimmed, stands for; None without a commit."""
@@ -191,4 +191,4 @@ class GitFacts(ABC):
 
     def keep(self) -> None:
         """Keep what was learnt and will never change for the next run."""
-        self._cache.save()
+        self._store.save()

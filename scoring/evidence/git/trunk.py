@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.repository import GitRepository, as_text
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 
 FALLBACKS = ("main", "master")
 """The branches that are tried, of the remote and then here, when the remote names no default."""
