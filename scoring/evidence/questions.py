@@ -32,8 +32,8 @@ def ask_transcripts(
 ) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration, by its number.
 
-    All iterations are asked about, whoever wants to know: each bounds the lines of the others. ``place`` returns where
-    an artifact is in the repository.
+    All iterations are asked about, even where few are wanted: each bounds the lines of the others. ``place`` returns
+    where an artifact is in the repository.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)

@@ -1,4 +1,4 @@
-"""What git says of commits beyond whether they landed: whose work they are, and what attribution goes by.
+"""What git says of commits beyond whether they landed: who wrote them, and what attribution goes by.
 
 When a commit was authored and under which subject, which checkpoints it names, which agents it names as authors, as
 which commit another one landed, and where the repository's remotes are. The agents are data (``agents.toml``).
@@ -97,7 +97,7 @@ def _any_of(globs: Sequence[str]) -> Any:
 
 
 class AttributedHistory(CorrectedHistory):
-    """What is found on disk about the commits of a log, and what says whose work a transcript is."""
+    """What is found on disk about the commits of a log, and what attributes transcripts to them."""
 
     counts_commits_once = True
 

@@ -84,8 +84,8 @@ class Range(NamedTuple):
     """What one iteration's change is measured over.
 
     ``base`` is where it starts ("" for a first commit), ``earlier`` the number of the iteration before it (None: there
-    is none, and the commit is compared with its first parent), ``own`` the commits whose files alone count (None: all
-    files count), ``left_out`` whether trunk commits are left out.
+    is none, and the commit is compared with its first parent), ``own`` the commits that alone count with their files
+    (None: all files count), ``without_trunk`` whether trunk commits are left out.
     """
 
     commit: str

@@ -1,4 +1,4 @@
-"""The history of a repository under the corrected rules. Nothing is asked before somebody wants to know."""
+"""The history of a repository under the corrected rules; git is asked when an answer is first needed."""
 
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -55,6 +55,7 @@ class CorrectedHistory(GitFacts):
         """
         self._records = records
         self._known_landings: dict[tuple[str, str], Landing] = {}
+        self._known_files: dict[Range, tuple[str, ...] | None] = {}
         self._repository = GitRepository.of(repo_dir)
         self._store = GitStore(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
@@ -93,7 +94,7 @@ class CorrectedHistory(GitFacts):
         over = self._ranges[record.iteration]
         if over.base == "" and sha in self._shallow:
             return found(unknown=Unknown.SHALLOW)
-        if (paths := self._changed.get(over)) is None:
+        if (paths := self._files_over(over)) is None:
             return found(unknown=Unknown.FILES)
         merge = len(self._graph.parents[sha]) > 1
         return found(paths, over.base, over.earlier, over.without_trunk, merge)
@@ -172,6 +173,9 @@ class CorrectedHistory(GitFacts):
                 seen.append((number, sha))
         return found
 
-    @cached_property
-    def _changed(self) -> dict[Range, tuple[str, ...]]:
-        return changed_files(self._repository, self._graph, list(dict.fromkeys(self._ranges.values())))
+    def _files_over(self, over: Range) -> tuple[str, ...] | None:
+        """Return the files that changed over a range; the first question asks git about it alone, the second of all."""
+        if over not in self._known_files:
+            asked = list(dict.fromkeys(self._ranges.values())) if self._known_files else [over]
+            self._known_files |= dict.fromkeys(asked) | changed_files(self._repository, self._graph, asked)
+        return self._known_files[over]

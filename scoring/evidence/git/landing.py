@@ -1,8 +1,8 @@
 """Has a commit's work landed on the trunk, and by which method was that found out.
 
 ``docs/EVIDENCE.md``, "Landing", describes the methods, in the order in which they are tried. Each asks git about all
-commits at once. Of a log only as much is asked as somebody wants to know: the first question decides about one commit
-and its descendants, the second about all the others.
+commits at once. The first question decides about one commit and its descendants, the second about all the others: a
+command about one iteration needs no more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -113,7 +113,7 @@ class Landings:
             )
 
     def _unknown_by_parents(self, sha: str) -> bool:
-        """Decide about a commit whose history is not whole, and about a merge."""
+        """Decide about a commit with an incomplete history, and about a merge."""
         if sha not in self._graph or sha not in self._commits:
             self._decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
         elif len(self._graph.parents[sha]) > 1:
@@ -121,7 +121,7 @@ class Landings:
         return sha in self._decided
 
     def _unknown_by_changes(self, sha: str) -> bool:
-        """Decide about a commit whose changes cannot be read, and about one without any."""
+        """Decide about a commit with changes that cannot be read, and about one without any."""
         changed = self._changes.get((sha, self._graph.first_parent(sha)))
         if not changed:
             why = Unknown.FILES if changed is None else Unknown.NO_CHANGE

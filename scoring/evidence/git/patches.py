@@ -44,7 +44,7 @@ class IsolatedRepository:
     """
 
     def __init__(self, repository: GitRepository, object_format: str) -> None:
-        """Prepare to borrow the objects of a repository whose SHAs are ``sha1`` or ``sha256``."""
+        """Prepare to borrow the objects of a repository; its SHAs are ``sha1`` or ``sha256``."""
         self._objects = repository.common_dir / "objects"
         self._format = object_format
 

@@ -52,7 +52,7 @@ class ReferenceHistory(GitFacts):
         return self._shown.get(sha)
 
     def landing(self, record: IterationRecord) -> Landing:
-        """Look for the commit among the trunk's, or for one whose subject is the summary."""
+        """Look for the commit among the trunk's, or for one with the summary as its subject."""
         field, sha = self._commit(record)
         found = partial(Landing, self.rules, self.trunk, field, sha)
         if not field:
@@ -92,7 +92,7 @@ class ReferenceHistory(GitFacts):
         return None
 
     def match_subject(self, text: str) -> str | None:
-        """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text."""
+        """Return the newest trunk commit with the subject ``text`` in any case; None for an empty text."""
         return self._subjects.get(fold(trim(text)))
 
     @cached_property

@@ -155,7 +155,7 @@ class GitRepository:
         return found
 
     def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        """Return the content of the files directly in a folder of a commit whose names are ``wanted``, by name.
+        """Return the content of the files directly in a folder of a commit, by name, where that is ``wanted``.
 
         ``folder`` is from the top of the work tree; "." is the top.
 
@@ -231,7 +231,7 @@ def answered(
 
 
 def refuse_pipes(directory: Path) -> None:
-    """Raise for a work tree whose repository has a FIFO, or a device, where git reads a file.
+    """Raise where the repository of a work tree has a FIFO, or a device, in place of a file that git reads.
 
     Raises:
         GitError: it names the file.

@@ -104,9 +104,10 @@ def lines_in(
         while piece := output.read1(PIECE):
             first, *others = piece.split(end)
             parts.append(first)
-            for line in others:
+            if others:
                 yield b"".join(parts)
-                parts = [line]
+                parts = [others.pop()]
+                yield from others
         if any(parts):
             yield b"".join(parts)
     if process.returncode:

@@ -75,7 +75,7 @@ def _named(repository: GitRepository, references: References, wanted: str) -> tu
 
 
 def _found(repository: GitRepository, references: References) -> tuple[str, str]:
-    """Return the full name of the trunk that nobody named, and how it was found; "" when it was not."""
+    """Return the full name of a trunk that the user did not name, and how it was found; "" when it was not."""
     remote = references.remote
     head = f"{_REMOTES}{remote}/HEAD"
     gone = ""

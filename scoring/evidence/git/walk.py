@@ -72,8 +72,8 @@ def newest_by_subject(lines: Sequence[TrunkLine]) -> dict[str, str]:
 def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None) -> list[Line]:
     """Return the ancestry of commits and branch tips as far as the trunk does not contain it, children first.
 
-    A history that lacks a commit stops the walk: the tips are then left out, and each of ``shas`` whose history is not
-    whole.
+    A history that lacks a commit stops the walk: the tips are then left out, and each of ``shas`` with an incomplete
+    history.
     """
 
     def ask(batch: Sequence[str]) -> Mapping[str, list[str]] | None:
@@ -109,7 +109,7 @@ def named_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, N
 def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:
     """Return the time and the changed files of commits, as ``git show --name-only`` names them.
 
-    Of a commit whose objects are missing only the time is known; one that git cannot read at all is left out.
+    Of a commit with missing objects only the time is known; one that git cannot read at all is left out.
     """
 
     def ask(*question: str) -> Callable[[Sequence[str]], Mapping[str, ShownCommit] | None]:
