@@ -174,14 +174,13 @@ class _Outcomes(CorrectedHistory):
         return [-time for time in accumulate(self._times, min)]
 
     def _counted(self, works: Sequence[_Watched], rules: OutcomeRules) -> Mapping[_Watched, _Counted]:
-        known = self._cache.section("outcomes", dict[str, _Counted])
+        known = self._store.section("outcomes", dict[str, _Counted])
         keys = {work: f"{' '.join(work)} {rules.digest}" for work in works}
         new = [work for work, key in keys.items() if key not in known]
         if new:
             parts = [Work(work.commit, self._parts(work.commit), work.until) for work in new]
             found = fates(self._repository, self._graph, parts, partial(is_code, globs=rules.code_globs))
             known.update((keys[work], self._count(work, fate, rules)) for work, fate in zip(new, found, strict=True))
-            self._cache.changed = True
         return {work: known[key] for work, key in keys.items()}
 
     def _parts(self, commit: str) -> frozenset[str]:
