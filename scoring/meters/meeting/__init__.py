@@ -19,6 +19,7 @@ from typing import Any
 
 from scoring.errors import MeetingError
 from scoring.meters import above, rounded
+from scoring.meters.dr.meanings import Embed
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
 from scoring.meters.meeting.decision_rules import (
     DOUBTS,
@@ -30,7 +31,7 @@ from scoring.meters.meeting.decision_rules import (
     off_topic,
     refused,
 )
-from scoring.meters.meeting.message_novelty import Embedding, MessageNovelty, message_novelty
+from scoring.meters.meeting.message_novelty import MessageNovelty, message_novelty
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
 from scoring.meters.meeting.round_scores import (
     CHECKLIST,
@@ -100,7 +101,7 @@ class MeetingVerdict:
 def score_meeting(
     records: Iterable[JudgeRecord | Mapping[str, Any]],
     config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
-    embed: Embedding | None = None,
+    embed: Embed | None = None,
 ) -> list[MeetingVerdict]:
     """Score every round of a deliberation and say whether it may end.
 
