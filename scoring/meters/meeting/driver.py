@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeAlias
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import read_file, write_atomically
-from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
 from scoring.meters.meeting.no_decision import no_decision
 from scoring.meters.meeting.records import parse_meeting_records
 from scoring.meters.meeting.round_scores import leading
+from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 from scoring.meters.plaindata import decode, read_json
 from scoring.text import json_escaped, printable, shown
 
