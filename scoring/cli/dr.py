@@ -187,8 +187,8 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
 def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: ARG001 - a transcript is JSON anyway
     """Cut claims out of running text by rules, roughly, and print a transcript to be looked through.
 
-    FILE is text, where a line "Round 2" begins a round, or a transcript whose outputs have a text and no claims. Claims
-    that are given stay as they are, and nothing is cut out of the text beside them.
+    FILE is text, where a line "Round 2" begins a round, or a transcript with a text and no claims in its outputs.
+    Claims that are given stay as they are, and nothing is cut out of the text beside them.
     """
     from scoring.meters.dr.transcript import extracted
 
@@ -261,7 +261,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 def calibrate(
     directory: Path, ks: tuple[int, ...], no_semantic: bool, thresholds: Path | None, settings: Settings
 ) -> int | None:
-    """Hold the meter against every labelled transcript in DIR, under each setting.
+    """Compare the meter with every labelled transcript in DIR, under each setting.
 
     A label is an object under _expected (in JSONL, in the header line) with stop_recommendation, and optionally
     novelty_classification and readiness_classification. Files without one are named and not counted; so are broken

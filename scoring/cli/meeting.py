@@ -25,7 +25,7 @@ _CONFIG_HELP = "default, tactical, strategic, or a file: .json, .yaml or .toml, 
 
 
 class _FileOrCommand(click.Group):
-    """A group whose first argument may be a file, which is then scored."""
+    """A group that takes a file as well, which is then scored."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         first = next((n for n, argument in enumerate(args) if argument != _JSON), len(args))
@@ -115,7 +115,7 @@ def run(
 
     A record comes from standard input, or from a judge's command, which is run for round after round until a question
     is open or the meeting is over. Every step is kept in the state, so that it may be stopped and taken up again.
-    Without a record and an answer it says where the meeting stands.
+    Without a record and an answer it says what the meeting needs next.
     """
     from scoring.meters.meeting.driver import in_words, open_state, save_state, take_answer, take_record, what_next
     from scoring.meters.plaindata import read_standard_input

@@ -78,9 +78,9 @@ def draw_meeting(verdicts: Sequence[MeetingVerdict], config: MeetingConfig) -> b
             heights = [getattr(verdict.scores, name) for verdict in verdicts]
             axes.plot(rounds, heights, color=colour, marker=marker, label=name.replace("_", " "), gid=name)
         for limit in sorted({limit for *_, limit in lines}):
-            whose = ", ".join(name.replace("_", " ") for name, *_, own in lines if own == limit)
+            label = ", ".join(name.replace("_", " ") for name, *_, own in lines if own == limit)
             axes.axhline(limit, color="#8a8a8a", linestyle="--", linewidth=0.8, gid=f"threshold-{limit:g}")
-            axes.text(rounds[0] - 0.45, limit + 0.008, f"{whose}: {limit:g}", color="#6a6a6a", fontsize=7)
+            axes.text(rounds[0] - 0.45, limit + 0.008, f"{label}: {limit:g}", color="#6a6a6a", fontsize=7)
         for status in dict.fromkeys(verdict.status for verdict in verdicts):
             at = [verdict.round_index for verdict in verdicts if verdict.status == status]
             colour = _STATUS_COLOURS[status]

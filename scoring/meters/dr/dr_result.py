@@ -35,7 +35,7 @@ class DRResult:
     flags: tuple[Flag, ...]
     added_words: tuple[AddedWord, ...]
     rough_rounds: tuple[int, ...] = ()
-    """The rounds whose claims were cut out of text by rules."""
+    """The rounds with claims that were cut out of text by rules."""
 
     @property
     def signal(self) -> Signal:
@@ -86,7 +86,7 @@ class DRResult:
     def payload(self) -> dict[str, Any]:
         """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places.
 
-        ``semantic_similarity_of`` is there with level L2, ``added_words`` when somebody's words matched.
+        ``semantic_similarity_of`` is there with level L2, ``added_words`` when words of the settings matched.
         """
         last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
         similarity: dict[str, Any] = {"semantic_similarity": None}

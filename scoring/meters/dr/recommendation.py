@@ -106,7 +106,7 @@ def _blocked(s: SoFar) -> str:
 
 
 def _hint(signal: Signal, s: SoFar) -> str:
-    """Return what to do next: a blocked loop is told what blocks it, and one low round asks for another."""
+    """Return what to do next: what blocks a blocked loop, and another round after a single low one."""
     if signal == "ESCALATE" and s.readiness.blocker:
         return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
     if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":

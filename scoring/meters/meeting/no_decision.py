@@ -1,4 +1,4 @@
-"""The record of a meeting that ends without a decision: the options, who is for which, and what stands in the way."""
+"""The record of a meeting that ends without a decision: the options, who is for which, and what is missing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -119,7 +119,7 @@ def score_meeting(
 
 
 def _counted(record: JudgeRecord, found: MessageNovelty | None) -> JudgeRecord:
-    """Return a record whose points are those of its messages, where the judge has not counted."""
+    """Return a record with the points of its messages, where the judge has not counted any."""
     if found is None or record.novelty.is_counted:
         return record
     counts = {"novel_points_count": found.novel, "repeated_points_count": found.repeated}
