@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from scoring.cli.output import say, show, write
 from scoring.cli.reading import log_view
-from scoring.evidence.git.repository import GitRepository, as_text
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES
 from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path

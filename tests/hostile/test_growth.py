@@ -41,8 +41,9 @@ from scoring.jobs.yaml_edit import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of
-from scoring.meters.dr.novelty import distinct, new_by_words
+from scoring.meters.dr.novelty import distinct
 from scoring.meters.dr.readiness import ReadinessMeter
+from scoring.meters.dr.shared_words import new_by_words
 from scoring.meters.dr.transcript import parse_transcript
 from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.config import find_meeting_config
@@ -251,8 +252,8 @@ PLACES: dict[str, Work] = {
     "a subject, and the name of a branch": lambda text: (task_of(text, text), _MERGED.match(f"Merge branch '{text}")),
     "a revert in a line": lambda text: reverted_shas(f"revert {text} 1234567 not {text}"),
     "what git lists of checkpoints": lambda text: _ENTRY.fullmatch(text.encode()),
-    "what git prints of patches": lambda text: list(_patch_ids(text.encode().splitlines(keepends=True))),
-    "what git prints of hunks": lambda text: list(_blocks(text.encode().splitlines(keepends=True), lambda _: True)),
+    "what git prints of patches": lambda text: list(_patch_ids(text.encode().split(b"\n"))),
+    "what git prints of hunks": lambda text: list(_blocks(text.encode().split(b"\n"), lambda _: True)),
     "the subject of a fix": OutcomeRules().is_fix,
     "a commit in an entry that is broken": lambda text: _COMMIT_FIELD.findall(text.encode()),
     "the layout of an entry": lambda text: (_BLOCK.search(text.encode()), _ITEMS.search(text.encode())),
