@@ -40,7 +40,7 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(list(FILES)),
         default="claude",
         show_default=True,
-        help="The harness that runs the hook.",
+        help="Which harness runs it.",
     )
     scope = click.option(
         "--scope",
