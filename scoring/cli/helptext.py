@@ -24,7 +24,7 @@ GROUPS = {
         "records": "Print the records of a log as JSON, both schemas in one shape.",
         "outcomes": "Say what became of the work of each iteration within the horizon, going by git alone.",
         "validate": "Say whether the scores foretell what becomes of the work, in numbers and in words.",
-        "label": "Say what you think of iteration N, or look at the labels of others.",
+        "label": "Say what you think of iteration N, or look at labels.",
         "rubric": "List, show, check, compare and fit rubrics.",
     },
     "Look": {

@@ -89,7 +89,7 @@ class _LabelGroup(click.Group):
     epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
 )
 def command() -> None:
-    """Say what you think of iteration N, or look at the labels of others.
+    """Say what you think of iteration N, or look at labels.
 
     On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
     is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
