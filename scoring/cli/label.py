@@ -1,4 +1,4 @@
-"""``da-score label``: what people think of iterations: said, imported, listed, compared."""
+"""``da-score label``: people judge iterations, and their judgements are imported, listed and compared."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from scoring.cli.output import complain, on_terminal, say, show, warn, write_jso
 from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.labels import Judgement, label_facts
+from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
 from scoring.jobs.label_file import NewLabel
 from scoring.jobs.label_import import read_rows
 from scoring.jobs.labelling import add_labels
@@ -39,13 +39,9 @@ from scoring.views.labelled import (
 EXIT_ERROR = 1
 _MOST_FAULTS = 50
 
-SCOPE_WORDS = ("on-target", "partial", "breach")
-HALLUCINATION_WORDS = ("none", "minor", "major")
-"""What can be said, the best first. The reader of labels has the same words; the help does without it."""
-
 
 class _SameContext(click.Context):
-    """The context of labelling one iteration, which is the group's own business and has its help."""
+    """The context of labelling one iteration: it has the name of the group."""
 
     @property
     def command_path(self) -> str:
@@ -54,6 +50,8 @@ class _SameContext(click.Context):
 
 
 class _LabelCommand(click.Command):
+    """Labelling one iteration, with the help of the group."""
+
     context_class = _SameContext
 
     def get_help(self, ctx: click.Context) -> str:
@@ -91,7 +89,7 @@ class _LabelGroup(click.Group):
     epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
 )
 def command() -> None:
-    """Say what you think of iteration N, or look at what people said.
+    """Say what you think of iteration N, or look at labels.
 
     On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
     is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
@@ -106,8 +104,8 @@ _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default
 @click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
 @_AS
 @click.option("--correctness", type=Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
-@click.option("--scope", type=click.Choice(SCOPE_WORDS), help="Whether it did what was asked, and only that.")
-@click.option("--hallucination", type=click.Choice(HALLUCINATION_WORDS), help="How much of it is made up.")
+@click.option("--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that.")
+@click.option("--hallucination", type=click.Choice(HALLUCINATIONS[::-1]), help="How much of it is made up.")
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
 @click.option("--override", is_flag=True, help="As an admin: this label replaces those of all others.")
 @settings_options(*SCORING_OPTIONS)
@@ -118,16 +116,16 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         raise click.UsageError(
             "Nothing to say: give --correctness, --scope, --hallucination or --note; a terminal would be asked."
         )
-
     if iteration not in _iterations(settings):
         raise no_such_entry(settings.iter_log_dir, iteration)
     who = _actor(actor, settings)
     if asks:
         given = asked(iteration, who, settings)
         if all(value is None for value in given.values()):
-            say("Nothing was said, nothing is written.\n")
+            say("Nothing was answered, so nothing was written.\n")
             return
-    label = _new(iteration, who, override, **given)
+    note, judgement = given.pop("note"), Judgement(**given)
+    label = NewLabel(iteration, who, judgement, note, override)
     if problem := label.problem():
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
@@ -138,37 +136,23 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         say(f"{printable(str(path))}: labelled by {printable(who)}\n")
 
 
-def _new(
-    iteration: int,
-    actor: str,
-    override: bool,
-    correctness: int | None,
-    scope: str | None,
-    hallucination: str | None,
-    note: str | None,
-) -> NewLabel:
-
-    return NewLabel(iteration, actor, Judgement(correctness, scope, hallucination), note, override)
-
-
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
-    """Return the iterations of the log, or those of a choice; one that is broken is not there, and stops nothing."""
+    """Return the iterations of the log, or those of a choice, without the entries that cannot be read."""
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
-    return {record.iteration: None for record in (selection.chosen(records) if selection else records)}
+    return dict.fromkeys(record.iteration for record in (selection.chosen(records) if selection else records))
 
 
 def _actor(given: str | None, settings: Settings) -> str:
-    """Return who labels: as given, else as git or the system has it."""
+    """Return the name to label under: the one that is given, else that of git or the system."""
     if given is not None:
         return given.strip()
-
     try:
         name = GitRepository(settings.repo_dir).user_name
     except GitError:
         name = ""
     name = name or os.environ.get("USER", "").strip()
     if not name:
-        raise click.UsageError("Nobody knows who you are: give --as NAME.")
+        raise click.UsageError("There is no name to label under: give --as NAME, or set git's user.name.")
     return name
 
 
@@ -187,8 +171,7 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
         complain(fault)
     if faults:
         more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        complain(f"{file}: {count}, so nothing was imported{more}")
+        complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported{more}")
         return EXIT_ERROR
     written = add_labels(settings.iter_log_dir, labels)
     if settings.json:
@@ -212,7 +195,7 @@ def list_(settings: Settings, selection: Selection) -> None:
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
-@click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, whoever else has.")
+@click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, even where others have.")
 @settings_options(*SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
     """Say which unlabelled iteration would tell most.

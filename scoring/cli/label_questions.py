@@ -21,7 +21,7 @@ _DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
 
 
 def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
-    """Show an iteration, and return what somebody answers; None for what they pass over."""
+    """Show an iteration, and return the answers; None where a question is passed over."""
     for one in replace(log_view(settings), only=iteration).examine():
         _show_change(one, settings)
         show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))

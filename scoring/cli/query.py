@@ -140,6 +140,6 @@ def _write_csv(answer: Answer) -> None:
 
 
 def _page(answer: Answer) -> list[Block]:
-    """Return an answer as a table whose columns are as wide as they must be, or as blocks where that is too wide."""
+    """Return an answer as a table with columns as wide as they must be, or as blocks where that is too wide."""
     rows = [["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in answer.rows]
     return [Table([Column(printable(name)) for name in answer.columns], rows, records=True)]

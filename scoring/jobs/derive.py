@@ -20,7 +20,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.files import list_names, read_file, remove_stale, write_together
-from scoring.jobs.commit_makers import FoundBy, Makers, makers_of
+from scoring.jobs.commit_makers import FoundBy, MadeBy, makers_of
 from scoring.jobs.entry_text import entry_text
 from scoring.locks import alone_in
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_archive, load_entry
@@ -194,7 +194,7 @@ def _looked_at(history: AttributedHistory, warn: Warn) -> tuple[dict[str, Writte
 
 def _numbered(
     missing: Sequence[WrittenCommit],
-    makers: Mapping[str, Makers],
+    makers: Mapping[str, MadeBy],
     tips: Mapping[str, str],
     history: AttributedHistory,
     highest: int,

@@ -48,6 +48,6 @@ def why_it_does_not_run(command: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as e:
         return f"{program} does not run: {e}"
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return f"{program} ends with status {done.returncode}{f': {said[-1]}' if said else ''}"
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return f"{program} ends with status {done.returncode}{f': {lines[-1]}' if lines else ''}"
     return ""

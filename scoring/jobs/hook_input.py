@@ -1,4 +1,4 @@
-"""What an agent harness tells a hook: JSON on standard input, or as the last argument.
+"""What an agent harness sends to a hook: JSON on standard input, or as the last argument.
 
 The shapes that are understood:
 
@@ -30,7 +30,7 @@ _ID = re.compile(r"[\w.:-]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class HookInput:
-    """What a harness said. All is optional."""
+    """What a harness sent. All is optional."""
 
     cwd: Path | None = None
     transcript_dirs: tuple[Path, ...] = ()

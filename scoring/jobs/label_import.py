@@ -30,7 +30,7 @@ def read_rows(path: Path, iterations: Collection[int], actor: str | None) -> tup
     Args:
         path: the file; ``.csv`` or, with any other name, JSONL when it begins with ``{``.
         iterations: those that the log has.
-        actor: whose label a row is that names nobody; None when it must name somebody.
+        actor: who gave the labels of rows that name no actor; None where each must name one.
 
     Raises:
         InputError: it cannot be read at all.

@@ -96,51 +96,17 @@ class TestInstall:
     @pytest.mark.parametrize(
         ("text", "wanted"),
         [
-            pytest.param("{}", NEW_FILE.removesuffix("\n"), id="an empty object"),
-            pytest.param("{}\n", NEW_FILE, id="an empty object and a newline"),
-            pytest.param(
-                '{"model": "opus"}', '{"model": "opus", "hooks": {"Stop": [' + ONE_LINE + "]}}", id="one line"
-            ),
-            pytest.param(
-                '{ "model": "opus" }\n', '{ "model": "opus", "hooks": {"Stop": [' + ONE_LINE + "]} }\n", id="airy"
-            ),
             pytest.param(
                 '{\n  "model": "opus",\n  "permissions": { "allow": ["Bash(ls:*)"] }\n}\n',
                 '{\n  "model": "opus",\n  "permissions": { "allow": ["Bash(ls:*)"] },\n' + NEW_FILE.partition("\n")[2],
                 id="two spaces",
             ),
             pytest.param(
-                '{\n    "z": [1,2 , 3],\n    "a": {}\n}',
-                '{\n    "z": [1,2 , 3],\n    "a": {},\n'
-                + NEW_FILE.partition("\n")[2].replace("  ", "    ").removesuffix("\n"),
-                id="four spaces, no newline at the end, odd inner spacing",
-            ),
-            pytest.param(
-                '{\n\t"model": "opus"\n}\n',
-                '{\n\t"model": "opus",\n' + NEW_FILE.partition("\n")[2].replace("  ", "\t"),
-                id="tabs",
-            ),
-            pytest.param(
-                '{\r\n  "model": "opus"\r\n}\r\n',
-                '{\r\n  "model": "opus",\r\n' + NEW_FILE.partition("\n")[2].replace("\n", "\r\n"),
-                id="CRLF",
-            ),
-            pytest.param('{"hooks": {}}', '{"hooks": {"Stop": [' + ONE_LINE + "]}}", id="hooks without events"),
-            pytest.param('{"hooks": {"Stop": []}}', '{"hooks": {"Stop": [' + ONE_LINE + "]}}", id="an empty event"),
-            pytest.param(
                 '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}], "PreToolUse": []}, "a": 1}',
                 '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}, '
                 + ONE_LINE
                 + '], "PreToolUse": []}, "a": 1}',
                 id="other hooks in the event, other events, keys behind",
-            ),
-            pytest.param(
-                '{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]}}',
-                '{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}], "Stop": [' + ONE_LINE + "]}}",
-                id="other events only",
-            ),
-            pytest.param(
-                '{"ü": "\\u00e9☃"}', '{"ü": "\\u00e9☃", "hooks": {"Stop": [' + ONE_LINE + "]}}", id="not ASCII"
             ),
         ],
     )
@@ -221,13 +187,7 @@ class TestUninstall:
         "text",
         [
             pytest.param("{}", id="an empty object"),
-            pytest.param("{}\n", id="an empty object and a newline"),
-            pytest.param('{"model": "opus"}', id="one line"),
-            pytest.param('{ "model": "opus" }\n', id="one line with air"),
             pytest.param('{\n  "a": [1,2 , 3],\n  "b": { "c": 1 }\n}\n', id="two spaces"),
-            pytest.param('{\n    "a": 1\n}', id="four spaces"),
-            pytest.param('{\n\t"a": 1\n}\n', id="tabs"),
-            pytest.param('{\r\n  "a": 1\r\n}\r\n', id="CRLF"),
             pytest.param('{"hooks": {"Stop": [{"hooks": [1]}]}}', id="other hooks in the event"),
             pytest.param('{"hooks": {"Start": [{"hooks": [1]}]}, "a": 1}', id="other events"),
         ],
@@ -362,22 +322,12 @@ INSTALLED_BUT = '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task
 """What a file begins with in which the hook could be found if its rest were not read."""
 
 NOT_JSON = {
-    "no JSON at all": ("hello", "not JSON: Expecting value"),
     "cut off": (INSTALLED_BUT, "not JSON: Expecting ',' delimiter"),
-    "a comment": ('{\n  // mine\n  "a": 1\n}', "not JSON: Expecting property name"),
-    "a trailing comma": ('{"a": 1,}', "not JSON: "),
     "a key given twice": ('{"hooks": {}, "hooks": {}}', "not JSON: a key is given twice"),
-    "two documents": ("{} {}", "not JSON: Extra data"),
-    "a byte-order mark": ("\ufeff{}", "not JSON: Unexpected UTF-8 BOM"),
-    "nesting without end": ("[" * 100_000, "not JSON: "),
 }
 WRONG_SHAPE = {
     "a list": ("[]", "the file is not a JSON object"),
-    "a string": ('"hooks"', "the file is not a JSON object"),
-    "hooks a list": ('{"hooks": []}', "hooks is not a JSON object"),
-    "hooks null": ('{"hooks": null}', "hooks is not a JSON object"),
     "Stop a string": ('{"hooks": {"Stop": "da-score close-task"}}', "hooks.Stop is not a list"),
-    "Stop an object": ('{"hooks": {"Stop": {"hooks": []}}}', "hooks.Stop is not a list"),
 }
 Job = Callable[[Path], object]
 
