@@ -16,7 +16,10 @@ from scoring.cli.helptext import COMMANDS, GROUPS, HelpfulContext, with_its_help
 from scoring.cli.output import WARNINGS
 from scoring.errors import SettingsError
 from scoring.log.selection import Selection
-from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
+from scoring.log.setting_rows import COUNT, SETTINGS, Setting
+from scoring.log.setting_rows import PATH as SETTING_PATH
+from scoring.log.settings import Settings, resolve_settings
+from scoring.settings_table import FLAG, ListOf
 
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
@@ -141,65 +144,18 @@ SHARE = Number(0, 1)
 """The type of an option that takes a number from 0 to 1."""
 
 PATH = click.Path(path_type=Path)
-_FOLDER: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "iter-log-dir": _FOLDER | {"help": f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]"},
-    "repo-dir": _FOLDER | {"help": "The git repository that the log is about.  [default: the current directory]"},
-    "transcript-dir": _FOLDER
-    | {"multiple": True, "help": "A folder of agent transcripts, all of which count; may be given several times."},
-    "transcripts": {
-        "metavar": "auto|none",
-        "help": "Where no folder is given: auto takes this repository's sessions from the default transcript "
-        "directories, none takes none.  [default: auto from rubric 2.3.0 on]",
-    },
-    "trunk": {
-        "metavar": "REF",
-        "help": "The branch on which work lands, from rubric 2.3.0 on.  "
-        "[default: the remote's default branch, or main]",
-    },
-    "worktrees": {
-        "multiple": True,
-        "metavar": "GLOB",
-        "help": "Folders where work trees of the repository may have been, where rubrics attribute; may be given "
-        "several times.",
-    },
-    "test-commands": {
-        "multiple": True,
-        "metavar": "COMMAND",
-        "help": "How a command begins that runs tests here, beside the known tools; may be given several times.",
-    },
-    "code-globs": {
-        "multiple": True,
-        "metavar": "GLOB",
-        "help": "Which files are code, for outcomes; may be given several times.  [default: known source files]",
-    },
-    "fix-words": {
-        "multiple": True,
-        "metavar": "WORD",
-        "help": "A word that the subject of a fix has, for outcomes; may be given several times.  "
-        "[default: fix, bug, revert and the like]",
-    },
-    "horizon": {
-        "metavar": "TIME",
-        "help": "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
-    },
-    "rubric": {"metavar": "VERSION|FILE", "help": "The rubric to score under: a released version or a rubric file."},
-    "cache-dir": _FOLDER
-    | {"help": "Where what was read from transcripts and git is cached.  [default: the user's cache directory]"},
-    "no-cache": {"is_flag": True, "default": None, "help": "Read everything again and cache nothing."},
-    "processes": {
-        "type": Whole(1),
-        "metavar": "N",
-        "help": "How many processes read and score, git not counted.  [default: as many as are worth it]",
-    },
-    "derive": {
-        "is_flag": True,
-        "default": None,
-        "help": "First write an entry for every commit of the session that ended and has none.",
-    },
-    "json": {"is_flag": True, "default": None, "help": "Print JSON."},
-}
 
+
+def _option(setting: Setting) -> dict[str, Any]:
+    """Return how click makes the option of a setting."""
+    if setting.kind == FLAG:
+        return {"is_flag": True, "default": None, "help": setting.help}
+    kind = PATH if setting.item is SETTING_PATH else Whole(1) if setting.kind == COUNT else None
+    several = isinstance(setting.kind, ListOf)
+    return {"type": kind, "metavar": setting.metavar, "multiple": several, "help": setting.help}
+
+
+_OPTIONS = {name: _option(setting) for name, setting in SETTINGS.items()}
 
 _EVERYWHERE = {*_OPTIONS, "quiet", "verbose"}
 """The names of the options that commands share."""

@@ -35,10 +35,12 @@ from scoring.files import list_names, read_file, write_atomically
 from scoring.jobs.derive import MODE
 from scoring.jobs.entry_text import quoted, task_of
 from scoring.jobs.yaml_edit import AsWritten, round_trip
+from scoring.log.fields import ENTRIES, DescribedField, described_fields
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_entry, no_such_entry
 from scoring.log.missing import no_log
+from scoring.log.model import SCHEMA_NESTED
 from scoring.log.parse import parse_archive, parse_iteration_record
-from scoring.log.schema import MODELS, DescribedField, NestedEntry, described_fields, faults_of
+from scoring.log.schema import faults_of
 from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence
 from scoring.yamlread import Reader, parse
@@ -164,7 +166,7 @@ def template(iteration: int, known: Mapping[str, str]) -> str:
     lines = [f"# {line}" for line in textwrap.wrap(f"{first} `da-score lint` checks the log.", _WIDTH - 2)]
     given = {"schema_version": "2", "iteration": str(iteration), **known}
     before = ""
-    for field in described_fields(NestedEntry):
+    for field in described_fields(ENTRIES[SCHEMA_NESTED]):
         if field.way.count(".") < _DEEPEST:
             lines += _described(field, given, before)
             before = field.way
@@ -216,7 +218,7 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
         version = Reader().struct(document, {"schema_version": Reader.integer}).get("schema_version") if document else 0
     except YamlError as e:
         raise InputError(f"{path}: {e}; mend it by hand first") from e
-    model = MODELS.get(version or 0)
+    model = ENTRIES.get(version or 0)
     if model is None:
         raise InputError(f"{path}: schema_version is neither 1 nor 2; mend it by hand first")
     parts = way.split(".")
