@@ -19,6 +19,7 @@ from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
+from scoring.text import counted
 from scoring.views.chain import chain_payload
 from scoring.views.score_cells import (
     BAND,
@@ -88,7 +89,7 @@ def run_page(
     else:
         count, sessions = written
         yield Line(f"Wrote {count} iter sidecars + {sessions} session sidecars to {source}", only="pipe")
-        yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
+        yield Line(f"Wrote {count} iteration and {counted(sessions, 'session sidecar')} to {source}", only="terminal")
 
 
 def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:

@@ -279,15 +279,6 @@ class TestTerminal:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
-    def test_that_is_narrow_loses_no_word(self) -> None:
-        status, shown = process_on_a_terminal("iteration", "5", columns=30)
-        lines = lines_of(shown)
-        assert status == 0
-        assert max(map(len, lines)) <= 30
-        assert "Source:.agents/active/iteration-log/iter-5.score.yaml" in re.sub(r"\s+", "", "".join(lines))
-
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
     def test_that_knows_only_ascii_is_no_error(self) -> None:
         status, shown = process_on_a_terminal("run", "--no-write", PYTHONIOENCODING="ascii")
         assert (status, b"error" in b"".join(shown)) == (0, False)
@@ -376,11 +367,6 @@ class TestEmptyLog:
         assert da_score("records", "--iter-log-dir", tmp_path / "log").json == []
         assert da_score("signals", *where).json == []
         assert da_score("integrity", "--json", *where).json == {"pairs": []}
-
-    def test_is_empty_on_a_terminal(self, tmp_path: Path, on_a_terminal: OnTerminal) -> None:
-        (tmp_path / "log").mkdir()
-        status, shown = on_a_terminal("run", "--iter-log-dir", tmp_path / "log", "--repo-dir", tmp_path)
-        assert (status, lines_of(shown)) == (0, [f"score: no iterations found in {tmp_path / 'log'}"])
 
 
 class TestJsonInParts:

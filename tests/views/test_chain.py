@@ -108,7 +108,7 @@ class TestDoctor:
         assert "SESSIONS      1 that worked in this repository belongs to no iteration\n" in shown
         assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
         assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
-        assert "1 sessions worked here and belong to no iteration, as stray in " in shown
+        assert "1 session worked here and belongs to no iteration, as stray in " in shown
 
     def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
         found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
@@ -128,7 +128,7 @@ class TestDoctor:
         found = run("doctor", "--json")
         (missing,) = found["attribution"]["checkpoints"]["missing"]
         assert missing == path
-        assert any(f["what"].startswith("1 transcripts of checkpoints are not in") for f in found["findings"])
+        assert any(f["what"].startswith("1 transcript of a checkpoint is not in") for f in found["findings"])
 
 
 class TestWorktrees:

@@ -165,14 +165,6 @@ class TestPurchase:
         assert found.unsound_in == [2]
         assert found.not_landed == pytest.approx(4.5)
 
-    def test_lines_that_two_share_are_paid_once(self) -> None:
-        lines = [
-            Used(1, paid(100), landed=True, sound=None),
-            Used(2, paid(100, shared_with=1), landed=True, sound=None),
-        ]
-        assert purchase(lines).cost == pytest.approx(1.5)
-        assert purchase(lines).priced == 1
-
     @pytest.mark.parametrize(
         "spending", [None, paid(100, "made-up-9")], ids=["nobody knows the tokens", "nobody knows the price"]
     )

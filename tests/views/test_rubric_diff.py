@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -26,17 +25,12 @@ from rubric import (
 )
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
-from scoring.evidence.facts import Evidence
-from scoring.evidence.rules import REFERENCE, Sources
-from scoring.log.model import IterationRecord
-from scoring.score import score_log, score_log_under
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.views import compare_page
 from scoring.views.compare import (
     EQUAL_WITHIN,
     IterationDiff,
     LogDiff,
-    diff_logs,
     diff_rubrics,
     diff_scores,
 )
@@ -372,22 +366,6 @@ class TestCommand:
 
     def test_of_one_rubric_is_wrong_usage(self, run: Run) -> None:
         assert "B" in run("rubric", "diff", "2.1.0", status=2)
-
-
-@pytest.mark.slow
-def test_the_evidence_of_both_is_gathered_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    real = Evidence.of
-
-    def counted(evidence: Evidence, record: IterationRecord) -> Any:
-        calls.append(record.iteration)
-        return real(evidence, record)
-
-    monkeypatch.setattr(Evidence, "of", counted)
-    one, other = score_log_under([default_rubric(), NEXT], log, {"reference": Sources.under(REFERENCE, Path())})
-    assert calls == [i.record.iteration for i in one.iterations]
-    assert diff_logs(one, other).totals().moved == 2
-    assert [i.score for i in one.iterations] == [i.score for i in score_log(log, Path()).iterations]
 
 
 def test_details_are_shown_where_they_differ() -> None:

@@ -8,7 +8,7 @@ from rubric.model import STRICT
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
 from scoring.log.missing import how_to_make_one
 from scoring.signals.table import signal_of
-from scoring.text import spans
+from scoring.text import counted, spans
 from scoring.views.doctor import Examination
 
 Level = Literal["problem", "note"]
@@ -130,14 +130,16 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
         return
     survey = seen.transcripts
     if missing := survey.checkpoints.missing:
-        what = f"{len(missing)} transcripts of checkpoints are not in this clone, as {missing[0]}"
+        count = counted(len(missing), "transcript of a checkpoint is", "transcripts of checkpoints are")
+        what = f"{count} not in this clone, as {missing[0]}"
         advice = "fetch them: git fetch --refetch --no-filter brings what a partial clone left out"
         yield Finding("attribution", "problem", what, advice)
     for why, numbers in seen.attribution.without.items():
         what = f"no session was found for these iterations: {spans(sorted(numbers))} ({why})"
         yield Finding("attribution", "note", what, _FOUND_AGAIN.get(why, _OVERLAP))
     if unclaimed := survey.unclaimed:
-        what = f"{len(unclaimed)} sessions worked here and belong to no iteration, as {unclaimed[0].session}"
+        count = counted(len(unclaimed), "session worked here and belongs", "sessions worked here and belong")
+        what = f"{count} to no iteration, as {unclaimed[0].session}"
         advice = "nothing, if they committed nothing; else name their commits in entries, or the session in agent"
         yield Finding("attribution", "note", f"{what} in {unclaimed[0].path}", advice)
 
@@ -161,14 +163,14 @@ _LINES = {
 def _lines(seen: Examination) -> Iterator[Finding]:
     for reason, count in seen.transcripts.lines_skipped.items():
         advice = _LINES.get(reason, "nothing, if there are few; many point to a newer form of the harness's files")
-        yield Finding("transcripts", "note", f"{count} lines were skipped: {reason}", advice)
+        yield Finding("transcripts", "note", f"{counted(count, 'line was', 'lines were')} skipped: {reason}", advice)
 
 
 def _signals(seen: Examination) -> Iterator[Finding]:
     for signal in seen.signals:
         if signal.present < signal.total:
             reasons = ", ".join(f"{reason} ({count})" for reason, count in signal.absent.items())
-            absent = f"{signal.total - signal.present} of {signal.total} iterations"
+            absent = f"{signal.total - signal.present} of {counted(signal.total, 'iteration')}"
             what = f"{signal.signal} is absent in {absent}: {reasons}"
             known = signal_of(signal.signal)
             chosen = known is not None and (known.optional or known.by_choice)

@@ -95,7 +95,7 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
     if seen.attribution is not None:
         held = seen.transcripts.checkpoints
         missing = f"; {len(held.missing)} of these are not in this clone" if held.missing else ""
-        yield "CHECKPOINTS", f"{held.count} in git, with {held.transcripts} transcripts{missing}"
+        yield "CHECKPOINTS", f"{held.count} in git, with {counted(held.transcripts, 'transcript')}{missing}"
         without = len(seen.transcripts.unclaimed)
         if sessions or held.transcripts:
             belong = "belongs" if without == 1 else "belong"

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from rubric import BAND_INSUFFICIENT
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
-from scoring.text import as_utf8, cut, visible
+from scoring.text import as_utf8, counted, cut, visible
 from scoring.views.examined import Examined, LogView
 from scoring.views.gates.drops import MaxDrop
 from scoring.views.gates.gate import (
@@ -199,7 +199,12 @@ def markdown(verdict: Verdict, log: str) -> str:
     head = "passed" if verdict.passed else f"failed: {len(verdict.failures)} of the gates' demands are not met"
     mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
     count = len(verdict.iterations)
-    lines = [f"## Iteration scores: {head}", "", f"Log <code>{_md(log)}</code>, {count} iterations, mean {mean}.", ""]
+    lines = [
+        f"## Iteration scores: {head}",
+        "",
+        f"Log <code>{_md(log)}</code>, {counted(count, 'iteration')}, mean {mean}.",
+        "",
+    ]
     if verdict.failures:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
         lines += [

@@ -34,7 +34,7 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     width = max(width, _NARROWEST)
     count = len(digest.lines)
     mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
-    yield from _said(f"{count} iterations, {mean}", width, "bold")
+    yield from _said(f"{counted(count, 'iteration')}, {mean}", width, "bold")
     for text in certainty(digest):
         yield from _said(text, width)
     if digest.validity:
