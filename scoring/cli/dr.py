@@ -1,14 +1,14 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation.
 
-The module is long because the meter has eight commands, each a few lines, that share their options.
+The module is long because the meter has seven commands, each a few lines, that share their options.
 """
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,21 +17,12 @@ from scoring.cli.output import WARNINGS, say, show, warn, write_json
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
 from scoring.log.settings import Settings, cache_dir_of, tables_of
-from scoring.meters.figures import check_plot, draw_convergence
-from scoring.text import cut, json_escaped, printable, quote
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
-
-if TYPE_CHECKING:  # the model of a transcript takes long to import
-    from scoring.meters.dr import DRResult, Transcript
-    from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
-    from scoring.meters.dr.profile import Tuning
+from scoring.text import json_escaped, printable
+from scoring.views.table import Line
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
-STANDARD_INPUT = "-"
-_STYLES = {"SHIP": "bold green", "ESCALATE": "bold red", "CONTINUE": "bold yellow"}
-_QUOTED = 200
-_CALIBRATION_WIDTHS = (17, 9, 8, 18, 10, 0)
+STANDARD_INPUT = "standard input"
 
 
 @click.group("dr", epilog="Example:  da-score dr stop deliberation.json")
@@ -69,39 +60,30 @@ _OBSERVE = click.option(
 _FILE = click.argument("file", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")
 
 
-def tuning_of(settings: Settings, thresholds: Path | None) -> "Tuning":
-    """Return how settings, and a file that wins over them, tune the meter."""
-    from scoring.meters.dr.profile import tuning_from
+def tables_for(settings: Settings, thresholds: Path | None) -> list[tuple[str, Any]]:
+    """Return the tables that tune the meter, with their places: those of the settings, and a file that wins."""
     from scoring.meters.plaindata import read_config
 
-    tables = tables_of(settings.repo_dir, "dr")
-    if thresholds is not None:
-        tables.append((str(thresholds), read_config(thresholds)))
-    return tuning_from(tables)
+    given = [] if thresholds is None else [(str(thresholds), read_config(thresholds))]
+    return [*tables_of(settings.repo_dir, "dr"), *given]
 
 
-def meter_of(
-    settings: Settings, k: int | None, semantic: bool, thresholds: Path | None
-) -> "Callable[[Transcript], DRResult]":
-    """Return the meter that options and settings ask for."""
-    from scoring.meters.dr import open_embedder, score_transcript
+def meter_of(settings: Settings, k: int | None, semantic: bool, thresholds: Path | None) -> dict[str, Any]:
+    """Return the arguments of the meter that options and settings ask for: profile, words and embedder."""
+    from scoring.meters.dr import open_embedder
+    from scoring.meters.dr.profile import DEFAULT, tuning_from
 
-    tuning = tuning_of(settings, thresholds)
-    embed = open_embedder(cache_dir_of(settings)) if semantic else None
-    rounds = tuning.k if k is None else k
-    return lambda transcript: score_transcript(
-        transcript, k=rounds, embed=embed, words=tuning.words, thresholds=tuning.thresholds
-    )
+    tuning = tuning_from(tables_for(settings, thresholds))
+    return {
+        "profile": replace(DEFAULT, k=tuning.k if k is None else k, thresholds=tuning.thresholds),
+        "words": tuning.words,
+        "embed": open_embedder(cache_dir_of(settings)) if semantic else None,
+    }
 
 
-def read(file: Path) -> "Transcript":
-    """Read a transcript from a file, or from standard input for ``-``."""
-    from scoring.meters.dr.transcript import decoded, parse_transcript, read_transcript
-    from scoring.meters.plaindata import read_standard_input
-
-    if str(file) != STANDARD_INPUT:
-        return read_transcript(file, texts=True)
-    return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input", texts=True)
+def source_of(file: Path) -> str:
+    """Return what messages call a file; ``-`` is standard input."""
+    return STANDARD_INPUT if str(file) == "-" else str(file)
 
 
 @command.command("score", epilog="Example:  da-score dr score deliberation.json --plot rounds.svg")
@@ -115,38 +97,21 @@ def score(
     file: Path, settings: Settings, plot: Path | None, observe: bool, agents: tuple[str, str] | None, **tuning: Any
 ) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
+    from scoring.meters.dr import read_transcript, score_transcript
+    from scoring.meters.dr.observations import observations
+    from scoring.meters.figures import check_plot, draw_convergence
+
     if plot is not None:
         check_plot(plot)
     meter = meter_of(settings, **tuning)
-    transcript = read(file)
-    result = meter(transcript)
+    transcript = read_transcript(file, texts=True)
+    result = score_transcript(transcript, **meter)
     if plot is not None:
         write_atomically(plot, draw_convergence(result, transcript.topic or ""), mode=0o644)
-    observations = observations_of(transcript, result, settings, agents, **tuning) if observe or agents else None
-    write_json(result.payload() | ({"observations": observations} if observations else {}))
-
-
-def observations_of(
-    transcript: "Transcript",
-    result: "DRResult",
-    settings: Settings,
-    agents: tuple[str, str] | None,
-    semantic: bool,
-    thresholds: Path | None,
-    **_: Any,
-) -> dict[str, Any]:
-    """Return what is only shown of a transcript: structural agreement, confidence, and how alike two agents are."""
-    from dataclasses import replace
-
-    from scoring.meters.dr import open_embedder
-    from scoring.meters.dr.observations import confidence_in, observed, similarity_of
-    from scoring.meters.dr.profile import DEFAULT
-
-    tuned = tuning_of(settings, thresholds)
-    embed = open_embedder(cache_dir_of(settings)) if semantic else None
-    profile = replace(DEFAULT, k=result.k, thresholds=tuned.thresholds)
-    confidence = confidence_in(transcript, result, profile, tuned.words, embed)
-    return observed(transcript, result, confidence, similarity_of(transcript, agents, embed) if agents else None)
+    found = result.payload()
+    if observe or agents:
+        found["observations"] = observations(transcript, result, agents, **meter)
+    write_json(found)
 
 
 @command.command("stop", epilog="Example:  da-score dr stop deliberation.jsonl --k 1")
@@ -156,55 +121,20 @@ def observations_of(
 @settings_options(*METER_SETTINGS)
 def stop(file: Path, settings: Settings, observe: bool, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
+    from scoring.meters.dr import read_transcript, score_transcript
+    from scoring.meters.dr.observations import observations
+    from scoring.views.dr_advice import advice_view
+
     meter = meter_of(settings, **tuning)
-    transcript = read(file)
-    result = meter(transcript)
+    transcript = read_transcript(file, texts=True)
+    result = score_transcript(transcript, **meter)
     advice = result.advice(transcript)
     if observe:
-        advice["observations"] = observations_of(transcript, result, settings, None, **tuning)
+        advice["observations"] = observations(transcript, result, **meter)
     if settings.json:
         write_json(advice)
     else:
         show(advice_view(advice))
-
-
-def advice_view(advice: dict[str, Any]) -> list[Block]:
-    """Return an advice as a line for the signal and one for each part."""
-    following = advice["next_action"]
-    if advice["first_next_action"]:
-        following += f" First: {quote(cut(advice['first_next_action'], _QUOTED))}"
-    rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [("Next", following)]
-    if advice["flags"]:
-        rows.append(("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"])))
-    if observations := advice.get("observations"):
-        rows.append(("Sure", _sure(observations["confidence"])))
-        rows.append(("Seen", _seen(observations["structural_agreement_by_round"])))
-    lines = [TableRow((Cell(label, style="bold"), text)) for label, text in rows]
-    lines.append(TableRow((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
-    return [
-        Line((Cell(advice["signal"], style=_STYLES[advice["signal"]]), f"  as of round {advice['round']}")),
-        Line(only="terminal"),
-        Table((Column("", width=5), Column("")), lines, heads=False),
-    ]
-
-
-def _sure(confidence: dict[str, Any]) -> str:
-    others = ", ".join(f"{count} say {signal}" for signal, count in sorted(confidence["others"].items()))
-    agreed = confidence["settings"] - sum(confidence["others"].values())
-    said = f"{agreed} of {confidence['settings']} neighbouring settings give the same signal"
-    return f"{said}; {others}" if others else said
-
-
-def _seen(agreement: list[dict[str, Any]]) -> str:
-    by_class: dict[str, list[int]] = {}
-    for row in agreement:
-        by_class.setdefault(row["agreement"], []).append(row["round"])
-    return "; ".join(f"{name} in {_rounds(rounds)}" for name, rounds in by_class.items()) or "one round only"
-
-
-def _rounds(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:5])) + (f" and {len(numbers) - 5} more" if len(numbers) > 5 else "")
-    return f"round {shown}" if len(numbers) == 1 else f"rounds {shown}"
 
 
 @command.command("watch", epilog="Example:  da-score dr watch deliberation.jsonl --until-stop")
@@ -220,25 +150,24 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     A last line that is only half written is waited for, and so is a file that is not there yet. A file that shrinks or
     is replaced is read anew. Control-C ends it.
     """
-    from scoring.meters.dr.follow import TranscriptFollower, contents_of, growing_contents
+    from scoring.meters.dr import score_transcript
+    from scoring.meters.dr.follow import contents_of, follow, growing_contents
 
     meter = meter_of(settings, **tuning)
     if not once:
         WARNINGS.hold_no_longer()
-    is_stream = str(file) == STANDARD_INPUT
-    following = TranscriptFollower("standard input" if is_stream else str(file), meter)
-    if is_stream:
+    source = source_of(file)
+    if source == STANDARD_INPUT:
         contents = growing_contents(0 if sys.stdin is None else sys.stdin.fileno(), only_whole=once)
     else:
         contents = contents_of(file, interval, must_exist=once)
         if not once and not file.exists():
             warn(f"{file}: no such file yet; waiting for it")
     try:
-        for data, is_final in contents:
-            scores = following.update(data, is_final)
-            if following.replaced:
+        for update in follow(contents, source, lambda transcript: score_transcript(transcript, **meter)):
+            if update.replaced:
                 warn(f"{file}: shrank or was replaced; reading it anew")
-            for found in scores:
+            for found in update.new:
                 if settings.json:
                     write_json(found.payload(), indent=None)
                 else:
@@ -258,27 +187,25 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
 def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: ARG001 - a transcript is JSON anyway
     """Cut claims out of running text by rules, roughly, and print a transcript to be looked through.
 
-    FILE is text, where a line "Round 2" begins a round, or a transcript whose outputs have a text and no claims. Claims
-    that are given stay as they are, and nothing is cut out of the text beside them.
+    FILE is text, where a line "Round 2" begins a round, or a transcript with a text and no claims in its outputs.
+    Claims that are given stay as they are, and nothing is cut out of the text beside them.
     """
     from scoring.meters.dr.transcript import extracted
 
-    data = read_standard_input_or(file)
-    found = extracted(data, "standard input" if str(file) == STANDARD_INPUT else str(file))
+    found = extracted(bytes_of(file), source_of(file))
     warn("claims were cut out of text by rough rules; look them through before you score them")
     if out is None:
         write_json(found)
     else:
-        write_atomically(
-            out, (json_escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n").encode(), mode=0o644
-        )
+        text = json_escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n"
+        write_atomically(out, text.encode(), mode=0o644)
 
 
-def read_standard_input_or(file: Path) -> bytes:
+def bytes_of(file: Path) -> bytes:
     """Return the bytes of a file, or of standard input for ``-``."""
     from scoring.meters.plaindata import read_standard_input
 
-    if str(file) == STANDARD_INPUT:
+    if source_of(file) == STANDARD_INPUT:
         return read_standard_input()
     try:
         return read_file(file)
@@ -298,8 +225,7 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
     """
     from scoring.jobs.write_beside import save_deliberation
 
-    source = "standard input" if str(file) == STANDARD_INPUT else str(file)
-    path = save_deliberation(settings.iter_log_dir, iteration, read_standard_input_or(file), source, force)
+    path = save_deliberation(settings.iter_log_dir, iteration, bytes_of(file), source_of(file), force)
     if not any((settings.iter_log_dir / name).exists() for name in (f"iter-{iteration}.yaml", "historical.yaml")):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
     if settings.json:
@@ -335,79 +261,35 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 def calibrate(
     directory: Path, ks: tuple[int, ...], no_semantic: bool, thresholds: Path | None, settings: Settings
 ) -> int | None:
-    """Hold the meter against every labelled transcript in DIR, under each setting.
+    """Compare the meter with every labelled transcript in DIR, under each setting.
 
     A label is an object under _expected (in JSONL, in the header line) with stop_recommendation, and optionally
     novelty_classification and readiness_classification. Files without one are named and not counted; so are broken
     ones, and then the exit status is 1.
     """
-    from scoring.meters.dr.calibrate import KEY, Setting, calibration_payload, read_collection
-    from scoring.meters.dr.calibrate import calibrate as measure
+    from scoring.meters.dr import calibrate as meter
+    from scoring.meters.dr import semantic
+    from scoring.meters.dr.profile import tuning_from
+    from scoring.views.dr_calibration import calibration_lines
 
-    tuning = tuning_of(settings, thresholds)
-    collection = read_collection(directory)
+    tuning = tuning_from(tables_for(settings, thresholds))
+    collection = meter.read_collection(directory)
     for _, why in collection.broken:
         warn(why)
     if not collection.labelled:
-        raise InputError(f"{directory}: no labelled transcript; a label is an object under {KEY} beside the rounds")
+        raise InputError(
+            f"{directory}: no labelled transcript; a label is an object under {meter.KEY} beside the rounds"
+        )
     embed, left_out = None, "--no-semantic"
     if not no_semantic:
-        from scoring.meters.dr.semantic import NOT_INSTALLED, is_installed, open_embedder
-
-        embed, left_out = (open_embedder(cache_dir_of(settings)), "") if is_installed() else (None, NOT_INSTALLED)
-    asked = [Setting(k, semantic) for semantic in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
-    found = measure(collection.labelled, asked, embed, tuning)
+        installed = semantic.is_installed()
+        embed, left_out = (
+            (semantic.open_embedder(cache_dir_of(settings)), "") if installed else (None, semantic.NOT_INSTALLED)
+        )
+    asked = [meter.Setting(k, level2) for level2 in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
+    found = meter.calibrate(collection.labelled, asked, embed, tuning)
     if settings.json:
-        write_json(calibration_payload(collection, found, left_out))
+        write_json(meter.calibration_payload(collection, found, left_out))
     else:
         show(map(Line, calibration_lines(directory, collection, found, left_out)))
     return EXIT_ERROR if collection.broken else None
-
-
-def calibration_lines(
-    directory: Path, collection: "Collection", found: "tuple[Calibration, ...]", left_out: str = ""
-) -> Iterator[str]:
-    """Yield a calibration as lines: agreement per setting, then a confusion table and the files that disagree."""
-    yield f"Calibration — {directory}"
-    counts = f"{len(collection.labelled)} labelled, {len(collection.unlabelled)} without a label"
-    yield from (f"{counts}, {len(collection.broken)} broken", "")
-    heads = ("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS")
-    yield _padded(heads, _CALIBRATION_WIDTHS)
-    for c in found:
-        a = c.agreement
-        low, high = a.interval
-        share = "-" if a.share is None else f"{a.share:.3f}"
-        classes = (_count(c.agreement_on("novelty")), _count(c.agreement_on("readiness")))
-        cells = (str(c.setting), _count(a), share, f"{low:.3f} to {high:.3f}", *classes)
-        yield _padded(cells, _CALIBRATION_WIDTHS)
-    if left_out:
-        yield f"L2 not measured: {left_out}"
-    for c in found:
-        yield from ("", *_details(c))
-    rows = [(file, "no label") for file in collection.unlabelled]
-    rows += [(file, f"broken: {why}") for file, why in collection.broken]
-    rows += [(file, "not named as a transcript is (.json, .jsonl, .ndjson)") for file in collection.others]
-    yield from ("", "Not counted") if rows else ()
-    yield from (f"  {file}: {why}" for file, why in rows)
-
-
-def _padded(cells: Sequence[str], widths: Iterable[int]) -> str:
-    return "".join(f"{text:<{width}}" for text, width in zip(cells, widths, strict=False)).rstrip()
-
-
-def _count(a: "Agreement") -> str:
-    return f"{a.agreed} of {a.total}" if a.total else "-"
-
-
-def _details(c: "Calibration") -> Iterator[str]:
-    confusion = c.confusion()
-    yield str(c.setting)
-    for cells in (("EXPECTED", *confusion), *((wanted, *map(str, by.values())) for wanted, by in confusion.items())):
-        yield "  " + _padded(cells, repeat(12))
-    for o in c.outcomes:
-        if not o.agrees:
-            yield f"  {o.file}: expected {o.expected.signal}, found {o.found.signal} by the rule {o.rule}"
-            yield f"    {o.why}"
-        if o.other_classes:
-            lead = "    the label wants" if not o.agrees else f"  {o.file}: the same signal, but the label wants"
-            yield f"{lead} {'; '.join(o.other_classes)}"

@@ -1,16 +1,15 @@
 """``da-score meeting``: whether a deliberation may end, must go on, or should be parked.
 
-The module is long because what the five commands print is written next to each of them.
+What reads records is loaded by the command that needs it: the models take longer to load than the help to print.
 """
 
 import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,37 +19,13 @@ from scoring.cli.output import say, show, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.meters import PLACES, rounded
-from scoring.meters.figures import check_plot, draw_meeting
-from scoring.text import printable
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
-
-if TYPE_CHECKING:  # the models take longer to load than the help to print
-    from scoring.meters.meeting import Ending, MeetingKnobs, MeetingVerdict
-    from scoring.meters.meeting.config import MeetingConfig
-    from scoring.meters.meeting.records import JudgeRecord
 
 _JSON = "--json"
-_SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
-_SCORES |= {"RECENT": "novelty_recent", "M": "completeness", "SPREAD": "disagreement"}
-"""The scores of a round by their headings."""
-
-_ENDING_SCORES = ("E", "C", "F", "RECENT", "M")
-_LEGEND = (
-    "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, M completeness,",
-    "SPREAD disagreement; each from 0 to 1. A status says nothing about whether what was agreed is right.",
-)
-_STATUS_STYLES = {
-    "must_continue": "red",
-    "continue_targeted": "yellow",
-    "ready_to_decide": "bold green",
-    "park_or_abort": "magenta",
-}
 _CONFIG_HELP = "default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial."
 
 
 class _FileOrCommand(click.Group):
-    """A group whose first argument may be a file, which is then scored."""
+    """A group that takes a file as well, which is then scored."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         first = next((n for n, argument in enumerate(args) if argument != _JSON), len(args))
@@ -95,34 +70,28 @@ def _path_option(name: str, metavar: str, says: str) -> Callable[..., Any]:
 @settings_options()
 def score(file: str, config: str, plot: Path | None, semantic: bool, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
+    from scoring.meters.dr import open_embedder
+    from scoring.meters.figures import check_plot, draw_meeting
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.records import read_meeting_records
+    from scoring.views.meeting_rounds import meeting_view
 
     if plot is not None:
         check_plot(plot)
     judged_by = _config(config)
     records = read_meeting_records(file)
-    embed = None
-    if semantic:
-        from scoring.meters.dr import open_embedder
-
-        embed = open_embedder(cache_dir_of(settings))
-    verdicts = score_meeting(records, judged_by, embed)
+    verdicts = score_meeting(records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None)
     if settings.json:
         write_json([verdict.as_dict() for verdict in verdicts])
     else:
-        show(meeting_view(verdicts, judged_by, _title(records, file), config))
+        named = next((record.meeting_id for record in records if record.meeting_id), None)
+        title = named or ("standard input" if file == "-" else file)
+        show(meeting_view(verdicts, judged_by, title, config))
     if plot is not None:
         write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
 
-def _title(records: "Sequence[JudgeRecord]", file: str) -> str:
-    """Return what a meeting is called: its id, else the file."""
-    named = next((record.meeting_id for record in records if record.meeting_id), None)
-    return named or ("standard input" if file == "-" else file)
-
-
-def _config(name: str) -> "MeetingConfig":
+def _config(name: str) -> Any:
     """Find a config, and warn of keys in it that mean nothing."""
     from scoring.meters.meeting.config import find_meeting_config, unknown_keys
 
@@ -146,7 +115,7 @@ def run(
 
     A record comes from standard input, or from a judge's command, which is run for round after round until a question
     is open or the meeting is over. Every step is kept in the state, so that it may be stopped and taken up again.
-    Without a record and an answer it says where the meeting stands.
+    Without a record and an answer it says what the meeting needs next.
     """
     from scoring.meters.meeting.driver import in_words, open_state, save_state, take_answer, take_record, what_next
     from scoring.meters.plaindata import read_standard_input
@@ -231,8 +200,9 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
 
     The same seed and knobs give the same meeting on every machine.
     """
-    from scoring.meters.meeting import MeetingKnobs, endings, simulate_meeting
     from scoring.meters.meeting.config import PRESETS, preset
+    from scoring.meters.meeting.made_meetings import MeetingKnobs, endings, simulate_meeting, simulation_payload
+    from scoring.views.meeting_rounds import simulation_view
 
     tried = {name: preset(name) for name in PRESETS} | {name: _config(name) for name in configs}
     meeting = MeetingKnobs(**knobs)
@@ -251,115 +221,3 @@ def _write_records(path: Path, data: list[dict[str, Any]]) -> None:
     lines = "".join(json.dumps(item) + "\n" for item in data)
     text = lines if path.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
     write_atomically(path, text.encode(), mode=0o644)
-
-
-def _scores(verdict: "MeetingVerdict", heads: Iterable[str]) -> list[str]:
-    return [f"{rounded(getattr(verdict.scores, _SCORES[head])):.{PLACES}f}" for head in heads]
-
-
-def _score_columns(heads: Iterable[str]) -> list[Column]:
-    return [Column(head, width=6, right=True) for head in heads]
-
-
-def _status(verdict: "MeetingVerdict") -> Cell:
-    return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
-
-
-def meeting_view(
-    verdicts: "Sequence[MeetingVerdict]", config: "MeetingConfig", name: str, config_name: str
-) -> list[Block]:
-    """Return the rounds of a meeting as a table, and the reasons of each in words."""
-    limits = f"{config.round_limits.min_rounds} to {config.round_limits.max_rounds} rounds"
-    columns = [Column("ROUND", width=5, right=True), Column("STATUS", width=17), Column("STRENGTH", width=8)]
-    columns += [Column("MAY END", width=7), *_score_columns(_SCORES)]
-    rows = [
-        (v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *_scores(v, _SCORES))
-        for v in verdicts
-    ]
-    blocks: list[Block] = [
-        Line(f"Deliberation — {name} · config {config_name}, {limits}", "bold"),
-        Line(),
-        Table(columns, rows),
-        Line(),
-        *(Line(line, only="pipe") for line in _LEGEND),
-        Line(" ".join(_LEGEND), "dim", only="terminal"),
-    ]
-    for v in verdicts:
-        parts = list(_round_lines(v))
-        cells = [(Cell(label, style="dim"), text) for label, text in parts]
-        blocks += [
-            Line(),
-            Line((Cell(f"Round {v.round_index}: ", style="bold"), _status(v))),
-            *(Line(f"  {label:<11}{text}", only="pipe") for label, text in parts),
-            Table((Column(""), Column("")), cells, heads=False, indent=2, only="terminal"),
-        ]
-    return blocks
-
-
-def _round_lines(verdict: "MeetingVerdict") -> Iterator[tuple[str, str]]:
-    """Yield what there is to say of a round, with a label on the first line of each kind."""
-    from scoring.meters.meeting.decision_rules import words
-
-    def said(value: float | str | None) -> str:
-        return "nothing" if value is None else value if isinstance(value, str) else words(value)
-
-    used = verdict.pressure
-    parts = [f"{used.rounds_used * 100:.0f} % of the rounds"]
-    if used.time_used is not None:
-        parts.append(f"{used.time_used * 100:.0f} % of the time")
-    if used.cost_total is not None:
-        parts.append(f"cost {words(used.cost_total)}")
-    differences = [f"{d.field} {said(d.stated)}, computed {said(d.computed)}" for d in verdict.stated_differences]
-    for label, lines in (
-        ("why", [*verdict.reasons, f"(rule {verdict.rule})"]),
-        ("to say", [verdict.facilitator_prompt]),
-        ("next focus", verdict.next_round_focus_prompts),
-        ("used", [", ".join(parts)]),
-        ("stated", differences),
-        ("messages", _messages(verdict)),
-    ):
-        yield from zip((label, *[""] * len(lines)), lines, strict=False)
-
-
-def _messages(verdict: "MeetingVerdict") -> list[str]:
-    """Return what is new by the messages, with what the judge counted beside it."""
-    from scoring.meters.meeting.decision_rules import words
-
-    if (found := verdict.from_messages) is None:
-        return []
-    judge = "not counted by the judge"
-    if found.judge_share is not None:
-        judge = f"the judge: {found.judge_novel} new, {found.judge_repeated} repeated ({words(found.judge_share)})"
-    return [f"{found.novel} new, {found.repeated} repeated by {found.matched_by} ({words(found.share)}); {judge}"]
-
-
-def simulation_view(knobs: "MeetingKnobs", found: "Sequence[Ending]", out: Path | None) -> list[Block]:
-    """Return when each config would end a made meeting, by which rule and why."""
-    said = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(knobs).items())
-    width = max(9, *(len(printable(ending.config)) for ending in found))
-    columns = [Column("CONFIG", width=width), Column("ENDS IN", width=8), Column("STATUS", width=17)]
-    columns += [Column("STRENGTH", width=8), Column("RULE", width=15), *_score_columns(_ENDING_SCORES)]
-    rows: list[Sequence[AnyCell]] = []
-    for ending in found:
-        v, ends = ending.verdicts[-1], f"round {ending.last.round_index}" if ending.last else "no round"
-        rows.append((ending.config, ends, _status(v), v.strength or "-", v.rule, *_scores(v, _ENDING_SCORES)))
-    reasons = [(ending.config, "; ".join(ending.verdicts[-1].reasons)) for ending in found]
-    blocks: list[Block] = [Line(f"Made deliberation — {said}", "bold"), Line(), Table(columns, rows), Line()]
-    blocks.append(pairs(reasons, width))
-    return [*blocks, Line(), Line(f"Wrote the records to {out}", "dim")] if out is not None else blocks
-
-
-def simulation_payload(
-    knobs: "MeetingKnobs", records: list[dict[str, Any]], found: "Sequence[Ending]"
-) -> dict[str, Any]:
-    """Return a made meeting as data: its knobs, when each config ends it, and its records."""
-    endings = [
-        {
-            "config": ending.config,
-            "ends_in_round": ending.last.round_index if ending.last else None,
-            **{name: getattr(ending.verdicts[-1], name) for name in ("status", "strength", "rule", "reasons")},
-            "statuses": [verdict.status for verdict in ending.verdicts],
-        }
-        for ending in found
-    ]
-    return {"knobs": asdict(knobs), "endings": endings, "records": records}

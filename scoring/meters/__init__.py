@@ -12,7 +12,7 @@ PLACES = 4
 """Decimal places of numbers in output; comparisons are made before rounding."""
 
 NOVELTY_HIGH, NOVELTY_LOW = 0.5, 0.15
-"""Where novelty is HIGH and LOW, unless somebody sets it otherwise."""
+"""Where novelty is HIGH and LOW, unless settings say otherwise."""
 
 Level: TypeAlias = Literal["HIGH", "MEDIUM", "LOW"]
 

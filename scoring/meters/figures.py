@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import InputError, installing
+from scoring.meters.dr.dr_result import DRResult
+from scoring.meters.meeting.config import MeetingConfig
+from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from scoring.meters.dr import DRResult
-    from scoring.meters.meeting import MeetingVerdict
-    from scoring.meters.meeting.config import MeetingConfig
 
 _BLUE, _ORANGE, _GREY, _NOVELTY, _BLACK = "#0b62a4", "#c2541b", "#767676", "#7b3fa0", "#1f1f1f"
 _STATUS_COLOURS = {
@@ -43,7 +42,7 @@ def check_plot(path: Path) -> None:
         raise InputError(_NOT_INSTALLED)
 
 
-def draw_convergence(result: "DRResult", title: str = "") -> bytes:
+def draw_convergence(result: DRResult, title: str = "") -> bytes:
     """Return novelty and readiness as SVG, with the round that says stop; InputError without matplotlib."""
 
     def on(axes: "Axes") -> None:
@@ -62,7 +61,7 @@ def draw_convergence(result: "DRResult", title: str = "") -> bytes:
     return _drawn(on)
 
 
-def draw_meeting(verdicts: "Sequence[MeetingVerdict]", config: "MeetingConfig") -> bytes:
+def draw_meeting(verdicts: Sequence[MeetingVerdict], config: MeetingConfig) -> bytes:
     """Return the scores of a meeting as SVG, with its statuses and thresholds; InputError without matplotlib."""
 
     def on(axes: "Axes") -> None:
@@ -79,9 +78,9 @@ def draw_meeting(verdicts: "Sequence[MeetingVerdict]", config: "MeetingConfig") 
             heights = [getattr(verdict.scores, name) for verdict in verdicts]
             axes.plot(rounds, heights, color=colour, marker=marker, label=name.replace("_", " "), gid=name)
         for limit in sorted({limit for *_, limit in lines}):
-            whose = ", ".join(name.replace("_", " ") for name, *_, own in lines if own == limit)
+            label = ", ".join(name.replace("_", " ") for name, *_, own in lines if own == limit)
             axes.axhline(limit, color="#8a8a8a", linestyle="--", linewidth=0.8, gid=f"threshold-{limit:g}")
-            axes.text(rounds[0] - 0.45, limit + 0.008, f"{whose}: {limit:g}", color="#6a6a6a", fontsize=7)
+            axes.text(rounds[0] - 0.45, limit + 0.008, f"{label}: {limit:g}", color="#6a6a6a", fontsize=7)
         for status in dict.fromkeys(verdict.status for verdict in verdicts):
             at = [verdict.round_index for verdict in verdicts if verdict.status == status]
             colour = _STATUS_COLOURS[status]

@@ -11,7 +11,6 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -21,7 +20,7 @@ from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
 from scoring.text import cell, printable, shown
 
-if TYPE_CHECKING:  # only what reads into a model pays for it
+if TYPE_CHECKING:  # only what reads into a model needs it
     from pydantic import BaseModel
 
 Model = TypeVar("Model", bound="BaseModel")
@@ -98,9 +97,8 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
     Raises:
         InputError: the text is anything else; the message has line, column and an excerpt.
     """
-    whole = _Text(source, text, line)
-    value, end = whole.value()
-    whole.end(end)
+    value, end = _first(text, source, line)
+    _refuse_rest(text, end, source, line)
     return value
 
 
@@ -109,12 +107,11 @@ def read_values(text: str, source: str) -> list[Any]:
 
     Blank lines are left out. InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
     """
-    whole = _Text(source, text)
-    value, end = whole.value()
+    value, end = _first(text, source)
     rest = _skip(text, end)
     is_line = isinstance(value, dict) and "\n" not in text[:end].strip(_SPACE) and "\n" in text[end:rest]
     if rest == len(text) or not is_line:
-        whole.end(end)
+        _refuse_rest(text, end, source)
         return value if isinstance(value, list) else [value]
     values: list[Any] = []
     faults: list[str] = []
@@ -129,39 +126,34 @@ def read_values(text: str, source: str) -> list[Any]:
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """Some text of a source, whose first line has a number there."""
+def _first(text: str, source: str, line: int = 1) -> tuple[Any, int]:
+    """Return the value that a text begins with, and where it ends."""
+    start = _skip(text, 0)
+    if start == len(text):
+        raise InputError(f"{source}: is empty; give JSON")
+    try:
+        return _decoder.raw_decode(text, start)
+    except json.JSONDecodeError as e:
+        at, what, remedy = _diagnosis(text, start, e)
+        raise _error(text, at, what, remedy, source, line) from e
+    except RecursionError as e:
+        remedy = "nothing that is read here goes so deep"
+        raise _error(text, start, "nested too deep", remedy, source, line) from e
 
-    source: str
-    text: str
-    line: int = 1
 
-    def value(self) -> tuple[Any, int]:
-        """Return the value that the text begins with, and where it ends."""
-        start = _skip(self.text, 0)
-        if start == len(self.text):
-            raise InputError(f"{self.source}: is empty; give JSON")
-        try:
-            value, end = _decoder.raw_decode(self.text, start)
-        except json.JSONDecodeError as e:
-            raise self._error(*_diagnosis(self.text, start, e)) from e
-        except RecursionError as e:
-            raise self._error(start, "nested too deep", "nothing that is read here goes so deep") from e
-        return value, end
+def _refuse_rest(text: str, position: int, source: str, line: int = 1) -> None:
+    """Raise InputError for anything but white space from a position on."""
+    rest = _skip(text, position)
+    if rest < len(text):
+        raise _error(text, rest, *_after(text, rest), source, line)
 
-    def end(self, position: int) -> None:
-        """Refuse anything but white space from here on."""
-        rest = _skip(self.text, position)
-        if rest < len(self.text):
-            raise self._error(rest, *_after(self.text, rest))
 
-    def _error(self, position: int, what: str, remedy: str) -> InputError:
-        line = self.line + self.text.count("\n", 0, position)
-        begin = self.text.rfind("\n", 0, position) + 1
-        excerpt = self.text[position : position + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
-        near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
-        return InputError(f"{self.source}: line {line}, column {position - begin + 1}: {what}{near}; {remedy}")
+def _error(text: str, position: int, what: str, remedy: str, source: str, line: int) -> InputError:
+    line += text.count("\n", 0, position)
+    column = position - text.rfind("\n", 0, position)
+    excerpt = text[position : position + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
+    near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
+    return InputError(f"{source}: line {line}, column {column}: {what}{near}; {remedy}")
 
 
 def _skip(text: str, position: int) -> int:
@@ -240,7 +232,7 @@ def read_yaml(data: bytes, source: str) -> Any:
 
     InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
     """
-    from scoring import yamlnodes, yamlread  # other formats do not pay for it
+    from scoring import yamlnodes, yamlread  # other formats do without
 
     def plain(node: yamlnodes.Node) -> Any:
         if isinstance(node, yamlnodes.Alias):

@@ -35,8 +35,8 @@ Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 class OutcomeRules:
     """How outcomes are measured.
 
-    ``horizon_days`` is how long work is watched from its landing on. ``code_globs`` are the files whose lines count, by
-    default all known source files, and ``fix_words`` those of which a fix has one in its subject.
+    ``horizon_days`` is how long work is watched from its landing on. ``code_globs`` are the files with lines that
+    count, by default all known source files, and ``fix_words`` those of which a fix has one in its subject.
     """
 
     horizon_days: float = HORIZON_DAYS
@@ -49,7 +49,7 @@ class OutcomeRules:
 
     @property
     def digest(self) -> str:
-        """What stands for how lines are counted, where answers are kept."""
+        """A name for how lines are counted, under which answers are kept."""
         return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
 
 
@@ -123,7 +123,7 @@ def log_outcomes(
 
 
 class _Watched(NamedTuple):
-    """Some work whose outcome is known: the commit of the trunk, another one that stands for it, and until when."""
+    """Some work with a known outcome: the commit of the trunk, the entry's own commit, and until when."""
 
     commit: str
     also: str
@@ -185,7 +185,7 @@ class _Outcomes(CorrectedHistory):
         return {work: known[key] for work, key in keys.items()}
 
     def _parts(self, commit: str) -> frozenset[str]:
-        """Return the commits whose lines some work is: of a merge, those that it brought in, and itself."""
+        """Return the commits that wrote the lines of some work: of a merge, those that it brought in, and itself."""
         parents = self._graph.parents[commit]
         if len(parents) < 2:
             return frozenset((commit,))

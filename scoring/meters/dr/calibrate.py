@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, get_args
 from scoring.errors import InputError, TranscriptError
 from scoring.files import list_names, read_file
 from scoring.meters import Level, rounded
-from scoring.meters.dr import Embed, score_transcript
+from scoring.meters.dr.meanings import Embed
 from scoring.meters.dr.profile import Tuning
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.transcript import HEADER, Transcript, decoded, parse_transcript
+from scoring.meters.dr.transcript_scoring import score_transcript
 from scoring.text import shown
 
 KEY = "_expected"

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file, reason
 from scoring.meters import rounded
-from scoring.meters.dr import DRResult
+from scoring.meters.dr.dr_result import DRResult
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
 from scoring.meters.dr.recommendation import RoundSignal
-from scoring.meters.dr.transcript import Round, Transcript, TranscriptLines, decoded, is_object
+from scoring.meters.dr.transcript import Round, Transcript, decoded, is_object, transcript_of_lines
 
 _PART = 1 << 20
 
@@ -51,44 +51,42 @@ class RoundScore(NamedTuple):
         )
 
 
-class TranscriptFollower:
-    """Is shown the whole of a growing transcript again and again, and returns the rounds that it did not know.
+class Update(NamedTuple):
+    """What the latest content of a growing transcript adds."""
 
-    A last line that is not complete is waited for. When what was read before is no longer the beginning, the file was
-    replaced, and everything is new. A round that arrives after a later one makes the later ones new as well.
+    new: list[RoundScore]
+    """The rounds that were not known, in order, each scored together with those before it."""
+    replaced: bool
+    """Whether what was read before is no longer the beginning, so that every round is new."""
+
+
+def follow(
+    contents: Iterator[tuple[bytes, bool]], source: str, score: Callable[[Transcript], DRResult]
+) -> Iterator[Update]:
+    """Yield what each content of a growing transcript adds; each is the whole of it, and whether that is its end.
+
+    A last line that is not complete is waited for. A round that arrives after a later one makes the later ones new.
+
+    Raises:
+        TranscriptError: a complete line is not what it should be; at the end, any line, or there is none.
     """
-
-    def __init__(self, source: str, score: Callable[[Transcript], DRResult]) -> None:
-        self._source, self._score = source, score
-        self._read = b""
-        self._known: tuple[Round, ...] = ()
-        self.replaced = False
-        """Whether the last update found another file than the one before."""
-
-    def update(self, data: bytes, is_final: bool = False) -> list[RoundScore]:
-        """Return the rounds that are new, in order, each scored together with those before it.
-
-        Raises:
-            TranscriptError: a complete line is not what it should be; with ``is_final``, any line, or there is none.
-        """
+    read = b""
+    known: tuple[Round, ...] = ()
+    for data, is_final in contents:
         whole = data if is_final else whole_lines(data)
-        self.replaced = not whole.startswith(self._read)
-        if self.replaced:
-            self._known = ()
-        self._read = whole
-        reader = TranscriptLines(self._source, texts=True)
-        reader.feed(decoded(whole, self._source).split("\n"))
-        if not reader.rounds and not is_final:
-            return []
-        transcript = reader.transcript()
-        pairs = zip(self._known, transcript.rounds, strict=False)
+        replaced = not whole.startswith(read)
+        read = whole
+        transcript = transcript_of_lines(decoded(whole, source), source, texts=True, is_final=is_final)
+        rounds = transcript.rounds if transcript else ()
+        pairs = zip(() if replaced else known, rounds, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        self._known = transcript.rounds
-        if same == len(transcript.rounds):
-            return []
-        result = self._score(transcript)
+        known = rounds
+        if transcript is None or same == len(rounds):
+            yield Update([], replaced)
+            continue
+        result = score(transcript)
         rows = zip(result.novelty, result.readiness, result.recommendations, strict=True)
-        return [RoundScore(*row) for row in islice(rows, same, None)]
+        yield Update([RoundScore(*row) for row in islice(rows, same, None)], replaced)
 
 
 def whole_lines(data: bytes) -> bytes:

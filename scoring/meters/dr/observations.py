@@ -6,19 +6,19 @@ And how firm a signal is. None of it changes the signal. See docs/DIMINISHING_RE
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.errors import InputError
 from scoring.meters import rounded
-from scoring.meters.dr.novelty import Meanings, classed_anew, normalize
+from scoring.meters.dr.dr_result import DRResult
+from scoring.meters.dr.meanings import Embed, Meanings
+from scoring.meters.dr.novelty import classed_anew, normalize
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.readiness import has_word, plain
 from scoring.meters.dr.recommendation import recommend, summary_of
+from scoring.meters.dr.transcript import Round, Transcript
+from scoring.meters.dr.transcript_scoring import score_transcript
 from scoring.text import printable
-
-if TYPE_CHECKING:
-    from scoring.meters.dr import DRResult, Embed
-    from scoring.meters.dr.transcript import Round, Transcript
 
 Agreement: TypeAlias = Literal["modify", "endorse", "rephrase"]
 
@@ -39,7 +39,7 @@ class RoundAgreement(NamedTuple):
     agreement: Agreement
 
 
-def agreement_by_round(transcript: "Transcript", result: "DRResult") -> list[RoundAgreement]:
+def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAgreement]:
     """Say of every round with claims but the first what it does with those before, roughly, by counts and words.
 
     No new claim is ``rephrase``; at most half of them new and no word of change is ``endorse``; all else ``modify``.
@@ -69,7 +69,7 @@ class AgentSimilarity:
     measured_by: Literal["meaning", "words"]
 
 
-def similarity_of(transcript: "Transcript", agents: tuple[str, str], embed: "Embed | None" = None) -> AgentSimilarity:
+def similarity_of(transcript: Transcript, agents: tuple[str, str], embed: Embed | None = None) -> AgentSimilarity:
     """Compare the latest responses of two agents; InputError for an agent that says nothing in the transcript."""
     (a, one), (b, other) = (_latest(transcript, agent) for agent in agents)
     if embed is None:
@@ -79,7 +79,7 @@ def similarity_of(transcript: "Transcript", agents: tuple[str, str], embed: "Emb
     return AgentSimilarity(agents, (a, b), alike or 0.0, "meaning")
 
 
-def _latest(transcript: "Transcript", agent: str) -> tuple[int, str]:
+def _latest(transcript: Transcript, agent: str) -> tuple[int, str]:
     for given in reversed(transcript.rounds):
         if text := _responses(given).get(agent, "").strip():
             return given.round, text
@@ -88,7 +88,7 @@ def _latest(transcript: "Transcript", agent: str) -> tuple[int, str]:
     raise InputError(f"no response of an agent {printable(agent)}; known: {known}")
 
 
-def _responses(given: "Round") -> dict[str, str]:
+def _responses(given: Round) -> dict[str, str]:
     """Return what each agent said in a round; a transcript may have anything there, and what is no text is not used."""
     said = given.outputs.responses
     found = {} if not isinstance(said, Mapping) else {str(name): text for name, text in said.items() if _is_text(text)}
@@ -112,19 +112,17 @@ class Confidence(NamedTuple):
 
 
 def confidence_in(
-    transcript: "Transcript",
-    result: "DRResult",
+    transcript: Transcript,
+    result: DRResult,
     profile: Profile = DEFAULT,
     words: Words = BUILT_IN,
-    embed: "Embed | None" = None,
+    embed: Embed | None = None,
 ) -> Confidence:
     """Score a transcript again under neighbouring settings and count how many give the signal of ``result``.
 
     They are k one less and one more, the paraphrase threshold 0.1, the limit of low novelty 0.05 and both limits of
     readiness 0.05 to either side, in every combination that there is.
     """
-    from scoring.meters.dr import score_transcript
-
     t = profile.thresholds
     counts: dict[str, int] = {}
     for paraphrase in _around(t.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):
@@ -147,17 +145,25 @@ def _around(value: float, step: float, least: float, most: float) -> Sequence[fl
     return sorted({min(most, max(least, value + n * step)) for n in (-1, 0, 1)})
 
 
-def observed(
-    transcript: "Transcript",
-    result: "DRResult",
-    confidence: Confidence,
-    agents: AgentSimilarity | None,
+def observations(
+    transcript: Transcript,
+    result: DRResult,
+    agents: tuple[str, str] | None = None,
+    *,
+    profile: Profile = DEFAULT,
+    words: Words = BUILT_IN,
+    embed: Embed | None = None,
 ) -> dict[str, Any]:
-    """Return the observations as plain values for JSON, numbers to 4 places."""
+    """Return the observations on a transcript that was scored like this, as plain values, numbers to 4 places.
+
+    InputError for one of ``agents`` that says nothing in the transcript.
+    """
+    confidence = confidence_in(transcript, result, profile, words, embed)
     found: dict[str, Any] = {
         "structural_agreement_by_round": [row._asdict() for row in agreement_by_round(transcript, result)],
         "confidence": {**confidence._asdict(), "value": rounded(confidence.value)},
     }
     if agents is not None:
-        found["agents"] = {**asdict(agents), "similarity": rounded(agents.similarity)}
+        alike = similarity_of(transcript, agents, embed)
+        found["agents"] = {**asdict(alike), "similarity": rounded(alike.similarity)}
     return found

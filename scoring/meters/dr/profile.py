@@ -1,7 +1,7 @@
 """What the diminishing-returns meter goes by: k, thresholds and word lists.
 
 A :class:`Profile` is all of it. A rubric that lets the meter vote names a profile, which is data of the rubric and
-never changes; :data:`DEFAULT` is the profile of everything else. Somebody may tune the meter with a table, in the
+never changes; :data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the
 settings (``[dr]`` in ``.agents/da-score.toml``, ``[tool.da-score.dr]`` in ``pyproject.toml``) or in a file::
 
     k = 3
@@ -48,7 +48,7 @@ class DRThresholds:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words by list: all that the meter knows, or those that somebody adds. None that it knows can be taken away."""
+    """Words by list: all that the meter knows, or those that settings add. None that it knows can be taken away."""
 
     verbs: tuple[str, ...] = ()
     """What a specific action does."""
@@ -68,7 +68,7 @@ BUILT_IN = Words()
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Everything that a result depends on beside the transcript and the words that somebody adds."""
+    """Everything that a result depends on beside the transcript and the words that settings add."""
 
     k: int = 2
     """How many rounds in a row must be low in novelty before that counts."""
@@ -121,7 +121,7 @@ DEFAULT = Profile()
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What somebody set of the meter: k, thresholds, and words that add to the lists."""
+    """How a user tuned the meter: k, thresholds, and words that add to the lists."""
 
     k: int = DEFAULT.k
     thresholds: DRThresholds = DEFAULT.thresholds

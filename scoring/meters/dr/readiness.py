@@ -87,7 +87,7 @@ class RoundReadiness:
 
 @dataclass(frozen=True, slots=True)
 class AddedWord:
-    """A word that somebody added to a list and that matched in a round, so that a result can be traced to it."""
+    """A word that the settings add to a list and that matched in a round, so that a result can be traced to it."""
 
     list: str
     word: str
@@ -95,7 +95,7 @@ class AddedWord:
 
 
 class ReadinessMeter:
-    """Measures readiness by the lists of a profile and the words that somebody added to them."""
+    """Measures readiness by the lists of a profile and the words that settings add to them."""
 
     def __init__(self, profile: Profile = DEFAULT, added: Words = BUILT_IN) -> None:
         self._profile, self._added = profile, added
@@ -117,7 +117,7 @@ class ReadinessMeter:
         return RoundReadiness(number, acting, asking, blocked, blocker, value, level, otherwise)
 
     def rate_actions(self, actions: Sequence[str]) -> Part:
-        """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and somebody named 1."""
+        """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and an owner named 1."""
         if not actions:
             return Part(0.0, "no next action")
         specific = sum(map(self.is_specific, actions))

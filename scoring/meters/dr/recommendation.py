@@ -6,16 +6,15 @@ each for k rounds) and the flags of a transcript that is made to look better tha
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.meters import at_least, below, rounded
-from scoring.meters.dr.novelty import Claim, Meanings, RoundNovelty
+from scoring.meters.dr.meanings import Meanings
+from scoring.meters.dr.novelty import Claim, RoundNovelty
 from scoring.meters.dr.profile import Profile
 from scoring.meters.dr.readiness import RoundReadiness
+from scoring.meters.dr.transcript import Round
 from scoring.text import cut, quote
-
-if TYPE_CHECKING:
-    from scoring.meters.dr.transcript import Round
 
 Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ESCALATE"]
 
@@ -107,7 +106,7 @@ def _blocked(s: SoFar) -> str:
 
 
 def _hint(signal: Signal, s: SoFar) -> str:
-    """Return what to do next: a blocked loop is told what blocks it, and one low round asks for another."""
+    """Return what to do next: what blocks a blocked loop, and another round after a single low one."""
     if signal == "ESCALATE" and s.readiness.blocker:
         return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
     if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":
@@ -206,7 +205,7 @@ class CompositeRule:
 
 
 def similarities(
-    rounds: "Sequence[Round]", claims: Sequence[Sequence[Claim]], meanings: Meanings
+    rounds: Sequence[Round], claims: Sequence[Sequence[Claim]], meanings: Meanings
 ) -> list[RoundSimilarity | None]:
     """Compare each round with the one before: by summary, and by claims where one has no summary.
 
@@ -221,7 +220,7 @@ def similarities(
     return found
 
 
-def summary_of(given: "Round") -> str:
+def summary_of(given: Round) -> str:
     """Return the summary of a round, empty when it has none."""
     return (given.outputs.summary or "").strip()
 

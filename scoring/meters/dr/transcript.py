@@ -5,7 +5,7 @@ must be right: each error names the file, the line or round, and the field.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -24,7 +24,7 @@ from pydantic import (
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
 from scoring.meters.dr.extraction import transcript_of, with_claims
-from scoring.meters.plaindata import checked, decode, json_schema, read_json, utf8
+from scoring.meters.plaindata import checked, decode, json_schema, read_json, read_standard_input, utf8
 from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"
@@ -140,10 +140,13 @@ def line_schema() -> dict[str, Any]:
 
 
 def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
-    """Read a transcript from a file, JSON or JSONL; TranscriptError when there is none, or it is something else.
+    """Read a transcript from a file, JSON or JSONL, or from standard input for ``-``.
 
-    With ``texts`` a round without claims gets those that are cut out of its text.
+    With ``texts`` a round without claims gets those that are cut out of its text. TranscriptError when there is no such
+    file, or it is something else.
     """
+    if str(path) == "-":
+        return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input", texts)
     try:
         data = read_file(path)
     except FileNotFoundError as e:
@@ -170,29 +173,84 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
-        reader = TranscriptLines(source, texts)
-        reader.feed(text.split("\n"))
-        return reader.transcript()
+        found = transcript_of_lines(text, source, texts)
+        assert found is not None  # the text is all that there will be
+        return found
     document = _json(text, source)
     if not isinstance(document, dict):
         raise TranscriptError(f"{source}: {shown(document)} where an object with rounds belongs")
     if "rounds" not in document:
         raise TranscriptError(f"{source}: rounds: is missing; a transcript has a list of rounds")
-    rounds = document["rounds"]
+    rounds = document.pop("rounds")
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    reader = TranscriptLines(source, texts)
-    del document["rounds"]  # that a key is given twice stays known
-    reader.header = document
-    for index, item in enumerate(rounds):
-        reader.take_round(item, f"rounds[{index}]")
-    return reader.transcript()
+    given = ((f"rounds[{n}]", _named(item, f"rounds[{n}]"), item) for n, item in enumerate(rounds))
+    return _transcript(_rounds(given, source, texts), document, source)
+
+
+def transcript_of_lines(text: str, source: str, texts: bool = False, is_final: bool = True) -> Transcript | None:
+    """Read a transcript from JSONL; None when it has no round yet, and ``is_final`` is false.
+
+    Lines of other types and blank ones are ignored. TranscriptError when a line is not what it should be, or gives a
+    round a second time.
+    """
+    headers: list[dict[str, Any]] = []
+    rounds = _rounds(_round_lines(text, source, headers), source, texts)
+    return _transcript(rounds, headers[0] if headers else {}, source) if rounds or is_final else None
+
+
+def _round_lines(text: str, source: str, headers: list[dict[str, Any]]) -> Iterator[tuple[str, str, Any]]:
+    """Yield the lines of rounds, each with its place twice; the lines that are headers are added to ``headers``."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        place, value = f"line {number}", _json(line, source, number)
+        if not isinstance(value, dict):
+            raise TranscriptError(f"{source}: {place}: {shown(value)} where an object belongs")
+        kind = value.get("type")
+        if kind == ROUND:
+            yield place, place, value
+        elif kind == HEADER:
+            _checked(HeaderLine, value, source, place)
+            headers.append(value)
+        elif kind is None and ("outputs" in value or "rounds" in value):
+            raise TranscriptError(f'{source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
+
+
+def _rounds(given: Iterable[tuple[str, str, Any]], source: str, texts: bool) -> list[Round]:
+    """Check rounds, given each with its place and what its faults are said of, in their order."""
+    places: dict[int, str] = {}
+    rounds = []
+    for place, named, item in given:
+        if not isinstance(item, dict):
+            wanted = "an object with round and outputs"
+            raise TranscriptError(f"{source}: {named}: {shown(item)} where {wanted} belongs")
+        if texts and isinstance(outputs := item.get("outputs"), dict) and "claims" not in outputs:
+            item["outputs"] = with_claims(outputs)  # in place, so that a key given twice stays known
+        found = _checked(Round, item, source, named)
+        if (before := places.setdefault(found.round, place)) != place:
+            what = f"round {found.round} is given already by {before}; number each once"
+            raise TranscriptError(f"{source}: {place}: {what}")
+        rounds.append(found)
+    return rounds
+
+
+def _transcript(rounds: list[Round], header: dict[str, Any], source: str) -> Transcript:
+    if not rounds:
+        raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
+    fields = _checked(_Head, header, source, "")
+    return Transcript(rounds=tuple(rounds), **dict(fields))
+
+
+def _named(item: Any, place: str) -> str:
+    number = _number(item)
+    return place if number is None else f"round {number}"
 
 
 def extracted(data: bytes, source: str) -> dict[str, Any]:
     """Return a transcript with claims that are cut out of text, as plain data.
 
-    ``data`` is a transcript whose outputs may have a ``text``, or running text; TranscriptError when it is broken.
+    ``data`` is running text, or a transcript that may have a ``text`` in its outputs; TranscriptError when it is broken.
     """
     text = decoded(data, source)
     if not text.strip():
@@ -221,59 +279,6 @@ def is_object(line: str | bytes) -> bool:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
-
-
-class TranscriptLines:
-    """Takes the rounds of a transcript as they come; in JSONL, lines of other types and blank ones are ignored."""
-
-    def __init__(self, source: str, texts: bool = False) -> None:
-        self.source, self._texts = source, texts
-        self.rounds: list[Round] = []
-        self.header: dict[str, Any] = {}
-        self._places: dict[int, str] = {}
-        self._lines = 0
-
-    def feed(self, lines: Iterable[str]) -> None:
-        """Take whole lines; TranscriptError when one is not what it should be, or gives a round a second time."""
-        for line in lines:
-            self._lines += 1
-            if line.strip():
-                self._take(line, f"line {self._lines}")
-
-    def _take(self, line: str, place: str) -> None:
-        value = _json(line, self.source, self._lines)
-        if not isinstance(value, dict):
-            raise TranscriptError(f"{self.source}: {place}: {shown(value)} where an object belongs")
-        kind = value.get("type")
-        if kind == ROUND:
-            self.take_round(value, place)
-        elif kind == HEADER:
-            _checked(HeaderLine, value, self.source, place)
-            self.header = self.header or value
-        elif kind is None and ("outputs" in value or "rounds" in value):
-            raise TranscriptError(f'{self.source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
-
-    def take_round(self, item: Any, place: str) -> None:
-        """Take a round, at ``place`` in errors; TranscriptError when it is none, or its number was given before."""
-        number = _number(item) if place.startswith("rounds[") else None
-        named = place if number is None else f"round {number}"
-        if not isinstance(item, dict):
-            wanted = "an object with round and outputs"
-            raise TranscriptError(f"{self.source}: {named}: {shown(item)} where {wanted} belongs")
-        if self._texts and isinstance(outputs := item.get("outputs"), dict) and "claims" not in outputs:
-            item["outputs"] = with_claims(outputs)  # in place, so that a key given twice stays known
-        given = _checked(Round, item, self.source, named)
-        if (before := self._places.setdefault(given.round, place)) != place:
-            what = f"round {given.round} is given already by {before}; number each once"
-            raise TranscriptError(f"{self.source}: {place}: {what}")
-        self.rounds.append(given)
-
-    def transcript(self) -> Transcript:
-        """Return what was taken so far; TranscriptError when there is no round yet."""
-        if not self.rounds:
-            raise TranscriptError(f"{self.source}: no rounds; a transcript has at least one")
-        fields = _checked(_Head, self.header, self.source, "")
-        return Transcript(rounds=tuple(self.rounds), **{name: getattr(fields, name) for name in _Head.model_fields})
 
 
 def _checked(model: type[_M], value: Any, source: str, place: str) -> _M:

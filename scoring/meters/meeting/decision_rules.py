@@ -1,49 +1,37 @@
-"""The rules that give a round its status, each with its reasons in words, and the order in which they are asked.
+"""The rules that give a round its status, each with its reasons in words, and their order, :data:`RULES`.
 
-:data:`RULES` is that order, and :data:`OBSTACLES` is what keeps a meeting from ending. Every comparison is within 1e-9.
-The module is long because the rules are read against each other: each says in words what another one needs.
+A rule takes a :class:`~scoring.meters.meeting.obstacles.Situation` and returns a decision, or None where it has nothing
+to say. Comparisons are within 1e-9.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from scoring.meters import at_least, at_most, below, novelty_level, rounded
-from scoring.meters.meeting.config import MeetingConfig
-from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
-from scoring.meters.meeting.round_scores import Lead, Scores
+from scoring.meters import at_least, at_most, below, novelty_level
+from scoring.meters.meeting.obstacles import (
+    MUST_GO_ON,
+    OBSTACLES,
+    Situation,
+    Strength,
+    ending_allowed,
+    missing_aspects,
+    names,
+    obstacles_in,
+    off_topic,
+    required_aspects,
+    too_little_agreed,
+    words,
+)
+from scoring.meters.meeting.records import Status
 from scoring.text import printable, quote
-
-Strength: TypeAlias = Literal["strong", "normal"]
 
 DOUBTS = "any remaining doubts or risks?"
 """What is asked when the user did not confirm a decision that was ready."""
 
-_BEYOND_WORDS = 1e15
-
 LATE_FACTOR = 2
 """How many times its progress minimum a late round must have gained."""
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """A round as the rules see it.
-
-    ``convergence_gain`` and ``exploration_gain`` are what the scores gained since two rounds before, None without that
-    round. ``unconfirmed`` means that the round before was ready to decide and its user said no. ``total_cost`` is what
-    the meeting has cost, None where nobody says.
-    """
-
-    record: JudgeRecord
-    config: MeetingConfig
-    scores: Scores
-    levels: Mapping[str, CoverageLevel]
-    lead: Lead | None
-    convergence_gain: float | None
-    exploration_gain: float | None
-    unconfirmed: bool
-    total_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,66 +45,7 @@ class Decision:
     strength: Strength | None = None
 
 
-Obstacle: TypeAlias = Callable[[Situation], str | None]
 Rule: TypeAlias = Callable[[Situation], Decision | None]
-
-
-# What keeps a meeting from ending
-
-
-def too_few_rounds(s: Situation) -> str | None:
-    """Refuse an end before the least number of rounds."""
-    least = s.config.round_limits.min_rounds
-    return f"round {s.record.round_index} of at least {least}" if s.record.round_index < least else None
-
-
-def too_little_explored(s: Situation) -> str | None:
-    """Refuse an end with exploration below its minimum."""
-    return _too_low("exploration", s.scores.exploration, s.config.thresholds.exploration.min_to_allow_end)
-
-
-def coverage_unmet(s: Situation) -> str | None:
-    """Refuse an end while a required aspect is not deep or too few of all are, unless that is switched off."""
-    rule = s.config.rules.require_exploration_coverage
-    if not rule.enabled:
-        return None
-    shallow = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
-    share = sum(level == "deep" for level in s.levels.values()) / len(s.levels)
-    parts = [f"{names(shallow)} must be deep"] if shallow else []
-    if below(share, rule.min_fraction_deep_overall):
-        least = words(rule.min_fraction_deep_overall)
-        parts.append(f"{words(share)} of all aspects are deep, at least {least} must be")
-    return "; ".join(parts) or None
-
-
-def too_little_agreed(s: Situation) -> str | None:
-    """Refuse an end with convergence below its minimum."""
-    return _too_low("convergence", s.scores.convergence, s.config.thresholds.convergence.min_to_allow_end)
-
-
-def off_topic(s: Situation) -> str | None:
-    """Refuse an end with focus below its minimum."""
-    return _too_low("focus", s.scores.focus, s.config.thresholds.focus.min_acceptable)
-
-
-MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
-"""What a meeting must go on for."""
-
-OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)
-"""What a meeting cannot end with; it may end where none of these holds."""
-
-
-def held(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]:
-    """Return the obstacles that hold, in words."""
-    return tuple(reason for obstacle in obstacles if (reason := obstacle(s)))
-
-
-def ending_allowed(s: Situation) -> bool:
-    """Return whether the meeting may end with this round."""
-    return not held(OBSTACLES, s)
-
-
-# The rules
 
 
 def round_limit(s: Situation) -> Decision | None:
@@ -153,7 +82,7 @@ def early_consensus(s: Situation) -> Decision | None:
 
 def must_go_on(s: Situation) -> Decision | None:
     """Go on after too few rounds, with too little explored, or with aspects that are not covered."""
-    reasons = held(MUST_GO_ON, s)
+    reasons = obstacles_in(MUST_GO_ON, s)
     if not reasons:
         return None
     open_aspects = missing_aspects(s) or [name for name, level in s.levels.items() if level != "deep"]
@@ -218,7 +147,7 @@ def late_round(s: Situation) -> Decision | None:
 
 def go_on(s: Situation) -> Decision:
     """Go on, on what is missing: no other rule applies."""
-    missing = held(OBSTACLES, s)
+    missing = obstacles_in(OBSTACLES, s)
     reasons = missing or ("ending is allowed", *_recommended(s)[1])
     open_aspects = missing_aspects(s)
     if open_aspects:
@@ -253,37 +182,6 @@ def decide(s: Situation) -> tuple[str, Decision]:
     raise AssertionError("the last rule always decides")
 
 
-# What the rules share
-
-
-def required_aspects(s: Situation) -> list[str]:
-    """Return the aspects that must be deep; none where the coverage rule is switched off."""
-    rule = s.config.rules.require_exploration_coverage
-    return list(dict.fromkeys(rule.required_aspects_deep)) if rule.enabled else []
-
-
-def missing_aspects(s: Situation) -> list[str]:
-    """Return the aspects that are required and not deep, and then any others at none."""
-    required = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
-    return [*required, *(name for name, level in s.levels.items() if level == "none" and name not in required)]
-
-
-def words(number: float) -> str:
-    """Return a number as reasons say it: with up to 4 places, and briefly when it is beyond all measure."""
-    if abs(number) >= _BEYOND_WORDS:
-        return f"{number:g}"
-    return f"{rounded(number):.4f}".rstrip("0").rstrip(".")
-
-
-def names(parts: Iterable[str]) -> str:
-    """Return names in a row, control characters escaped."""
-    return ", ".join(map(printable, parts))
-
-
-def _too_low(name: str, score: float, least: float) -> str | None:
-    return f"{name} {words(score)} is below its minimum of {words(least)}" if below(score, least) else None
-
-
 def _novelty(s: Situation) -> str:
     recent = s.scores.novelty_recent
     return f"recent novelty is {words(recent)} ({novelty_level(recent)})"
@@ -313,7 +211,7 @@ def _recommended(s: Situation) -> tuple[bool, tuple[str, ...]]:
 
 
 def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parking: str = "") -> Decision:
-    missing = held(OBSTACLES, s)
+    missing = obstacles_in(OBSTACLES, s)
     if not missing:
         return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{deciding}: {_choice(s)}.")
     blockers = "; ".join(missing)

@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeAlias
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import read_file, write_atomically
-from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
 from scoring.meters.meeting.no_decision import no_decision
 from scoring.meters.meeting.records import parse_meeting_records
 from scoring.meters.meeting.round_scores import leading
+from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 from scoring.meters.plaindata import decode, read_json
 from scoring.text import json_escaped, printable, shown
 
@@ -29,7 +29,7 @@ _WHERE = "a state of da-score meeting run"
 
 @dataclass(frozen=True, slots=True)
 class MeetingState:
-    """Where a meeting stands. ``decision`` is the option that was decided on, None until there is one."""
+    """What is known of a meeting so far. ``decision`` is the option that was decided on, None until there is one."""
 
     config: Mapping[str, Any]
     records: tuple[Mapping[str, Any], ...] = ()
@@ -98,7 +98,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
     """Write a state whole, and return it as it is now on disk.
 
     Raises:
-        InputError: somebody else has changed the file since it was read.
+        InputError: another command has changed the file since it was read.
         WriteError: it could not be written.
     """
     try:
@@ -106,7 +106,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
     except FileNotFoundError:
         now = None
     if now != state.read:
-        raise InputError(f"{path}: was changed by somebody else meanwhile; run the command again")
+        raise InputError(f"{path}: was changed by another command meanwhile; run this one again")
     plain = {key: value for key, value in asdict(state).items() if key != "read"}
     data = (json_escaped(json.dumps(plain, ensure_ascii=False, indent=1)) + "\n").encode()
     write_atomically(path, data)
@@ -130,7 +130,7 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
     if state.records and number != state.next_round:
         raise MeetingError(f"{source}: round {number} where round {state.next_round} belongs")
     record = found[0].model_dump(mode="json", exclude_unset=True)
-    record.pop("user_confirmed", None)  # people answer here, and nobody for them
+    record.pop("user_confirmed", None)  # only people answer, with take_answer
     following = replace(state, records=(*state.records, record))
     return replace(following, phase="needs_answer" if following.verdicts[-1].ends else "needs_record")
 
@@ -153,14 +153,14 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
         lead = leading(parse_meeting_records(json.dumps(last))[0].convergence.expert_positions)
         chosen = option or (lead.option if lead else None)
         if chosen is None:
-            raise MeetingError("nobody prefers an option; name the one to decide on with --option")
+            raise MeetingError("no expert prefers an option; name the one to decide on with --option")
         return replace(answered, phase="decided", decision=chosen)
     is_over = verdict.status == "park_or_abort" or verdict.rule == "round_limit"
     return replace(answered, phase="no_decision" if is_over else "needs_record")
 
 
 def what_next(state: MeetingState) -> dict[str, Any]:
-    """Return where a meeting stands and what to do next, as plain values; a judge's command gets them as JSON."""
+    """Return the phase of a meeting and what to do next, as plain values; a judge's command gets them as JSON."""
     verdicts = state.verdicts
     last = verdicts[-1] if verdicts else None
     found: dict[str, Any] = {

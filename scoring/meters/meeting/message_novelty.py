@@ -4,15 +4,15 @@ Each message is compared with all that were said before it, in its round and in 
 and with an embedder by its meaning as well (level L2). See docs/DELIBERATION.md, "From messages".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from scoring.meters.dr.novelty import Meanings, new_by_words, normalize
+from scoring.meters.dr.meanings import Embed, Meanings
+from scoring.meters.dr.novelty import normalize
 from scoring.meters.dr.profile import DEFAULT
+from scoring.meters.dr.shared_words import new_by_words
 from scoring.meters.meeting.records import JudgeRecord
-
-Embedding: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class MessageNovelty:
         return self.judge_novel / total if total else 0.0
 
 
-def message_novelty(records: Sequence[JudgeRecord], embed: Embedding | None = None) -> dict[int, MessageNovelty]:
+def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
     """Return the novelty of the messages of each round that has some, by round; ``records`` are in order."""
     said = [(r.round_index, m.text) for r in records for m in r.messages or () if normalize(m.text)]
     alone = [[normalize(text)] for _, text in said]

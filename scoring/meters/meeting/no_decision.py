@@ -1,21 +1,19 @@
-"""The record of a meeting that ends without a decision: the options, who is for which, and what stands in the way."""
+"""The record of a meeting that ends without a decision: the options, who is for which, and what is missing."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scoring.errors import MeetingError
 from scoring.meters import rounded
-from scoring.meters.meeting.decision_rules import words
+from scoring.meters.meeting.obstacles import words
 from scoring.meters.meeting.records import ExpertPosition, JudgeRecord, check_records
 from scoring.meters.meeting.round_scores import leading
+from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import printable
-
-if TYPE_CHECKING:
-    from scoring.meters.meeting import MeetingVerdict
 
 
 def no_decision(
-    records: Iterable[JudgeRecord | Mapping[str, Any]], verdicts: "Sequence[MeetingVerdict]"
+    records: Iterable[JudgeRecord | Mapping[str, Any]], verdicts: Sequence[MeetingVerdict]
 ) -> dict[str, Any]:
     """Return what a meeting leaves when it ends undecided, as plain values: options, positions and blockers.
 

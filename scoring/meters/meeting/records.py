@@ -1,6 +1,6 @@
 """A judge's record of one round: what it may hold, and how it is read.
 
-A field that has a default may be missing or null. Keys that nobody knows are kept and ignored.
+A field that has a default may be missing or null. Unknown keys are kept and ignored.
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ def _each_once(items: list[Any]) -> list[Any]:
 
 
 class Exploration(Block):
-    """The aspects that the meeting has explored so far; no name stands here twice."""
+    """The aspects that the meeting has explored so far, each name once."""
 
     aspects: Annotated[list[Aspect], AfterValidator(_each_once)]
     exploration_score: float | None = None
@@ -142,7 +142,7 @@ def annotated(annotations: Any) -> dict[str, int] | None:
 
 
 NOT_COUNTED = "counted_from_messages"
-"""The key of a novelty block whose counts are not the judge's."""
+"""The key of a novelty block that the judge has not counted."""
 
 
 class Novelty(Block):

