@@ -201,6 +201,4 @@ class AttributedHistory(CorrectedHistory):
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""
-        answer = self._repository.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.(url|pushurl)$")
-        lines = as_text(answer.stdout).split("\0") if answer.returncode == 0 else []
-        return [url for _, found, url in (line.partition("\n") for line in lines) if found]
+        return [url for _, url in self._repository.remotes]

@@ -25,6 +25,7 @@ from scoring.evidence.git.walk import (
     trunk_lines,
 )
 from scoring.files import read_file
+from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -53,18 +54,22 @@ class CorrectedHistory(GitFacts):
             NotARepositoryError: ``repo_dir`` is in no git work tree.
             GitError: there is no branch ``trunk``, or git is missing or failed.
         """
-        self._records = records
+        self._records = Records.of(records)
         self._known_landings: dict[tuple[str, str], Landing] = {}
         self._known_files: dict[Range, tuple[str, ...] | None] = {}
         self._repository = GitRepository.of(repo_dir)
         self._store = GitStore(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
         self.trunk = choose_trunk(self._repository, self._references, trunk)
-        commits = [record.commit for record in records]
+        commits = self._records.commits
         self._resolved = self._repository.resolve([*commits, *map(trim, commits)])
 
-    def _commit_of(self, sha: str) -> NamedCommit | None:
-        return self._named.get(sha)
+    def keep(self) -> None:
+        """Keep the shapes of the trunk's changes, and what subclasses add."""
+        self._store.save()
+
+    def _time_of(self, sha: str) -> int | None:
+        return self._named[sha].time if sha in self._named else None
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit, for its change, for its side's, and for what else says that the work is there."""
@@ -101,7 +106,8 @@ class CorrectedHistory(GitFacts):
 
     @cached_property
     def _iterations(self) -> list[tuple[int, str]]:
-        return [(r.iteration, sha) for r in self._records if (sha := self._resolved[trim(r.commit)])]
+        named = zip(self._records.numbers, self._records.commits, strict=True)
+        return [(number, sha) for number, field in named if (sha := self._resolved[trim(field)])]
 
     @cached_property
     def _named(self) -> dict[str, NamedCommit]:

@@ -129,6 +129,13 @@ class GitRepository:
         return Path(os.fsdecode(answer.removesuffix(b"\n")))
 
     @property
+    def remotes(self) -> "list[tuple[str, str]]":
+        """The settings of the repository that name the URLs of remotes (``remote.origin.url``), and these URLs."""
+        answer = self.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.(url|pushurl)$")
+        rows = (line.partition("\n") for line in as_text(answer.stdout).split("\0")) if not answer.returncode else ()
+        return [(key, url) for key, found, url in rows if found]
+
+    @property
     def user_name(self) -> str:
         """The name that the caller's own settings give commits here; "" when they give none."""
         return callers_setting(self.directory, "--get", "user.name").strip()
