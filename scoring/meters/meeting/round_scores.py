@@ -73,7 +73,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field whose stated value is not the computed one; None as stated where it should have been and was not."""
+    """A field, the value that is stated of it, and the other one that is computed; None where a weight is not stated."""
 
     field: str
     stated: float | str | None
