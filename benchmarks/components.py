@@ -29,7 +29,6 @@ _COMMANDS = (
     "scoring.cli",
     "scoring.cli.run",
     "scoring.cli.iteration",
-    "scoring.cli.iteration_shown",
     "scoring.cli.reading",
     "scoring.views.score_pages",
 )

@@ -39,9 +39,10 @@ from benchmarks.trial import (
     weighed,
 )
 from rubric import Rubric, released_rubric
-from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.checkpoints import checkpoints_named, read_checkpoints
+from scoring.evidence.git.checkpoints import checkpoint_ids, read_checkpoints
+from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 from scoring.evidence.rules import Sources, rules_of
 from scoring.log.load import load_iteration_log
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
@@ -235,8 +236,8 @@ def _of_case(case: Case) -> dict[str, float | None]:
 
 def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
     """Return what people changed and removed in a commit before it was made, where its checkpoints say that."""
-    cache = GitCache(None, repo.common_dir)
-    kept, named = read_checkpoints(repo, cache), checkpoints_named(repo, commits.values(), cache)
+    kept = read_checkpoints(repo, GitStore(None, repo.common_dir))
+    named = {sha: checkpoint_ids(as_text(commit)) for sha, commit in repo.contents(commits.values()).items()}
     found: dict[int, dict[str, float | None]] = {}
     for iteration, commit in commits.items():
         lines = [s.lines for name in named.get(commit, ()) if name in kept for s in kept[name].sessions if s.lines]

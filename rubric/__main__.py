@@ -1,4 +1,4 @@
-"""``python -m rubric``: writes the JSON beside every released YAML file, for whoever changes or adds one."""
+"""``python -m rubric``: writes the JSON beside every released YAML file, after one was changed or added."""
 
 from rubric.datafiles import PROFILES_DIR, as_json
 from rubric.registry import VERSIONS_DIR

@@ -53,7 +53,7 @@ def released_profile(name: str) -> dict[str, object]:
 
 def read_released(path: Path) -> object:
     """Return the plain data of a released YAML file; raises as :func:`read_data`."""
-    import json  # whoever only names a rubric reads none
+    import json  # a command that only names a rubric reads none
 
     try:
         kept = json.loads(path.with_suffix(".json").read_bytes())

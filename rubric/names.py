@@ -1,7 +1,7 @@
 """What users call a rubric: a released version, or the path of a file."""
 
 RUBRIC_VERSION = "2.1.0"
-"""The version that scores when nobody names another."""
+"""The version that scores when the user names no other."""
 
 
 def is_rubric_file(name: str) -> bool:

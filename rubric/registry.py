@@ -32,7 +32,7 @@ def rubric_versions() -> list[str]:
 
 
 def newest_version(evidence: str) -> str:
-    """Return the newest released version whose evidence is read under some rules.
+    """Return the newest released version that reads evidence under some rules.
 
     Raises:
         RubricError: no release names these rules.

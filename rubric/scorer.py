@@ -15,16 +15,16 @@ BAND_UNSCORED = "unscored"
 """The band of an iteration or session in which nothing could be scored."""
 
 BAND_INSUFFICIENT = "insufficient"
-"""The band of an iteration whose evidence does not suffice for another, and of a session of such iterations only."""
+"""The band of an iteration with too little evidence for another, and of a session of such iterations only."""
 
 BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
-"""What people read for a band whose name does not say it."""
+"""What people read for a band that its name does not explain."""
 
 TOLERANCE = 1e-9
 """Numbers no further apart are equal: rounding alone may have made the difference."""
 
 Source = Literal["observed", "claimed"]
-"""Where a sub-score comes from: it was seen, or somebody says so of their own work."""
+"""Where a sub-score comes from: it was observed, or the one who did the work says so."""
 
 
 class SignalReading(Protocol):
@@ -51,8 +51,8 @@ class SignalReading(Protocol):
 class SignalReadings(Protocol):
     """What the scorer needs of one iteration.
 
-    Readings may also have ``tool_calls``: how many calls of tools were seen in its own work, None where nobody knows
-    whose work is whose.
+    Readings may also have ``tool_calls``: how many calls of tools were seen in its own work, None where it is
+    not known who did which work.
     """
 
     @property
@@ -67,10 +67,10 @@ class SignalReadings(Protocol):
 class SignalContribution:
     """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0.
 
-    ``source`` is None for an absent signal, and where nobody kept it; rows compare without it. A signal that is not
+    ``source`` is None for an absent signal, and where it was not kept; rows compare without it. A signal that is not
     ``applicable`` is absent and counts neither for coverage nor for bounds. ``cap`` is the best band that the row
     allows, "" when it allows any. ``fact`` is what the vote goes by in a few words, "" where the detail says it or
-    nobody kept it; rows compare without it.
+    it was not kept; rows compare without it.
     """
 
     signal: str

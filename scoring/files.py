@@ -137,24 +137,6 @@ _LONGEST_AGE = 24 * 3600.0
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 
-_TOLD: list[Callable[[Path, bytes], None]] = []
-
-
-@contextlib.contextmanager
-def told_of_writes(take: Callable[[Path, bytes], None]) -> Iterator[None]:
-    """Tell somebody of every file that is written whole, but for streams: its place and content, before it is there."""
-    _TOLD.append(take)
-    try:
-        yield
-    finally:
-        _TOLD.remove(take)
-
-
-def _tell(path: Path, data: bytes) -> None:
-    for take in _TOLD:
-        take(path, data)
-
-
 def write_atomically(
     path: Path, data: bytes, durable: bool = True, mode: int = MODE, owner: tuple[int, int] | None = None
 ) -> None:
@@ -170,7 +152,6 @@ def write_atomically(
         return
     with _placed(path, durable) as temporary:
         _write_whole(temporary, data, durable, mode, owner)
-        _tell(path, data)
 
 
 def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
@@ -205,7 +186,6 @@ def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
         waiting.reverse()
         while waiting:
             temporary, path = waiting[-1]
-            _tell(path, files[-len(waiting)][1])
             os.replace(temporary, path)
             waiting.pop()
         _flush_directory(path.parent)

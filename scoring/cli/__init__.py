@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 import click
 
 from rubric import DaScoreError
-from scoring.cli.app import COMMANDS, COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.helptext import COMMANDS
 from scoring.cli.output import WARNINGS, complain, warn, write
 from scoring.errors import LogError, MeetingError, OptionError
 

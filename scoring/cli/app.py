@@ -4,47 +4,38 @@ import functools
 import importlib
 import math
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from scoring.cli.helptext import HelpfulContext, with_its_help
+from rubric.names import RUBRIC_VERSION
+from scoring.cli.helptext import COMMANDS, GROUPS, HelpfulContext, with_its_help
+from scoring.cli.output import WARNINGS
 from scoring.errors import SettingsError
+from scoring.log.selection import Selection
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 
-GROUPS = {
-    "Start here": ("demo", "init", "run", "doctor", "explain"),
-    "Scores": ("iteration", "session", "signals", "integrity", "records", "outcomes", "validate", "label", "rubric"),
-    "Look": ("report", "watch", "query"),
-    "Gates and data": ("check", "export", "derive", "entry", "lint", "schema"),
-    "Jobs": ("close-task", "backfill", "fleet", "hook", "completion"),
-    "Meters": ("dr", "meeting"),
-}
-"""The commands by what they are for, in the order of the help."""
-
-COMMANDS = {name: f"scoring.cli.{name.replace('-', '_')}" for names in GROUPS.values() for name in names}
-"""Every command with its module, which is loaded when it is called and has ``command``."""
-
 
 class _LazyGroup(click.Group):
     context_class = HelpfulContext
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, each summary whole."""
-        listed = set(self.list_commands(ctx))
         formatter.write("\nCommands:\n")
-        for title, names in GROUPS.items():
-            rows = [(name, command) for name in names if name in listed and (command := self.get_command(ctx, name))]
+        for title, summaries in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, command.get_short_help_str(10**6)) for name, command in rows])
-        if others := [name for name in listed if not any(name in names for names in GROUPS.values())]:
-            found = [(name, command) for name in others if (command := self.get_command(ctx, name))]
-            with formatter.section("Others"):
-                formatter.write_dl([(name, command.get_short_help_str(10**6)) for name, command in found])
+                formatter.write_dl(list(summaries.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer commands with their summaries, and options."""
+        commands = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -52,15 +43,13 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        command: click.Command = importlib.import_module(f"scoring.cli.{cmd_name.replace('-', '_')}").command
         return with_its_help(command, _EVERYWHERE)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches  # a command that exists does not pay for it
-
             meant = "".join(f" Did you mean {name!r}?" for name in get_close_matches(args[0], COMMANDS, 1))
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
@@ -68,9 +57,7 @@ class _LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version
-
-        from rubric import RUBRIC_VERSION
+        from importlib.metadata import version  # takes long to load
 
         click.echo(f"{PROGRAM} {version(PROGRAM)} (default rubric {RUBRIC_VERSION})")
         ctx.exit()
@@ -79,8 +66,6 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def _loudness(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
     def set_it(_: click.Context, __: click.Parameter, wanted: bool) -> None:
         if wanted:
-            from scoring.cli.output import WARNINGS
-
             setattr(WARNINGS, name, True)
 
     return set_it
@@ -268,8 +253,6 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_selection(last: int | None, since: str | None, task: str | None, **arguments: Any) -> Any:
-        from scoring.log.selection import Selection  # --help and completion choose nothing
-
         return command(selection=Selection.of(last, since, task), **arguments)
 
     for name, options in reversed(_SELECTION.items()):

@@ -2,18 +2,16 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
+from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import write
 from scoring.errors import InputError, LogError
 from scoring.files import list_names
 from scoring.log.missing import no_log
 from scoring.log.settings import resolve_settings
-
-if TYPE_CHECKING:  # a command that takes an iteration completes none
-    from click.shell_completion import CompletionItem
 
 _ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION = re.compile(r"session-(.+)\.score\.yaml")
@@ -23,21 +21,17 @@ _SESSION = re.compile(r"session-(.+)\.score\.yaml")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script of a shell, to be evaluated in its start-up file."""
-    from click.shell_completion import get_completion_class
-
-    from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
-
     kind = get_completion_class(shell)
     assert kind is not None  # click knows the three shells
     write(kind(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n")
 
 
-def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the iterations of the log."""
     return _names(ctx, _ITERATION, incomplete)
 
 
-def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the sessions that have a sidecar."""
     return _names(ctx, _SESSION, incomplete)
 
@@ -47,7 +41,7 @@ def session_ids(log_dir: Path) -> list[str]:
     return _found(log_dir, _SESSION)
 
 
-def _found(log_dir: Path, pattern: "re.Pattern[str]") -> list[str]:
+def _found(log_dir: Path, pattern: re.Pattern[str]) -> list[str]:
     try:
         names = list_names(log_dir)
     except InputError as e:
@@ -55,8 +49,7 @@ def _found(log_dir: Path, pattern: "re.Pattern[str]") -> list[str]:
     return [m[1] for name in names if (m := pattern.fullmatch(name))]
 
 
-def _names(ctx: click.Context, pattern: "re.Pattern[str]", incomplete: str) -> "list[CompletionItem]":
-    from click.shell_completion import CompletionItem
+def _names(ctx: click.Context, pattern: re.Pattern[str], incomplete: str) -> list[CompletionItem]:
 
     given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
     try:

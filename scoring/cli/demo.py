@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from scoring.cli.app import PATH, settings_options
-from scoring.cli.iteration_shown import hooks_behind
+from scoring.cli.iteration import hooks_behind
 from scoring.cli.output import on_terminal, say, show, warn, write_json
 from scoring.demo import build_demo
 from scoring.log.settings import Settings

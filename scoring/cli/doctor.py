@@ -3,18 +3,22 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
+from rubric import RubricError, default_rubric, find_rubric
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.output import show, write_json
-from scoring.errors import SettingsError
+from scoring.cli.reading import sources
+from scoring.errors import InputError, SettingsError
+from scoring.evidence.rules import rules_of
+from scoring.jobs.hook_install import FILES, hook_settings, hooks_that_do_not_run
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
-
-if TYPE_CHECKING:
-    from scoring.views.doctor.findings import Finding
+from scoring.views.doctor import examine
+from scoring.views.doctor.findings import Finding, findings
+from scoring.views.doctor.page import doctor_page, doctor_payload
 
 
 @click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
@@ -25,13 +29,6 @@ def command(options: dict[str, Any], list_files: bool) -> None:
 
     Says what was left out and why, and what to do about each. Works on whatever is there, and writes nothing.
     """
-    from rubric import RubricError, default_rubric, find_rubric
-    from scoring.cli.reading import sources
-    from scoring.evidence.rules import rules_of
-    from scoring.views.doctor import examine
-    from scoring.views.doctor.findings import Finding, findings
-    from scoring.views.doctor.page import doctor_page, doctor_payload
-
     broken: list[Finding] = []
     settings = _settings(options, broken)
     try:
@@ -53,13 +50,8 @@ def command(options: dict[str, Any], list_files: bool) -> None:
         show(doctor_page(found, advice_on, list_files))
 
 
-def _hooks(repository: Path) -> "Iterator[Finding]":
+def _hooks(repository: Path) -> Iterator[Finding]:
     """Yield every hook that is installed and does not run."""
-    from scoring.errors import InputError
-    from scoring.jobs.hook_command import hooks_that_do_not_run
-    from scoring.jobs.hook_install import FILES, hook_settings
-    from scoring.views.doctor.findings import Finding
-
     for path in (hook_settings(harness, scope, repository) for harness in FILES for scope in ("project", "user")):
         with contextlib.suppress(InputError):  # a settings file that is not JSON is the harness's to complain of
             for why in hooks_that_do_not_run(path):
@@ -67,13 +59,11 @@ def _hooks(repository: Path) -> "Iterator[Finding]":
                 yield Finding("hook", "problem", f"the hook in {path} does not run: {why}", advice)
 
 
-def _settings(options: dict[str, Any], broken: "list[Any]") -> Settings:
+def _settings(options: dict[str, Any], broken: list[Any]) -> Settings:
     """Return the settings; where they cannot be used, those of the command line alone."""
     try:
         return resolve_settings(options)
     except SettingsError as e:
-        from scoring.views.doctor.findings import Finding
-
         broken.append(Finding("settings", "problem", str(e), "fix it; until then no other command works here"))
     repository = Path(options.get("repo-dir") or ".")
     try:

@@ -6,7 +6,11 @@ from msgspec.structs import replace
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import on_terminal, say, write_json
+from scoring.cli.reading import log_view, stop_if_left_out
+from scoring.log.load import entry_places, no_such_entry
 from scoring.log.settings import Settings
+from scoring.sidecars.provenance import read_provenance
+from scoring.views.explain import explain, explanation_text
 
 
 @click.command(epilog="Example:  da-score explain 3")
@@ -19,11 +23,6 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     Which signals voted and where each was read from, what would have raised the score, and what was claimed against
     what was seen. Explains the sidecar's score where there is one. Writes nothing.
     """
-    from scoring.cli.reading import log_view, stop_if_left_out
-    from scoring.log.load import entry_places, no_such_entry
-    from scoring.sidecars.provenance import read_provenance
-    from scoring.views.explain import explain, explanation_text
-
     view = replace(log_view(settings, recompute, outcomes=True), only=iteration)
     log_dir = view.iter_log_dir
     for one in view.examine():

@@ -3,19 +3,18 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import on_terminal, say, show, write_json
+from scoring.cli.reading import log_views, rows_of
 from scoring.errors import OptionError
+from scoring.log.selection import Selection
 from scoring.views.columns import TABLES, DataRow
 from scoring.views.formats import FORMATS, require, write_directory, write_file, write_streams
 from scoring.views.table import Column, Line, Table
-
-if TYPE_CHECKING:
-    from scoring.log.selection import Selection
 
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
@@ -40,7 +39,7 @@ def command(
     form: str,
     tables: str | None,
     out: Path | None,
-    selection: "Selection",
+    selection: Selection,
     recompute: bool,
     describe: bool,
 ) -> None:
@@ -74,9 +73,8 @@ def _tables(text: str | None) -> list[str]:
 
 
 def _rows(
-    roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, selection: "Selection"
+    roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, selection: Selection
 ) -> Iterator[tuple[str, DataRow]]:
-    from scoring.cli.reading import log_views, rows_of
 
     return rows_of(log_views(roots, options, recompute, selection))
 

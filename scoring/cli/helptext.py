@@ -1,8 +1,63 @@
-"""How help is laid out: folded between words, summaries whole, a command's own options first."""
+"""The commands with their summaries, and how help is laid out."""
 
-from collections.abc import Collection, Iterable
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Mapping
 
 import click
+
+GROUPS = {
+    "Start here": {
+        "demo": "Make a small repository with an iteration log in DIRECTORY (a new one by default), score it, and "
+        "show it.",
+        "init": "Make a repository ready to be scored, after looking at it: settings, a log, the hook.",
+        "run": "Score every iteration and session of a log.",
+        "doctor": "Show what there is to score from: log, repository, trunk, transcripts, and how much each signal "
+        "gets of it.",
+        "explain": "Say in plain words why an iteration scored what it did.",
+    },
+    "Scores": {
+        "iteration": "Show how the score of one iteration came about.",
+        "session": "Show the score of one session, from its sidecar.",
+        "signals": "Print every iteration's signals as JSON, with integrity, the objective checks and any DR "
+        "transcript.",
+        "integrity": "Show claimed against observed over the whole log, per role and signal.",
+        "records": "Print the records of a log as JSON, both schemas in one shape.",
+        "outcomes": "Say what became of the work of each iteration within the horizon, going by git alone.",
+        "validate": "Say whether the scores foretell what becomes of the work, in numbers and in words.",
+        "label": "Say what you think of iteration N, or look at what people said.",
+        "rubric": "List, show, check, compare and fit rubrics.",
+    },
+    "Look": {
+        "report": "Draw a log: one page of HTML that can be mailed, published, or opened from disk.",
+        "watch": "Score entries as they appear or change, a line each, until it is interrupted.",
+        "query": "Ask the tables iterations, signals, integrity, sessions and tasks of the log, or of the logs at "
+        "ROOT, in SQL.",
+    },
+    "Gates and data": {
+        "check": "Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.",
+        "export": "Write tables of the log, or of the logs at ROOT: a row per iteration, signal, claim and session.",
+        "derive": "Write an entry for every commit that an agent made and no entry names.",
+        "entry": "Write an entry of the log, or set a value in one.",
+        "lint": "Check the entries of a log: what each holds, and what they say together.",
+        "schema": "Print the JSON Schema of a file, for an editor or for an agent's instructions.",
+    },
+    "Jobs": {
+        "close-task": "Score the iteration that was just closed (the highest, or N), and its session.",
+        "backfill": "Score what is missing or out of date in the logs at ROOT: no sidecar, another rubric, or "
+        "changed inputs.",
+        "fleet": "Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.",
+        "hook": "Install, remove and show the hook that scores every task of an agent.",
+        "completion": "Print the completion script of a shell, to be evaluated in its start-up file.",
+    },
+    "Meters": {
+        "dr": "Say whether a deliberation still finds something new, and whether it is ready to act.",
+        "meeting": "Score each round of a deliberation of several experts, and say whether it may end.",
+    },
+}
+"""The commands by what they are for, in the order of the help, each with its summary."""
+
+COMMANDS: Mapping[str, str] = ChainMap(*reversed(GROUPS.values()))
+"""Every command with its summary, in that order; its module is loaded when it is called, and has ``command``."""
 
 
 class _Help(click.HelpFormatter):

@@ -10,9 +10,19 @@ import click
 from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
-from scoring.errors import InputError, OptionError
+from scoring.errors import OptionError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
-from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, refuse_outside
+from scoring.evidence.git.repository import GitRepository
+from scoring.jobs.hook_install import (
+    FILES,
+    HookChange,
+    hook_settings,
+    hooks_that_do_not_run,
+    install_command,
+    installed_in,
+    refuse_outside,
+    uninstall_hook,
+)
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
@@ -46,18 +56,11 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 
     Writes the absolute path of this da-score, and runs it once before. A project is a git work tree.
     """
-    from scoring.evidence.git.repository import GitRepository
-    from scoring.jobs.hook_command import hook_command, why_it_does_not_run
-
     settings = resolve_settings(options)
     place = _place(harness, scope, settings, options)
     if scope == "project":
         GitRepository(settings.repo_dir)  # where there is none, the hook would never score anything
-    command = hook_command()
-    if why := why_it_does_not_run(command):
-        raise InputError(f"the hook would not run, and was not installed: {why}")
-    change = install_hook(place, command)
-    _report(change, settings, "installed", "already installed")
+    _report(install_command(place), settings, "installed", "already installed")
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
@@ -65,10 +68,8 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 @shared_options("repo-dir")
 def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Take the hook out of the settings file again, and what installing it left behind."""
-    from scoring.jobs.hook_command import remove_hook
-
     settings = resolve_settings(options)
-    _report(remove_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed")
+    _report(uninstall_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed")
 
 
 def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
@@ -131,8 +132,6 @@ def record(
 @settings_options("repo-dir")
 def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
-    from scoring.jobs.hook_command import hooks_that_do_not_run
-
     rows, broken = [], {}
     for harness, scope in itertools.product(FILES, ("project", "user")):
         path = hook_settings(harness, scope, settings.repo_dir)

@@ -3,20 +3,23 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
+from rubric import released_rubric
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, say, warn, write, write_json
+from scoring.cli.reading import settings_of_whole, sources
 from scoring.errors import DaScoreError, SettingsError
+from scoring.evidence.rules import ATTRIBUTED, rules_of
+from scoring.jobs.derive import Derivation, derive
+from scoring.jobs.hook_install import FILES, hook_settings, install_command, installed_in, refuse_outside
+from scoring.jobs.init import rubric_for_real_work, settings_text, write_settings
+from scoring.log.settings import SETTINGS_FILE
 from scoring.text import counted, printable
-
-if TYPE_CHECKING:
-    from scoring.jobs.derive import Derivation
-    from scoring.views.doctor import Examination
-
+from scoring.views.doctor import Examination, examine
 
 _BY_HAND = "entry new writes an entry by hand; da-score derive looks again once an agent has made a commit"
 
@@ -33,12 +36,6 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     the log, the trunk, the transcripts. What the options name goes into the file. Where there is no log, offers to
     derive one from git and transcripts; where an agent works, offers to install the hook that scores its tasks.
     """
-    from rubric import released_rubric
-    from scoring.cli.reading import settings_of_whole, sources
-    from scoring.evidence.rules import rules_of
-    from scoring.jobs.init import rubric_for_real_work, settings_text, write_settings
-    from scoring.views.doctor import examine
-
     settings = settings_of_whole(options, files=False)
     rubric = released_rubric(rubric_for_real_work())
     under = replace(settings, rubric=rubric.version)
@@ -75,8 +72,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     say("".join(f"{printable(line)}\n" for line in lines))
 
 
-def _settings_file(seen: "Examination") -> Path:
-    from scoring.log.settings import SETTINGS_FILE
+def _settings_file(seen: Examination) -> Path:
 
     return (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE
 
@@ -85,10 +81,7 @@ def _wanted(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
 
 
-def _derived(settings: Any) -> "Derivation":
-    from scoring.cli.reading import sources
-    from scoring.evidence.rules import ATTRIBUTED
-    from scoring.jobs.derive import derive
+def _derived(settings: Any) -> Derivation:
 
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED))
     for text in done.broken:
@@ -96,10 +89,8 @@ def _derived(settings: Any) -> "Derivation":
     return done
 
 
-def _harnesses(seen: "Examination") -> list[str]:
+def _harnesses(seen: Examination) -> list[str]:
     """Return the harnesses that work here and can have the hook, and do not have it yet."""
-    from scoring.jobs.hook_install import FILES, hook_settings, installed_in
-
     top = seen.repository.top_level
     used = {word for file in seen.transcripts.files if not file.left_out for word in file.path.parts}
     found = []
@@ -114,12 +105,11 @@ def _harnesses(seen: "Examination") -> list[str]:
 
 
 def _installed(harness: str, top: Path) -> list[Path]:
-    from scoring.jobs.hook_install import hook_settings, install_hook, refuse_outside
 
     try:
         path = hook_settings(harness, "project", top)
         refuse_outside(path, top)
-        return [install_hook(path).path]
+        return [install_command(path).path]
     except DaScoreError as e:
         warn(str(e))
         return []

@@ -5,22 +5,36 @@ import re
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, Whole, selection_options, settings_options
 from scoring.cli.completion import complete_iterations
+from scoring.cli.label_questions import asked
 from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
+from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.labels import Judgement, label_facts
+from scoring.jobs.label_file import NewLabel
+from scoring.jobs.label_import import read_rows
+from scoring.jobs.labelling import add_labels
+from scoring.log.load import load_iteration_log, no_such_entry
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
-from scoring.text import counted
-
-if TYPE_CHECKING:  # each command imports what it needs
-    from click.shell_completion import CompletionItem
-
-    from scoring.jobs.label_file import NewLabel
-    from scoring.log.selection import Selection
+from scoring.text import counted, printable
+from scoring.views.labelled import (
+    agreement_of,
+    agreement_page,
+    candidates,
+    label_rows,
+    labelled_iterations,
+    labels_of,
+    list_page,
+    next_page,
+)
 
 EXIT_ERROR = 1
 _MOST_FAULTS = 50
@@ -66,7 +80,7 @@ class _LabelGroup(click.Group):
         label_one.format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         return [*super().shell_complete(ctx, incomplete), *complete_iterations(ctx, label_one.params[0], incomplete)]
 
 
@@ -104,15 +118,11 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         raise click.UsageError(
             "Nothing to say: give --correctness, --scope, --hallucination or --note; a terminal would be asked."
         )
-    from scoring.jobs.labelling import add_labels
-    from scoring.log.load import no_such_entry
 
     if iteration not in _iterations(settings):
         raise no_such_entry(settings.iter_log_dir, iteration)
     who = _actor(actor, settings)
     if asks:
-        from scoring.cli.label_questions import asked
-
         given = asked(iteration, who, settings)
         if all(value is None for value in given.values()):
             say("Nothing was said, nothing is written.\n")
@@ -122,14 +132,9 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
     if settings.json:
-        from scoring.evidence.labels import label_facts
-        from scoring.views.labelled import label_rows
-
         rows = label_rows(iteration, label_facts(settings.iter_log_dir, iteration).labels or ())
         write_json([row for row in rows if row["actor"] == who][-1] | {"path": str(path)})
     else:
-        from scoring.text import printable
-
         say(f"{printable(str(path))}: labelled by {printable(who)}\n")
 
 
@@ -141,17 +146,13 @@ def _new(
     scope: str | None,
     hallucination: str | None,
     note: str | None,
-) -> "NewLabel":
-    from scoring.evidence.labels import Judgement
-    from scoring.jobs.label_file import NewLabel
+) -> NewLabel:
 
     return NewLabel(iteration, actor, Judgement(correctness, scope, hallucination), note, override)
 
 
-def _iterations(settings: Settings, selection: "Selection | None" = None) -> Collection[int]:
+def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
     """Return the iterations of the log, or those of a choice; one that is broken is not there, and stops nothing."""
-    from scoring.log.load import load_iteration_log
-
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
     return {record.iteration: None for record in (selection.chosen(records) if selection else records)}
 
@@ -160,7 +161,6 @@ def _actor(given: str | None, settings: Settings) -> str:
     """Return who labels: as given, else as git or the system has it."""
     if given is not None:
         return given.strip()
-    from scoring.evidence.git.repository import GitRepository
 
     try:
         name = GitRepository(settings.repo_dir).user_name
@@ -182,9 +182,6 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     Columns, or keys: iteration, actor, correctness, scope, hallucination, note, override, role. Every row that cannot
     be taken is named with its line, and then nothing is written. A row without an actor is yours.
     """
-    from scoring.jobs.label_import import read_rows
-    from scoring.jobs.labelling import add_labels
-
     labels, faults = read_rows(file, _iterations(settings), _actor(actor, settings))
     for fault in faults[:_MOST_FAULTS]:
         complain(fault)
@@ -204,10 +201,8 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
 @command.command("list", epilog="Example:  da-score label list --json")
 @settings_options(*LOG_OPTIONS)
 @selection_options
-def list_(settings: Settings, selection: "Selection") -> None:
+def list_(settings: Settings, selection: Selection) -> None:
     """List the labels of the log."""
-    from scoring.views.labelled import label_rows, labels_of, list_page
-
     found = labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
     rows = [row for n, labels in found.items() for row in label_rows(n, labels)]
     if settings.json:
@@ -224,9 +219,6 @@ def next_(actor: str | None, settings: Settings) -> None:
 
     One whose score is far from those of its neighbours; of several, one that rests on little evidence, then an old one.
     """
-    from scoring.cli.reading import log_view
-    from scoring.views.labelled import candidates, labelled_iterations, labels_of, next_page
-
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
     labels = labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
     waiting = candidates(scores, labelled_iterations(labels, actor))
@@ -245,9 +237,6 @@ def agreement(settings: Settings) -> None:
     Krippendorff's alpha per judgement, Cohen's weighted kappa per two people, and the rank correlation of the score
     with the labels, each with a 95 % bootstrap interval.
     """
-    from scoring.cli.reading import log_view
-    from scoring.views.labelled import agreement_of, agreement_page, labels_of
-
     scores = [one.score for one in log_view(settings).examine()]
     found = agreement_of(labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn), scores)
     if settings.json:

@@ -1,21 +1,20 @@
 """What ``da-score label N`` shows and asks on a terminal: the change, how its score came about, and four questions."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from scoring.cli.output import say, show, write
 from scoring.cli.reading import log_view
-from scoring.evidence.git.repository import GitRepository, as_text
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES
 from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import cut, printable
+from scoring.views.examined import Examined
 from scoring.views.score_pages import iteration_page
-
-if TYPE_CHECKING:
-    from scoring.views.examined import Examined
 
 _DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
 """How much of a change is read, in bytes, and how much of that is shown, in lines and characters of a line."""
@@ -36,7 +35,7 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _show_change(one: "Examined", settings: Settings) -> None:
+def _show_change(one: Examined, settings: Settings) -> None:
     """Show the beginning of what the commit of an iteration changed."""
     if not (sha := one.facts.landing.sha):
         say("The commit of this iteration does not resolve here; there is no change to show.\n\n")

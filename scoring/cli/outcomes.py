@@ -4,7 +4,11 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import show, write_json
+from scoring.cli.reading import broken_entries, outcome_rules
+from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings, cache_dir_of
+from scoring.outcomes.outcome import log_outcomes
+from scoring.views.outcome_pages import outcome_table, outcomes_page
 
 
 @click.command(epilog="Example:  da-score outcomes --horizon 4w")
@@ -15,11 +19,6 @@ def command(settings: Settings) -> None:
     How many lines of code it added, how many of them later commits of the trunk changed or removed, how many of these
     in a fix, and whether it was reverted. Outcomes never vote. Writes nothing.
     """
-    from scoring.cli.reading import broken_entries, outcome_rules
-    from scoring.log.load import load_iteration_log
-    from scoring.outcomes.outcome import log_outcomes
-    from scoring.views.outcome_pages import outcome_table, outcomes_page
-
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)
     found = log_outcomes(records, settings.repo_dir, rules, cache_dir_of(settings), settings.trunk)

@@ -8,20 +8,20 @@ import sys
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
+from scoring.cli.fleet import opened
 from scoring.cli.output import show, write, write_json
+from scoring.cli.reading import log_views, rows_of
 from scoring.errors import InputError, OptionError
 from scoring.files import read_file
+from scoring.log.selection import Selection
 from scoring.text import printable
+from scoring.views.sql import Answer, ask
 from scoring.views.table import Block, Column, Table
-
-if TYPE_CHECKING:
-    from scoring.log.selection import Selection
-    from scoring.views.sql import Answer
 
 
 @click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band"')
@@ -36,7 +36,7 @@ def command(
     sql: str,
     roots: tuple[Path, ...],
     options: dict[str, Any],
-    selection: "Selection",
+    selection: Selection,
     recompute: bool,
     fleet: str | None,
     as_csv: bool,
@@ -63,20 +63,17 @@ def _asked(
     options: dict[str, Any],
     recompute: bool,
     fleet: str | None,
-    selection: "Selection",
-) -> "AbstractContextManager[Answer]":
+    selection: Selection,
+) -> AbstractContextManager[Answer]:
     """Return what asks a fleet's data set, or the logs."""
     if fleet is not None:
         if roots:
             raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
         if not selection.takes_all:
             raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
-        from scoring.cli.fleet import opened
         from scoring.fleet.asking import ask_fleet
 
         return ask_fleet(opened(fleet), sql)
-    from scoring.cli.reading import log_views, rows_of
-    from scoring.views.sql import ask
 
     return ask(sql, rows_of(log_views(roots, options, recompute, selection)))
 
@@ -130,7 +127,7 @@ def _field(value: Any) -> Any:
     return json.dumps(plain, ensure_ascii=False) if isinstance(plain, list | dict) else plain
 
 
-def _write_csv(answer: "Answer") -> None:
+def _write_csv(answer: Answer) -> None:
     text = io.StringIO(newline="")
     out = csv.writer(text, lineterminator="\n")
     out.writerow(answer.columns)
@@ -142,7 +139,7 @@ def _write_csv(answer: "Answer") -> None:
     write(text.getvalue())
 
 
-def _page(answer: "Answer") -> list[Block]:
+def _page(answer: Answer) -> list[Block]:
     """Return an answer as a table whose columns are as wide as they must be, or as blocks where that is too wide."""
     rows = [["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in answer.rows]
     return [Table([Column(printable(name)) for name in answer.columns], rows, records=True)]

@@ -8,9 +8,20 @@ from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
 from scoring.cli.output import on_terminal, say, show, spooled, write_json
+from scoring.cli.reading import log_view, outcome_rules
 from scoring.errors import InputError, OptionError
+from scoring.files import atomic_stream
+from scoring.log.selection import Selection, day_of
 from scoring.log.settings import Settings
+from scoring.outcomes.validity import Case, validity
 from scoring.text import counted
+from scoring.views.formats import require
+from scoring.views.outcome_pages import with_cases
+from scoring.views.report import page_parts, read_snapshot
+from scoring.views.report.digest import digest
+from scoring.views.report.essentials import report_lines
+from scoring.views.report.links import where_it_is
+from scoring.views.report.since import changes
 
 _WIDE = 100
 
@@ -46,18 +57,6 @@ def command(
     Also says what changed since the page that was at the same place before. Needs the extra 'report',
     --terminal does not.
     """
-    from scoring.cli.reading import log_view, outcome_rules
-    from scoring.files import atomic_stream
-    from scoring.log.selection import Selection, day_of
-    from scoring.outcomes.validity import Case, validity
-    from scoring.views.formats import require
-    from scoring.views.outcome_pages import with_cases
-    from scoring.views.report import page_parts, read_snapshot
-    from scoring.views.report.digest import digest
-    from scoring.views.report.essentials import report_lines
-    from scoring.views.report.links import where_it_is
-    from scoring.views.report.since import changes
-
     earlier = Path(since) if since and day_of(since) is None else None
     selection = Selection.of(last, None if earlier else since, task)
     piped, before = out == Path("-") and not terminal, None

@@ -23,9 +23,17 @@ from rubric.model import ALL_FLAGS, BOUNDS_SIDECAR, FULL_TEXT, LENIENT
 from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
 from scoring.cli.output import say, write_json
 from scoring.cli.output import show as show_page
+from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
+from scoring.files import write_atomically
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
-from scoring.outcomes.validity import OUTCOMES, OutcomeName
+from scoring.outcomes.fitting import fit_weights, fitted_rubric
+from scoring.outcomes.validity import OUTCOMES, OutcomeName, log_cases
+from scoring.score import score_log_under
 from scoring.text import printable
+from scoring.views.compare import diff_logs, diff_rubrics
+from scoring.views.compare_page import comparison_page, comparison_payload
+from scoring.views.formats import require
+from scoring.views.outcome_pages import fit_lines, rubric_text
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 
@@ -87,15 +95,10 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     """
     settings = resolve_settings(options)
     before, after = find_rubric(a), find_rubric(b)
-    from scoring.views.compare import diff_logs, diff_rubrics
-    from scoring.views.compare_page import comparison_page, comparison_payload
 
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
     if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
-        from scoring.cli.reading import broken_entries, sources_of_each
-        from scoring.score import score_log_under
-
         one, other = score_log_under([before, after], settings.iter_log_dir, sources_of_each([before, after], settings))
         broken_entries(*one.broken, *other.broken)
         log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
@@ -121,13 +124,6 @@ def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> in
     Exits with 3, and writes nothing, when the gain may be chance: its 95 % interval does not lie above 0.
     Needs the extra 'validity'.
     """
-    from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
-    from scoring.files import write_atomically
-    from scoring.outcomes.fitting import fit_weights, fitted_rubric
-    from scoring.outcomes.validity import log_cases
-    from scoring.views.formats import require
-    from scoring.views.outcome_pages import fit_lines, rubric_text
-
     require("validity", "sklearn")
     rubric, rules = find_rubric(settings.rubric), outcome_rules(settings)
     sources = sources_of_each([rubric], settings)

@@ -8,19 +8,15 @@ import click
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import (
-    WARNINGS,
-    copied,
-    drawn_for,
     json_item,
     on_terminal,
     say,
     show,
     warn,
-    write_bytes,
     write_json_in_parts,
 )
 from scoring.cli.reading import broken_entries, sources
-from scoring.log.settings import Settings, cache_dir_of
+from scoring.log.settings import Settings
 
 if TYPE_CHECKING:
     from scoring.jobs.whole_log import WholeLog
@@ -37,34 +33,19 @@ def command(settings: Settings, selection: "Selection", no_write: bool) -> None:
     Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary. --last, --since and
     --task choose what is printed; the whole log is scored and written all the same.
     """
-    from scoring.evidence.state import described
-    from scoring.files import told_of_writes
-    from scoring.jobs.unchanged import Unchanged
-
-    log_dir, evidence, warnings = settings.iter_log_dir, sources(settings), WARNINGS.count
-    rubric = find_rubric(settings.rubric)
-    asked = settings, selection, no_write, drawn_for(), rubric, described(evidence)
-    unchanged = Unchanged(cache_dir_of(settings), f"run {settings.json}", asked, log_dir, settings.repo_dir)
-    if answer := unchanged.answer():
-        for piece in answer:
-            write_bytes(piece)
-        return
-    unchanged.begin(evidence)
-    with copied(unchanged.take), told_of_writes(unchanged.will_write), evidence.transcripts().start() as scan:
+    log_dir, evidence, rubric = settings.iter_log_dir, sources(settings), find_rubric(settings.rubric)
+    with evidence.transcripts().start() as scan:
         # Transcripts are being read already, in processes of their own; the scorer is loaded meanwhile.
         from scoring.jobs.whole_log import WholeLog
 
         log = WholeLog(scan, log_dir, evidence, rubric, selection, observe=settings.json)
         broken_entries(*log.broken)
-        unchanged.rests_on(log.records)
         first = not settings.json and not _has_scores(log_dir)
         _tell(log, log_dir, settings, no_write)
     if first and log.written and log.lines:
         from scoring.views.score_pages import next_steps
 
         show(next_steps(log))
-    if not log.broken and WARNINGS.count == warnings:
-        unchanged.keep(scan.folders)
 
 
 def _tell(log: "WholeLog", log_dir: Path, settings: Settings, no_write: bool) -> None:

@@ -3,10 +3,13 @@
 import click
 from msgspec.structs import replace
 
+from rubric import find_rubric
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import show, write_json
+from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
 from scoring.log.settings import Settings
-from scoring.outcomes.validity import OUTCOMES, OutcomeName
+from scoring.outcomes.validity import OUTCOMES, OutcomeName, gain_over, log_cases, validity
+from scoring.views.outcome_pages import gain_lines, validity_page
 
 
 @click.command(epilog="Example:  da-score validate --rubric 2.3.0 --rubric 3.1.0")
@@ -27,11 +30,6 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     How likely sound work scores higher than defective work, with a 95 % interval by session; the same of each signal,
     of all else that was observed, and of counting lines. Scores are computed anew, no sidecar counts. Writes nothing.
     """
-    from rubric import find_rubric
-    from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
-    from scoring.outcomes.validity import gain_over, log_cases, validity
-    from scoring.views.outcome_pages import gain_lines, validity_page
-
     used = [find_rubric(name) for name in rubrics or (settings.rubric,)]
     settings = replace(settings, rubric=used[0].version)
     rules, sources = outcome_rules(settings), sources_of_each(used, settings)

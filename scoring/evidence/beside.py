@@ -5,8 +5,6 @@ The meter of DR transcripts (:mod:`scoring.meters.dr`) is loaded when there is o
 """
 
 import os
-import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +13,7 @@ from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.yamlread import Reader, Take, items_of, parse
 
-if TYPE_CHECKING:  # a log without a DR transcript does not pay for the meter
+if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
 
 SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
@@ -59,44 +57,13 @@ def hook_file_name(iteration: int) -> str:
 
 def hook_records(data: bytes) -> list[HookOutcome]:
     """Return all records in a file of hook outcomes; YamlError when it is none."""
-    if (plain := _plain_records(data)) is not None:
-        return plain
     node = parse(data)
     found: list[HookOutcome] = [] if node is None else Reader().struct(node, _FILE).get("records", [])
     return found
 
 
-_VALUE = r'(?:[A-Za-z][A-Za-z0-9_./-]*+|"[^\x00-\x1f"\\\x7f-\U0010ffff]*+")'
-_NULL = frozenset({"null", "Null", "NULL"})
-
-
-@cache
-def _plain() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what fits a plain file, and a line of it; a log without hook outcomes does not pay for them."""
-    record = rf"  - [a-z_]++: {_VALUE}\n(?:    [a-z_]++: {_VALUE}\n)*+"
-    file = rf"(?:schema_version: [0-9]++\n)?+records:\n(?:{record})++"
-    return re.compile(file), re.compile(rf"( ++-)? ++([a-z_]++): ({_VALUE})\n")
-
-
-def _plain_records(data: bytes) -> list[HookOutcome] | None:
-    """Return the records of a file as hooks write it: words and quoted text, a field a line; None of any other file."""
-    whole, line = _plain()
-    if not data.isascii() or not whole.fullmatch(text := data.decode("ascii")):
-        return None
-    records: list[dict[str, str]] = []
-    count = 0
-    for dash, name, value in line.findall(text, text.index("records:\n") + len("records:\n")):
-        if dash:
-            records.append({})
-        records[-1][name] = value[1:-1] if value[0] == '"' else "" if value in _NULL else value
-        count += 1
-    if sum(map(len, records)) != count:  # a field is given twice, which is an error that YAML's reader words
-        return None
-    return [HookOutcome(**{name: record[name] for name in record.keys() & _FIELDS.keys()}) for record in records]
-
-
 def hook_facts(log_dir: Path | str, iteration: int, there: bool = True) -> HookFacts:
-    """Read the records of an iteration whose class is scored; ``there`` is false where no file is. Never raises."""
+    """Read the scored records of an iteration; ``there`` is false where no file is. Never raises."""
     path = Path(log_dir) / hook_file_name(iteration)
     if not there:
         return HookFacts(path, None)

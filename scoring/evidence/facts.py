@@ -30,7 +30,7 @@ from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 if TYPE_CHECKING:
-    from scoring.evidence.labels import LabelFacts  # a rubric without labels does not pay for their reader
+    from scoring.evidence.labels import LabelFacts  # most rubrics read no labels
     from scoring.evidence.transcripts.attributed import AttributedFacts
     from scoring.evidence.transcripts.scan import Scan
 
@@ -41,8 +41,8 @@ class IterationFacts(Frozen, frozen=True):
     ``landing`` and ``changed`` are git's answers about its commit, on ``trunk``; which files it changed is asked only
     where its task declares a ``scope``. ``window`` is the time that belongs to it and ``transcripts`` what they show in
     it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
-    verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or
-    nobody asked for it; ``labels`` is None where nobody asked for what people said. Where the rules give each iteration
+    verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or it
+    was not asked for; ``labels`` is None where these were not asked for. Where the rules give each iteration
     lines of its own, ``observed`` is what was seen in them (``transcripts`` then counts those lines, with or without a
     window), ``counted_for`` the lower iteration that names the same commit, None when there is none, and ``artifacts``
     are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none. With
@@ -163,7 +163,7 @@ class Evidence:
         return self._places[artifact]
 
     def is_there(self, name: str) -> bool:
-        """Return whether a file of evidence may be beside the entries; nobody knows of few iterations, so it may."""
+        """Return whether a file of evidence may be beside the entries; where few iterations are asked for, it may."""
         return self._names is None or name in self._names
 
     @cached_property
@@ -223,7 +223,7 @@ class Evidence:
         """What transcripts show in the lines of each iteration; nothing under rules that do not attribute."""
         if not self.sources.rules.attributes:
             return {}
-        from scoring.evidence.questions import ask_transcripts  # rules that do not attribute do not pay for it
+        from scoring.evidence.questions import ask_transcripts  # heavy; only rules that attribute need it
 
         return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources, self._place_of)
 

@@ -38,7 +38,7 @@ _LONGEST_NUMBER = 20
 
 
 class Judgement(NamedTuple):
-    """What somebody thought of an iteration; None where it was not given."""
+    """What a person thought of an iteration; None where it was not given."""
 
     correctness: int | None = None
     scope: str | None = None
@@ -79,7 +79,7 @@ class LabelRecord:
 
     @property
     def latest(self) -> LabelEdit | None:
-        """The last edit by somebody who may edit; None when there is none."""
+        """The last edit by a person who may edit; None when there is none."""
         return next((edit for edit in reversed(self.history) if edit.role != READONLY), None)
 
 

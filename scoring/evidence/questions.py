@@ -32,22 +32,22 @@ def ask_transcripts(
 ) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration, by its number.
 
-    All iterations are asked about, whoever wants to know: each bounds the lines of the others. ``place`` returns where
-    an artifact is in the repository.
+    All iterations are asked about, even where few are wanted: each bounds the lines of the others. ``place`` returns
+    where an artifact is in the repository.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
     landings = {record.iteration: git.landing(record) for record in records}
     names = {number: _commits(landing) for number, landing in landings.items()}
     shas = [sha for found in names.values() for sha in found]
-    authored, checkpoints = git.authored(shas), git.checkpoints_named(shas)
+    written = git.written(shas)
     questions = []
     for record in records:
         number = record.iteration
-        known = [authored[sha] for sha in names[number] if sha in authored]
+        known = [written[sha] for sha in names[number] if sha in written]
         subjects = {trim(commit.subject) for commit in known} | {trim(record.impl.summary)}
         times = [commit.time for commit in known if commit.time is not None]
-        named = next((ids for sha in names[number] if (ids := checkpoints.get(sha))), ())
+        named = next((commit.checkpoints for commit in known if commit.checkpoints), ())
         own = landings[number].sha or landings[number].commit
         asked = Asked(
             number,

@@ -31,7 +31,7 @@ Way = Literal["auto", "none"]
 
 
 def _when_called(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of the evidence, whose module is loaded when it is called."""
+    """Return a function of the evidence; its module is loaded when it is called."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         return getattr(import_module(f"scoring.evidence.{module}"), name)(*arguments, **options)
@@ -40,14 +40,14 @@ def _when_called(module: str, name: str) -> Callable[..., Any]:
 
 
 class EvidenceRules(Frozen, frozen=True):
-    """One set of rules. Holds no state: what is read is in what its functions return.
+    """One set of rules. It has no state: what is read is in what its functions return.
 
     ``name`` is the word in a rubric's data. ``true_flags`` are the spellings of a plain YAML boolean that a tri-state
     flag of an entry takes for true. ``keeps_provenance`` is whether what a score was computed from is written beside
     it, as ``iter-N.evidence.yaml``. ``discovers_transcripts`` is whether the default transcript directories are read
     when no folder is named, and a trunk may be named. ``attributes`` is whether each iteration has lines of transcripts
     of its own, and a commit counts for one iteration only. ``compares_entries`` is whether facts of an iteration depend
-    on entries other than its own and the one before it whose commit resolves.
+    on entries other than its own and the last one before it with a commit that resolves.
 
     ``transcripts`` prepares to read the transcripts in some places, opening nothing yet; ``git`` opens a repository
     and resolves the commit fields of a log (:class:`~scoring.evidence.git.facts.GitFacts` says with which arguments);
@@ -184,9 +184,7 @@ class Sources(Frozen, frozen=True):
         """
         from scoring.log.load import load_log_for  # transcripts begin to be read before it is loaded
 
-        return load_log_for(
-            rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, self.keeps, self.processes
-        )
+        return load_log_for(rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, self.keeps)
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

@@ -72,7 +72,7 @@ class PathScope:
 
 
 class GlobScope(PathScope):
-    """A set of paths, whose entries may be globs; ``src/**`` is the folder ``src/``."""
+    """A set of paths; its entries may be globs, ``src/**`` is the folder ``src/``."""
 
     def __init__(self, entries: Iterable[str]) -> None:
         cleaned = [(_clean(entry).removesuffix("/**"), entry.endswith(("/", "/**"))) for entry in map(trim, entries)]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from scoring.errors import DaScoreError, InputError
-from scoring.evidence.git.repository import check_out
+from scoring.evidence.git.unpacking import check_out
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository
 from scoring.fleet.store import file_system

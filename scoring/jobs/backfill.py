@@ -7,10 +7,9 @@ The module is long because it has both what is said of a log, for all who ask, a
 """
 
 import datetime
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +18,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.evidence.state import described
-from scoring.files import read_file, remove_stale, told_of_writes
-from scoring.jobs.unchanged import Unchanged
+from scoring.files import read_file, remove_stale
 from scoring.log.kept import Records
 from scoring.score import write_session
 from scoring.sessions import SessionIterRef, session_score
@@ -138,43 +135,17 @@ class LogReport:
             "seconds": round(self.seconds, 3),
         }
 
-    def leaves_nothing(self, plan: BackfillPlan) -> bool:
-        """Return whether the same backfill once more would find nothing to do, and have nothing to say of any score."""
-        if self.error or self.kept or self.git_changed or self.warnings or self.broken:
-            return False
-        return not self.scored or not (plan.force or plan.only_absent)
-
-    def counted(self) -> bytes:
-        """Return the counts of the same backfill once more: all that it has where :meth:`leaves_nothing` holds."""
-        absent = [[signal, reason, count] for (signal, reason), count in self.absent.items()]
-        return json.dumps([self.up_to_date + len(self.scored), self.passed_over, absent]).encode()
-
-    def say_again(self, counted: bytes) -> None:
-        """Take the counts of an earlier report."""
-        self.up_to_date, self.passed_over, absent = json.loads(counted)
-        self.absent = Counter({(signal, reason): count for signal, reason, count in absent})
-
 
 def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogReport:
     """Bring one log up to date, or find out what would be. Never raises what a user can act on: that is in the report.
 
-    ``take`` gets every iteration with the score that stands for it then, also in a dry run. Without it, a log of which
-    nothing has changed since it was brought up to date is not gone through again.
+    ``take`` gets every iteration with the score that stands for it then, also in a dry run.
     """
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
-        sources = _sources(job, plan, report)
-        kept_in = plan.cache_dir if plan.keeps and take is silent else None
-        asked = replace(plan, cache_dir=None, processes=None), described(sources)
-        kind = f"backfill {plan.rubric.version}"
-        unchanged = Unchanged(kept_in, kind, asked, job.iter_log_dir, sources.repo_dir)
-        if answer := unchanged.answer():
-            report.say_again(b"".join(answer))
-        else:
-            unchanged.begin(sources)
-            _go_through(job, plan, sources, unchanged, report, take)
+        _go_through(job, plan, _sources(job, plan, report), report, take)
     except LogError as e:
         report.error, report.broken = str(e), list(e.faults)
     except DaScoreError as e:
@@ -195,35 +166,28 @@ def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
     return Sources.under(rules, job.repo_dir, job.transcript_dirs, options)
 
 
-def _go_through(
-    job: LogJob, plan: BackfillPlan, sources: Sources, unchanged: Unchanged, report: LogReport, take: Take
-) -> None:
-    """Bring a log up to date, and keep the answer where the next time there is nothing to do."""
+def _go_through(job: LogJob, plan: BackfillPlan, sources: Sources, report: LogReport, take: Take) -> None:
     store = store_of(plan.cache_dir, job.iter_log_dir, plan.rubric)
     if plan.dry_run:
         store.load()
-        _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
+        _bring_up_to_date(job, plan, sources, store, report, take)
         return
-    with store.held(), told_of_writes(unchanged.will_write):
+    with store.held():
         try:
-            folders = _bring_up_to_date(job, plan, sources, unchanged, store, report, take)
+            _bring_up_to_date(job, plan, sources, store, report, take)
         finally:
             store.save()
-    if report.leaves_nothing(plan):
-        unchanged.take(report.counted())
-        unchanged.keep(folders)
 
 
 def _bring_up_to_date(
     job: LogJob,
     plan: BackfillPlan,
     sources: Sources,
-    unchanged: Unchanged,
     store: FingerprintStore,
     report: LogReport,
     take: Take,
-) -> Mapping[str, tuple[bool, bool]]:
-    """Score what must be scored, and return the folders that transcripts name, as they were seen."""
+) -> None:
+    """Score what must be scored."""
     log, rubric = job.iter_log_dir, plan.rubric
     wanted = optional_signals(rubric)
     with sources.transcripts().start() as scan:
@@ -231,8 +195,7 @@ def _bring_up_to_date(
         records = sources.entries([rubric], log, left_out.append)
         report.broken = [str(error) for error in left_out]
         if not records:
-            return {}
-        unchanged.rests_on(records)
+            return
         profile, labels = meter_profile(rubric, observe=plan.observe), plan.observe or labels_vote(rubric)
         evidence = Evidence(records, log, sources, scan, None, profile, labels)
         if not plan.dry_run:
@@ -247,7 +210,6 @@ def _bring_up_to_date(
         evidence.git.keep()
     if not plan.dry_run:
         _write_sessions(log, rubric, records, standing, report)
-    return scan.folders
 
 
 class _Stands(NamedTuple):

@@ -1,23 +1,15 @@
-"""Writing labels, all of them or none (``docs/LOG.md``, "Labels").
-
-Who writes holds the lock of the log from reading to writing, so that two people at once lose nothing.
-"""
+"""Writing labels, all of them or none, by one process at a time (``docs/LOG.md``, "Labels")."""
 
 import contextlib
 import datetime
-import fcntl
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from scoring.errors import InputError, WriteError
-from scoring.files import remove_stale, write_together
-from scoring.jobs.label_file import LabelFile, NewLabel
-
-LOCK_NAME = ".da-score-labels.lock"
-PATIENCE = 30.0
-"""Seconds to wait for others who are writing labels of the same log."""
+from scoring.evidence.beside import label_file_name
+from scoring.files import read_file, reason, remove_stale, write_together
+from scoring.jobs.label_file import FILE_LIMIT, NewLabel, with_labels
+from scoring.locks import alone_in
 
 Clock = Callable[[], datetime.datetime]
 
@@ -33,82 +25,35 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel], now: Clock = _now) -> 
         InputError: a label cannot be written as it is, or a file of labels cannot be added to; nothing was written.
         WriteError: the log cannot be written to; the files are as they were.
     """
+    by_iteration: dict[int, list[NewLabel]] = {}
     for label in labels:
         if problem := label.problem():
             raise InputError(f"iteration {label.iteration}: {problem}")
-    with _locked(log_dir):
-        files: dict[int, LabelFile] = {}
-        for label in labels:
-            if label.iteration not in files:
-                files[label.iteration] = LabelFile(log_dir, label.iteration)
-            files[label.iteration].add(label, now())
-        contents = [(file.path, file.content()) for file in files.values()]
+        by_iteration.setdefault(label.iteration, []).append(label)
+    try:
+        alone = alone_in(log_dir)
+    except OSError as e:
+        raise WriteError(f"{log_dir}: cannot write labels here: {reason(e)}") from e
+    with alone:
+        paths = {iteration: log_dir / label_file_name(iteration) for iteration in by_iteration}
+        before = {path: _content(path) for path in paths.values()}
+        after = [(path, with_labels(path, before[path], by_iteration[n], now())) for n, path in paths.items()]
         remove_stale(log_dir)
         try:
-            write_together(contents)
+            write_together(after)
         except WriteError:
-            _put_back(files.values())
+            for path, content in before.items():  # as well as the disk lets us
+                with contextlib.suppress(OSError):
+                    if content is None:
+                        path.unlink(missing_ok=True)
+                    else:
+                        write_together([(path, content)])
             raise
-        return [path for path, _ in contents]
+    return list(before)
 
 
-def _put_back(files: Iterable[LabelFile]) -> None:
-    """Make the files of a write that failed in its middle what they were, as well as the disk lets us."""
-    for file in files:
-        with contextlib.suppress(OSError):
-            if file.before is None:
-                file.path.unlink(missing_ok=True)
-            else:
-                write_together([(file.path, file.before)])
-
-
-@contextlib.contextmanager
-def _locked(log_dir: Path) -> Iterator[None]:
-    """Hold the labels of a log. The system lets go of them when the process ends, however it ends.
-
-    Raises:
-        WriteError: the log cannot be written to, or somebody else holds its labels for too long.
-    """
-    path = log_dir / LOCK_NAME
-    until = time.monotonic() + PATIENCE
-    while True:
-        fd = _opened(path)
-        try:
-            _wait_for(fd, path, until)
-            with contextlib.suppress(OSError):
-                if os.path.samestat(os.fstat(fd), os.stat(path)):  # else its holder has just taken it away
-                    break
-        except BaseException:
-            os.close(fd)
-            raise
-        os.close(fd)
+def _content(path: Path) -> bytes | None:
     try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        os.close(fd)
-
-
-def _opened(path: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    except OSError as e:
-        raise WriteError(f"{path.parent}: cannot write labels here: {(e.strerror or str(e)).lower()}") from e
-
-
-def _wait_for(fd: int, path: Path, until: float) -> None:
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as e:
-            if time.monotonic() > until:
-                raise WriteError(
-                    f"{path}: another process has been writing labels for {PATIENCE:.0f} seconds; "
-                    "end it or wait, then try again"
-                ) from e
-            time.sleep(0.01)
-        except OSError as e:
-            raise WriteError(f"{path}: this file system has no locks; label in a copy of the log elsewhere") from e
-        else:
-            return
+        return read_file(path, FILE_LIMIT)
+    except FileNotFoundError:
+        return None

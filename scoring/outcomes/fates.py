@@ -1,7 +1,7 @@
 """Where the lines of commits went: each line is followed forwards through the trunk, as ``git blame -w`` goes back.
 
-One stream of patches is read, oldest commit first. What is held is, for the commits whose children are still to come,
-which lines of which files are somebody's; a merge takes each line from the first parent that has it.
+One stream of patches is read, oldest commit first. For each commit with children still to come it is
+known which lines of which files are followed; a merge takes each line from the first parent that has it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from scoring.evidence.git.hunks import Counts, PatchedFile, patch_from, patches
 from scoring.evidence.git.repository import GitRepository
 
 Lines: TypeAlias = list[int]
-"""Whose the lines of a file are: the number of a followed line, 0 for any other. Lines after the last are all 0."""
+"""The lines of a file: the number of each followed one, 0 for any other. Lines after the last are all 0."""
 
 State: TypeAlias = dict[str, Lines]
 """The files of one commit in which there are followed lines. A list in it is never changed, only replaced."""
@@ -35,7 +35,7 @@ class Fate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Some work: the commit that has all of it, the commits whose lines it is, and until which commit it is watched."""
+    """Some work: the commit that has all of it, those that wrote its lines, and until which commit it is watched."""
 
     commit: str
     parts: frozenset[str]
@@ -44,14 +44,14 @@ class Work:
 
 @dataclass(slots=True)
 class _Ledger:
-    """The followed lines: whose each is, in which files its commit's lines have been, and who took it away."""
+    """The followed lines: the commit of each, the files that had a commit's lines, and what took each away."""
 
     owners: list[str] = field(default_factory=lambda: [""])
     places: dict[str, set[str]] = field(default_factory=dict)
     takers: dict[int, list[str]] = field(default_factory=dict)
 
     def new(self, commit: str, path: str, marks: bytes) -> Lines:
-        """Return the numbers of new lines; one that does not count is nobody's."""
+        """Return the numbers of new lines; 0 for one that does not count."""
         found = []
         for counts in marks:
             if counts:
@@ -108,7 +108,7 @@ def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], 
 
 
 def _needed(graph: CommitGraph, works: Sequence[Work], followed: set[str]) -> list[str]:
-    """Return the commits that may hold followed lines while somebody watches, parents first."""
+    """Return the commits that may have followed lines while a work is watched, parents first."""
     newest = min((graph.mainline_index[work.until] for work in works), default=0)
     found: dict[str, None] = {}
     for commit in reversed(graph.trunk):
@@ -126,7 +126,7 @@ def _states(
     ledger: _Ledger,
     counts: Counts,
 ) -> Iterator[tuple[str, State]]:
-    """Yield each commit with whose lines are where in it."""
+    """Yield each commit with its followed lines."""
     parents = {commit: [p for p in graph.parents[commit] if p in graph] for commit in order}
     waiting: dict[str, int] = {}
     for commit in order:

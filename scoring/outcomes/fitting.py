@@ -96,7 +96,7 @@ def fit_weights(cases: Sequence[Case], rubric: Rubric, outcome: OutcomeName) -> 
 
 
 def fitted_rubric(rubric: Rubric, fit: Fit) -> Rubric:
-    """Return the rubric with the proposed weights; a signal whose weight is 0 is left out."""
+    """Return the rubric with the proposed weights; a signal with a weight of 0 is left out."""
     weights = fit.weights or {}
     rounded = {name: round(weight, _DECIMALS) for name, weight in weights.items()}
     rounded = {name: weight for name, weight in rounded.items() if weight > 0}

@@ -35,8 +35,8 @@ Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 class OutcomeRules:
     """How outcomes are measured.
 
-    ``horizon_days`` is how long work is watched from its landing on. ``code_globs`` are the files whose lines count, by
-    default all known source files, and ``fix_words`` those of which a fix has one in its subject.
+    ``horizon_days`` is how long work is watched from its landing on. ``code_globs`` are the files with lines that
+    count, by default all known source files, and ``fix_words`` those of which a fix has one in its subject.
     """
 
     horizon_days: float = HORIZON_DAYS
@@ -49,7 +49,7 @@ class OutcomeRules:
 
     @property
     def digest(self) -> str:
-        """What stands for how lines are counted, where answers are kept."""
+        """A name for how lines are counted, under which answers are kept."""
         return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
 
 
@@ -123,7 +123,7 @@ def log_outcomes(
 
 
 class _Watched(NamedTuple):
-    """Some work whose outcome is known: the commit of the trunk, another one that stands for it, and until when."""
+    """Some work with a known outcome: the commit of the trunk, the entry's own commit, and until when."""
 
     commit: str
     also: str
@@ -174,18 +174,17 @@ class _Outcomes(CorrectedHistory):
         return [-time for time in accumulate(self._times, min)]
 
     def _counted(self, works: Sequence[_Watched], rules: OutcomeRules) -> Mapping[_Watched, _Counted]:
-        known = self._cache.section("outcomes", dict[str, _Counted])
+        known = self._store.section("outcomes", dict[str, _Counted])
         keys = {work: f"{' '.join(work)} {rules.digest}" for work in works}
         new = [work for work, key in keys.items() if key not in known]
         if new:
             parts = [Work(work.commit, self._parts(work.commit), work.until) for work in new]
             found = fates(self._repository, self._graph, parts, partial(is_code, globs=rules.code_globs))
             known.update((keys[work], self._count(work, fate, rules)) for work, fate in zip(new, found, strict=True))
-            self._cache.changed = True
         return {work: known[key] for work, key in keys.items()}
 
     def _parts(self, commit: str) -> frozenset[str]:
-        """Return the commits whose lines some work is: of a merge, those that it brought in, and itself."""
+        """Return the commits that wrote the lines of some work: of a merge, those that it brought in, and itself."""
         parents = self._graph.parents[commit]
         if len(parents) < 2:
             return frozenset((commit,))

@@ -42,7 +42,7 @@ WRONG_WAY, LINES_DO = "points the wrong way", "no better than counting lines"
 class Case:
     """One iteration with its outcome.
 
-    ``session`` is whose it is, ``value`` its score, None without one. ``truth`` is what became of it: for a yes or no
+    ``session`` is its session, ``value`` its score, None without one. ``truth`` is what became of it: for a yes or no
     1 for sound work and 0 for the other, by degrees the higher the better. ``signals`` and ``observed`` have figures
     by name, None where there is none.
     """
@@ -77,7 +77,7 @@ class BandRow(NamedTuple):
 class Validity:
     """What a log says of a rubric: whether its score, and each part of it, foretells an outcome.
 
-    ``sufficient`` is the score again, without the iterations whose band is that there is not enough evidence.
+    ``sufficient`` is the score again, without the iterations that have not enough evidence.
     """
 
     outcome: OutcomeName
@@ -260,10 +260,10 @@ def log_cases(
                 found[-1].append(case)
                 if case.session != _alone(n):
                     sessions.setdefault(n, case.session)
-    # Rules that give iterations no lines of their own do not see whose session one was; others may.
+    # Rules that give iterations no lines of their own do not know their session; others may.
     return [[replace(case, session=sessions.get(case.iteration, case.session)) for case in cases] for cases in found]
 
 
 def _alone(iteration: int) -> str:
-    """Return the session of an iteration whose session nobody knows."""
+    """Return the session of an iteration without a known one."""
     return f"iteration {iteration}"

@@ -172,10 +172,6 @@ class FingerprintStore:
         except (OSError, InputError, ValueError, TypeError, KeyError, RecursionError):
             return {}
 
-    def files_of(self, iteration: int) -> list[Path]:
-        """Return the file in which what is kept of an iteration is, in a list; none where nothing is kept."""
-        return [] if self._place is None else [self._file(self._place, iteration // IN_A_FILE)]
-
     @staticmethod
     def _file(place: Path, number: int) -> Path:
         return place.with_name(f"{place.name}-{number}.json")

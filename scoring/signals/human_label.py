@@ -51,7 +51,7 @@ class HumanLabel(Signal):
 
 
 def label_value(found: "LabelFacts | None", iteration: int) -> SignalValue:
-    """Judge the labels of an iteration; None where nobody asked for them."""
+    """Judge the labels of an iteration; None where they were not asked for."""
     if found is None or (found.labels is None and not found.problem):
         return absent_signal(f"no labels for iter-{iteration}", "no labels for iter-N")
     if found.labels is None:
@@ -82,13 +82,13 @@ def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
 def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
     """Return the label of each person that was updated last, sorted by the bytes of the names.
 
-    Of two updated at one time the later one in the file counts. A person whose role is readonly has none.
+    Of two updated at one time the later one in the file counts. A person with the role readonly has none.
     """
     latest: dict[str, LabelRecord] = {}
     for label in labels:
         if label.role != "readonly":
-            held = latest.get(label.actor)
-            if held is None or _time(label) >= _time(held):
+            other = latest.get(label.actor)
+            if other is None or _time(label) >= _time(other):
                 latest[label.actor] = label
     return [latest[actor] for actor in sorted(latest, key=lambda a: a.encode("utf-8", "surrogateescape"))]
 

@@ -82,9 +82,9 @@ class Scope(Signal):
 
 
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
-    """Measure the share of the changed files that are inside a task's declared scope, whose ``entries`` may be none.
+    """Measure the share of the changed files that are inside a task's declared scope; it may have no ``entries``.
 
-    Without a declared scope nobody needs the files: ``changed`` need not have them then.
+    Without a declared scope ``changed`` need not have the files.
     """
     sha = short(changed.sha or "")
     if changed.sha is not None and not entries:

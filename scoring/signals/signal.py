@@ -49,7 +49,7 @@ class Signal(ABC):
             yield pair
 
     def pair(self, facts: IterationFacts) -> IntegrityObservation | None:  # noqa: ARG002
-        """Return what was claimed beside what was observed; None for a signal that nobody claims."""
+        """Return what was claimed beside what was observed; None for a signal without claims."""
         return None
 
     def advice(self, present: bool, facts: IterationFacts) -> str:  # noqa: ARG002
@@ -70,7 +70,7 @@ class Signal(ABC):
 
 
 def role_of(record: IterationRecord, nested: AgentRole) -> AgentRole:
-    """Return whose claim it is: in the flat schema all are the implementer's."""
+    """Return the role that claims: in the flat schema always the implementer."""
     return ROLE_IMPL if record.schema_version == SCHEMA_FLAT else nested
 
 

@@ -38,7 +38,7 @@ TESTS = SignalID("tests")
 _MOST_NAMED, _LONGEST_NAME = 4, 40
 
 FAILED_CAP = "fair"
-"""The best band of an iteration whose last test run failed."""
+"""The best band of an iteration in which the last test run failed."""
 
 
 class Tests(Signal):

@@ -95,7 +95,7 @@ def efficiency_value(
 
 
 def _taking_part(facts: TranscriptFacts) -> str:
-    """Name the harnesses whose turns were counted, where they are known: their rates do not compare.
+    """Name the harnesses of the turns that were counted, where they are known: their rates do not compare.
 
     Codex does not say what it wrote to the cache, so all its uncached input counts as creation.
     """

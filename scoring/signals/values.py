@@ -141,7 +141,7 @@ class Deliberation(Frozen, frozen=True):
 class SignalSet(Frozen, frozen=True):
     """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed.
 
-    ``deliberation`` is None where there is no DR transcript, or nobody asked for it. ``tool_calls`` is how many calls
+    ``deliberation`` is None where there is no DR transcript, or it was not asked for. ``tool_calls`` is how many calls
     of tools were seen in the iteration's own lines, None where iterations have no lines of their own.
     """
 

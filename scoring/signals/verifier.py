@@ -97,7 +97,7 @@ def status_claim(record: IterationRecord) -> SignalValue:
 
 
 def _mean_status(words: list[str], verifiers: Sequence[VerifierRecord]) -> SignalValue:
-    """Take the mean of statuses. Nobody saw how they came about, be they in the entry or in a file: they are claims."""
+    """Take the mean of statuses. They are claims, be they in the entry or in a file: no run was observed."""
     votes = [_STATUSES[status] for word in words if (status := lower(trim(word))) in _STATUSES]
     if not votes:
         return absent_signal("verifier records carry no pass/fail/partial status")

@@ -4,17 +4,16 @@ A new column is one line here, and one in docs/TABLES.md. The module is long bec
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
+from rubric import Rubric, SignalContribution
 from scoring.sessions import SessionIterRef, SessionScore, session_score
-
-if TYPE_CHECKING:  # the list of tables is for --help too, which examines nothing
-    from rubric import Rubric, SignalContribution
-    from scoring.signals.values import IntegrityObservation, SignalValue
-    from scoring.views.examined import Examined
-    from scoring.views.spending import Purchase, Used
+from scoring.sidecars.scores import PersistedScore
+from scoring.signals.values import SignalValue
+from scoring.views.examined import Examined
+from scoring.views.spending import Purchase, Used, purchase
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]
@@ -51,130 +50,134 @@ class DataColumn(Generic[T]):
         return {name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")}
 
 
-def _text(
-    name: str, meaning: str, take: Callable[[Of[T]], Any], unit: str = "", missing: bool = False
-) -> DataColumn[T]:
-    return DataColumn(name, "text", unit, meaning, take, missing)
+Take: TypeAlias = str | Callable[[Of[Any]], Any]
+"""What takes a value from what a row is of: a function, or the names of attributes of what it is about."""
 
 
-def _count(name: str, unit: str, meaning: str, take: Callable[[Of[T]], Any], missing: bool = False) -> DataColumn[T]:
-    return DataColumn(name, "integer", unit, meaning, take, missing)
+def _column(name: str, kind: Kind, unit: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
+    return DataColumn(name, kind, unit, meaning, _at(take.split(".")) if isinstance(take, str) else take, missing)
 
 
-def _share(name: str, meaning: str, take: Callable[[Of[T]], Any], missing: bool = False) -> DataColumn[T]:
-    return DataColumn(name, "number", "0 to 1", meaning, take, missing)
+def _at(names: Sequence[str]) -> Callable[[Of[Any]], Any]:
+    """Return what takes an attribute of an attribute; None where one on the way is."""
+
+    def take(of: Of[Any]) -> Any:
+        value = of.it
+        for name in names:
+            value = None if value is None else getattr(value, name)
+        return value
+
+    return take
 
 
-def _flag(name: str, meaning: str, take: Callable[[Of[T]], Any], missing: bool = False) -> DataColumn[T]:
-    return DataColumn(name, "yes/no", "", meaning, take, missing)
+def _text(name: str, meaning: str, take: Take, unit: str = "", missing: bool = False) -> DataColumn[Any]:
+    return _column(name, "text", unit, meaning, take, missing)
 
 
-def _tokens(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
-    """Return a column of tokens that the entry counted, if it did."""
-    return _count(name, "tokens", meaning, lambda of: getattr(of.it.record.session_tokens, name, None), True)
+def _count(name: str, unit: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
+    return _column(name, "integer", unit, meaning, take, missing)
 
 
-def _used(name: str) -> "Callable[[Of[Examined]], Any]":
-    """Return what takes a part of what an iteration used, where that is known."""
-    return lambda of: getattr(of.it.spending, name, None)
+def _share(name: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
+    return _column(name, "number", "0 to 1", meaning, take, missing)
 
 
-def _kind(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
-    """Return a column of the tokens of one kind that an iteration used."""
-    return _count(
-        f"used_{name}",
-        "tokens",
-        meaning,
-        lambda of: getattr(of.it.spending, name) if of.it.spending and of.it.spending.spent else None,
-        True,
-    )
+def _flag(name: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
+    return _column(name, "yes/no", "", meaning, take, missing)
 
 
-def _listed(names: "Sequence[str] | None", unknown: str = "unknown") -> str | None:
-    return ", ".join(name or unknown for name in names) if names else None
+def _dollars(name: str, meaning: str, take: Take) -> DataColumn[Any]:
+    return _column(name, "number", "US dollars", meaning, take, True)
 
 
-def _objective(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
+def _seconds(meaning: str, take: Take) -> DataColumn[Any]:
+    return _column("duration", "number", "seconds", meaning, take, True)
+
+
+def _used(spending: str, meaning: str) -> Iterator[DataColumn[Any]]:
+    """Yield the columns of the tokens that were used, by kind; ``spending`` is the attribute that has them."""
+    for kind in ("input", "output", "cache_read", "cache_write"):
+        yield _count(f"used_{kind}_tokens", "tokens", meaning, _tokens(spending, f"{kind}_tokens"), True)
+        meaning = "likewise"
+
+
+def _tokens(spending: str, name: str) -> Callable[[Of[Any]], Any]:
+    used = _at(spending.split("."))
+    return lambda of: getattr(found, name) if (found := used(of)) and found.spent else None
+
+
+def _listed(of: Of[Any], kind: str) -> str | None:
+    names = getattr(of.it.spending, kind, None)
+    return ", ".join(name or "unknown" for name in names) if names else None
+
+
+def _objective(name: str, meaning: str = "likewise") -> DataColumn[Any]:
     """Return a column of an objective check, which has no part in the score."""
     return _flag(name, meaning, lambda of: _seen(getattr(of.it.signals.objective, name)), True)
 
 
-def _became(name: str) -> "Callable[[Of[Examined]], Any]":
-    """Return what takes a part of the outcome, where that was looked for."""
-    return lambda of: getattr(of.it.outcome, name, None)
-
-
-def _seen(value: "SignalValue | None") -> bool | None:
+def _seen(value: SignalValue | None) -> bool | None:
     return bool(value.sub_score) if value and value.present else None
 
 
-def _sub_score(value: "SignalValue | SignalContribution") -> float | None:
+def _sub_score(value: SignalValue | SignalContribution) -> float | None:
     return float(value.sub_score) if value.present else None
+
+
+def _value(score: PersistedScore | SessionScore) -> float | None:
+    return score.value if score.scored else None
 
 
 class GroupSeen(NamedTuple):
     """The iterations of one session or one task under one rubric, with what their tokens bought."""
 
     score: SessionScore
-    bought: "Purchase"
+    bought: Purchase
     sessions: int
 
 
-def _sum(name: str, meaning: str = "likewise") -> DataColumn[GroupSeen]:
-    """Return a column of the tokens of one kind that a group used."""
-    return _count(
-        f"used_{name}",
-        "tokens",
-        meaning,
-        lambda of: getattr(used, name) if (used := of.it.bought.spending) and used.spent else None,
-        True,
-    )
+_Columns: TypeAlias = tuple[DataColumn[Any], ...]
 
+_LOG = _text("log", "the log directory, as it was named", lambda of: of.log)
+_ITERATION = _count("iteration", "", "the number of the iteration", lambda of: of.iteration)
 
-def _dollars(name: str, meaning: str, take: Callable[[Of[T]], Any]) -> DataColumn[T]:
-    return DataColumn(name, "number", "US dollars", meaning, take, True)
-
-
-_LOG: DataColumn[Any] = _text("log", "the log directory, as it was named", lambda of: of.log)
-_ITERATION: DataColumn[Any] = _count("iteration", "", "the number of the iteration", lambda of: of.iteration)
-
-_ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
+_ITERATIONS: _Columns = (
     _LOG,
     _ITERATION,
-    _text("date", "when the agent says it was", lambda of: of.it.record.date, "as in the entry"),
-    _text("task_id", "the task that was worked on", lambda of: of.it.record.task_id),
-    _text("wave", "the wave of work it belongs to", lambda of: of.it.record.wave),
-    _text("commit", "the commit it led to", lambda of: of.it.record.commit, "as in the entry"),
+    _text("date", "when the agent says it was", "record.date", "as in the entry"),
+    _text("task_id", "the task that was worked on", "record.task_id"),
+    _text("wave", "the wave of work it belongs to", "record.wave"),
+    _text("commit", "the commit it led to", "record.commit", "as in the entry"),
     _text("session_id", "the agent's session", lambda of: of.it.record.agent.session_id or None, missing=True),
     _text("harness", "what ran the agent", lambda of: of.it.record.agent.harness or None, missing=True),
     _text("model", "the model it ran", lambda of: of.it.record.agent.model or None, missing=True),
-    _count("schema_version", "", "the schema of the entry", lambda of: of.it.record.schema_version),
-    _text("rubric_version", "the rubric of the score", lambda of: of.it.score.rubric_version),
-    _text("origin", "where the score comes from", lambda of: of.it.origin, "sidecar, computed"),
-    _text("state", "what it is worth", lambda of: of.it.state.name, "current, stale, unverified"),
+    _count("schema_version", "", "the schema of the entry", "record.schema_version"),
+    _text("rubric_version", "the rubric of the score", "score.rubric_version"),
+    _text("origin", "where the score comes from", "origin", "sidecar, computed"),
+    _text("state", "what it is worth", "state.name", "current, stale, unverified"),
     _text("state_reason", "why it is stale or unverified", lambda of: of.it.state.reason or None, missing=True),
-    _flag("scored", "whether there was anything to score", lambda of: of.it.score.scored),
-    _share("score", "the score", lambda of: of.it.score.value if of.it.score.scored else None, True),
-    _text("band", "the name of the score", lambda of: of.it.score.band),
+    _flag("scored", "whether there was anything to score", "score.scored"),
+    _share("score", "the score", lambda of: _value(of.it.score), True),
+    _text("band", "the name of the score", "score.band"),
     _share(
         "computed",
         "what the evidence gives now, under the rubric that was asked for",
-        lambda of: of.it.computed.value if of.it.computed.scored else None,
+        lambda of: _value(of.it.computed),
         True,
     ),
-    _count("signals_present", "signals", "how many signals voted", lambda of: of.it.score.coverage.present),
-    _count("signals_total", "signals", "how many the rubric has", lambda of: of.it.score.coverage.total),
-    _share("weight_present", "the share of the rubric's weight that voted", lambda of: of.it.score.coverage.weight),
-    _share("bounds_low", "the score if every absent signal were 0", lambda of: of.it.score.bounds.low),
-    _share("bounds_high", "the score if every absent signal were 1", lambda of: of.it.score.bounds.high),
-    _count("retries", "times", "what the agent says it had to try again", lambda of: of.it.record.impl.retries),
-    _count("files_changed", "files", "as in the entry", lambda of: of.it.record.files_changed),
-    _count("lines_added", "lines", "as in the entry", lambda of: of.it.record.lines_added),
-    _count("lines_removed", "lines", "as in the entry", lambda of: of.it.record.lines_removed),
-    _tokens("input_tokens", "as the log itself counted them"),
-    _tokens("output_tokens"),
-    _tokens("cache_read_tokens"),
-    _tokens("cache_creation_tokens"),
+    _count("signals_present", "signals", "how many signals voted", "score.coverage.present"),
+    _count("signals_total", "signals", "how many the rubric has", "score.coverage.total"),
+    _share("weight_present", "the share of the rubric's weight that voted", "score.coverage.weight"),
+    _share("bounds_low", "the score if every absent signal were 0", "score.bounds.low"),
+    _share("bounds_high", "the score if every absent signal were 1", "score.bounds.high"),
+    _count("retries", "times", "what the agent says it had to try again", "record.impl.retries"),
+    _count("files_changed", "files", "as in the entry", "record.files_changed"),
+    _count("lines_added", "lines", "as in the entry", "record.lines_added"),
+    _count("lines_removed", "lines", "as in the entry", "record.lines_removed"),
+    _count("input_tokens", "tokens", "as the log itself counted them", "record.session_tokens.input_tokens", True),
+    _count("output_tokens", "tokens", "likewise", "record.session_tokens.output_tokens", True),
+    _count("cache_read_tokens", "tokens", "likewise", "record.session_tokens.cache_read_tokens", True),
+    _count("cache_creation_tokens", "tokens", "likewise", "record.session_tokens.cache_creation_tokens", True),
     _objective("ran_cli_command", "seen in the transcripts, where they cover the iteration"),
     _objective("committed_after_tests"),
     _objective("read_loop_state"),
@@ -186,38 +189,47 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
     _flag(
         "linked_traces_to_outcomes",
         "whether a verifier named a trace and its outcome",
-        lambda of: of.it.score.linked_traces_to_outcomes,
+        "score.linked_traces_to_outcomes",
     ),
     _text(
         "outcome",
         "whether it is known what became of the work within the horizon",
-        lambda of: getattr(of.it.outcome, "status", None),
+        "outcome.status",
         "known, too_young, not_landed",
         True,
     ),
-    _text("landed_commit", "the trunk's commit that brought the work", _became("commit"), missing=True),
-    _count("code_lines", "lines", "the lines of code that this commit added", _became("lines_added"), True),
-    _count("code_lines_changed", "lines", "those that later commits changed", _became("lines_changed"), True),
-    _count("code_lines_fixed", "lines", "those that fixes changed", _became("lines_fixed"), True),
-    _share("survival", "the share of these lines that is still there", _became("survival"), True),
-    _flag("reverted", "whether the trunk took the work back", _became("reverted"), True),
-    _text("reverted_by", "the commit that did", _became("reverted_by"), missing=True),
-    _flag("defective", "whether it was reverted, or fixes changed 5 % of its lines", _became("defective"), True),
+    _text("landed_commit", "the trunk's commit that brought the work", "outcome.commit", missing=True),
+    _count("code_lines", "lines", "the lines of code that this commit added", "outcome.lines_added", True),
+    _count("code_lines_changed", "lines", "those that later commits changed", "outcome.lines_changed", True),
+    _count("code_lines_fixed", "lines", "those that fixes changed", "outcome.lines_fixed", True),
+    _share("survival", "the share of these lines that is still there", "outcome.survival", True),
+    _flag("reverted", "whether the trunk took the work back", "outcome.reverted", True),
+    _text("reverted_by", "the commit that did", "outcome.reverted_by", missing=True),
+    _flag("defective", "whether it was reverted, or fixes changed 5 % of its lines", "outcome.defective", True),
     _text(
-        "used_from", "where the tokens are known from", _used("source"), "transcripts, lines, checkpoint, entry", True
+        "used_from", "where the tokens are known from", "spending.source", "transcripts, lines, checkpoint, entry", True
     ),
-    _text("used_models", "the models that answered", lambda of: _listed(_used("models")(of)), "by tokens", True),
-    _kind("input_tokens", "the prompt, without what the cache holds"),
-    _kind("output_tokens"),
-    _kind("cache_read_tokens"),
-    _kind("cache_write_tokens"),
-    _dollars("cost", "what these tokens cost, as far as prices are known; needs the extra cost", _used("cost")),
-    _text("unpriced_models", "those of them with no known price", lambda of: _listed(_used("unpriced")(of)), "", True),
-    DataColumn("duration", "number", "seconds", "from the first line to the last", _used("seconds"), True),
-    _count("used_shared_with", "", "the iteration that counts the same lines", _used("shared_with"), True),
+    _text(
+        "used_models",
+        "the models that answered",
+        lambda of: _listed(of, "models"),
+        "by tokens",
+        True,
+    ),
+    *_used("spending", "the prompt, without what the cache holds"),
+    _dollars("cost", "what these tokens cost, as far as prices are known; needs the extra cost", "spending.cost"),
+    _text(
+        "unpriced_models",
+        "those of them with no known price",
+        lambda of: _listed(of, "unpriced"),
+        "",
+        True,
+    ),
+    _seconds("from the first line to the last", "spending.seconds"),
+    _count("used_shared_with", "", "the iteration that counts the same lines", "spending.shared_with", True),
 )
 
-_SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (
+_SIGNALS: _Columns = (
     _LOG,
     _ITERATION,
     _text("rubric_version", "the rubric of the score", lambda of: of.it[0]),
@@ -233,14 +245,14 @@ _SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (
     _text("detail", "what produced the vote, or why there is none", lambda of: of.it[1].detail),
 )
 
-_INTEGRITY: "tuple[DataColumn[IntegrityObservation], ...]" = (
+_INTEGRITY: _Columns = (
     _LOG,
     _ITERATION,
     _text("signal", "the signal that was claimed", lambda of: str(of.it.signal)),
     _text("role", "who claimed it", lambda of: str(of.it.role), "impl, verifier, review"),
     _share("claimed", "the claim", lambda of: _sub_score(of.it.claimed), True),
     _share("observed", "what was seen", lambda of: _sub_score(of.it.observed), True),
-    DataColumn(
+    _column(
         "delta",
         "number",
         "-1 to 1",
@@ -249,11 +261,11 @@ _INTEGRITY: "tuple[DataColumn[IntegrityObservation], ...]" = (
         True,
     ),
     _flag("over_claim", "whether more was claimed than was seen", lambda of: of.it.delta < 0),
-    _text("claimed_detail", "where the claim comes from", lambda of: of.it.claimed.detail),
-    _text("observed_detail", "where the observation comes from", lambda of: of.it.observed.detail),
+    _text("claimed_detail", "where the claim comes from", "claimed.detail"),
+    _text("observed_detail", "where the observation comes from", "observed.detail"),
 )
 
-_GROUP: tuple[DataColumn[GroupSeen], ...] = (
+_GROUP: _Columns = (
     _count("iterations", "iterations", "how many belong to it", lambda of: len(of.it.score.iterations)),
     _count(
         "scored_iterations",
@@ -265,55 +277,45 @@ _GROUP: tuple[DataColumn[GroupSeen], ...] = (
         "insufficient_iterations",
         "iterations",
         "how many of them have a score on too little evidence, and are not in the mean",
-        lambda of: of.it.score.insufficient,
+        "score.insufficient",
     ),
     _count("first_iteration", "", "the first of them", lambda of: of.iteration),
     _count("last_iteration", "", "the last of them", lambda of: of.it.score.iterations[-1]),
-    _flag("scored", "whether any of them has a score", lambda of: of.it.score.scored),
-    _share("score", "the mean of their scores", lambda of: of.it.score.value if of.it.score.scored else None, True),
-    _text("band", "the name of that mean", lambda of: of.it.score.band),
-    _sum("input_tokens", "what its iterations used; lines that two share count once"),
-    _sum("output_tokens"),
-    _sum("cache_read_tokens"),
-    _sum("cache_write_tokens"),
-    _dollars("cost", "what these tokens cost", lambda of: of.it.bought.cost),
-    DataColumn(
-        "duration",
-        "number",
-        "seconds",
-        "the sum of the durations of its iterations",
-        lambda of: getattr(of.it.bought.spending, "seconds", None),
-        True,
-    ),
-    _count("priced_iterations", "iterations", "how many of them have a cost", lambda of: of.it.bought.priced),
-    _count("landed_iterations", "iterations", "how many of these landed and stayed", lambda of: of.it.bought.landed),
-    _dollars("cost_per_landed", "the cost by those that landed and stayed", lambda of: of.it.bought.per_landed),
-    _dollars("cost_unsound", "the cost of work that was reverted or fixed", lambda of: of.it.bought.unsound),
-    _dollars("cost_not_landed", "the cost of work that never landed", lambda of: of.it.bought.not_landed),
+    _flag("scored", "whether any of them has a score", "score.scored"),
+    _share("score", "the mean of their scores", lambda of: _value(of.it.score), True),
+    _text("band", "the name of that mean", "score.band"),
+    *_used("bought.spending", "what its iterations used; lines that two share count once"),
+    _dollars("cost", "what these tokens cost", "bought.cost"),
+    _seconds("the sum of the durations of its iterations", "bought.spending.seconds"),
+    _count("priced_iterations", "iterations", "how many of them have a cost", "bought.priced"),
+    _count("landed_iterations", "iterations", "how many of these landed and stayed", "bought.landed"),
+    _dollars("cost_per_landed", "the cost by those that landed and stayed", "bought.per_landed"),
+    _dollars("cost_unsound", "the cost of work that was reverted or fixed", "bought.unsound"),
+    _dollars("cost_not_landed", "the cost of work that never landed", "bought.not_landed"),
 )
 
 
-def _rubric_of(what: str) -> DataColumn[GroupSeen]:
+def _rubric_of(what: str) -> DataColumn[Any]:
     meaning = f"the rubric of its scores; a {what} scored under two has two rows"
-    return _text("rubric_version", meaning, lambda of: of.it.score.rubric_version)
+    return _text("rubric_version", meaning, "score.rubric_version")
 
 
-_SESSIONS: tuple[DataColumn[GroupSeen], ...] = (
+_SESSIONS: _Columns = (
     _LOG,
-    _text("session_id", "the agent's session", lambda of: of.it.score.session_id),
+    _text("session_id", "the agent's session", "score.session_id"),
     _rubric_of("session"),
     *_GROUP,
 )
 
-_TASKS: tuple[DataColumn[GroupSeen], ...] = (
+_TASKS: _Columns = (
     _LOG,
-    _text("task_id", "the task", lambda of: of.it.score.session_id),
+    _text("task_id", "the task", "score.session_id"),
     _rubric_of("task"),
-    _count("sessions", "sessions", "how many sessions worked on it", lambda of: of.it.sessions),
+    _count("sessions", "sessions", "how many sessions worked on it", "sessions"),
     *_GROUP,
 )
 
-TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
+TABLES: dict[str, _Columns] = {
     "iterations": _ITERATIONS,
     "signals": _SIGNALS,
     "integrity": _INTEGRITY,
@@ -328,49 +330,46 @@ def _row(table: str, log: Path, iteration: int, it: object) -> DataRow:
     return {column.name: column.take(of) for column in TABLES[table]}
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRows:
-    """Collects the members of sessions and of tasks during a pass over a log, and makes the rows of both tables."""
+class Member(NamedTuple):
+    """One iteration of a session and of a task: their names, its score, and what it used."""
 
-    log: Path
-    rubric: "Rubric"
-    members: dict[tuple[str, str, str], list[SessionIterRef]] = field(default_factory=dict)
-    used: "dict[tuple[str, str, str], list[Used]]" = field(default_factory=dict)
-    sessions: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
+    session: str
+    task: str
+    score: SessionIterRef
+    rubric_version: str
+    used: Used
 
-    def add(self, examined: "Examined") -> None:
-        """Note one iteration."""
-        score, record = examined.score, examined.record
-        session = record.agent.session_id
-        member, used = SessionIterRef.of(score), examined.used
-        for table, name in (("sessions", session), ("tasks", record.task_id)):
-            if not name:
-                continue
-            key = table, name, score.rubric_version
-            self.members.setdefault(key, []).append(member)
-            self.used.setdefault(key, []).append(used)
-            self.sessions.setdefault(key, set()).update(filter(None, [session]))
-
-    def rows(self) -> Iterator[tuple[str, DataRow]]:
-        """Yield the rows with the names of their tables: by session and rubric version, then by task and version."""
-        from scoring.views.spending import purchase  # loaded by whoever examined
-
-        for key in sorted(self.members):
-            table, name, version = key
-            score = replace(session_score(self.rubric, name, self.members[key]), rubric_version=version)
-            group = GroupSeen(score, purchase(self.used[key]), len(self.sessions[key]))
-            yield table, _row(table, self.log, score.iterations[0], group)
+    @classmethod
+    def of(cls, one: Examined) -> Self:
+        """Return an iteration as a member."""
+        record, score = one.record, one.score
+        return cls(record.agent.session_id, record.task_id, SessionIterRef.of(score), score.rubric_version, one.used)
 
 
-def table_rows(log: Path, rubric: "Rubric", examined: "Iterable[Examined]") -> Iterator[tuple[str, DataRow]]:
+def group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator[tuple[str, DataRow]]:
+    """Yield the rows of sessions, and then those of tasks, each by name and rubric version, with their tables."""
+    for table, named in (("sessions", "session"), ("tasks", "task")):
+        groups: dict[tuple[str, str], list[Member]] = {}
+        for member in members:
+            groups.setdefault((getattr(member, named), member.rubric_version), []).append(member)
+        for (name, version), group in sorted(groups.items(), key=lambda one: one[0]):
+            if name:
+                score = session_score(rubric, name, [member.score for member in group])
+                score = replace(score, rubric_version=version)
+                sessions = {member.session for member in group if member.session}
+                found = GroupSeen(score, purchase(member.used for member in group), len(sessions))
+                yield table, _row(table, log, score.iterations[0], found)
+
+
+def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
-    groups = GroupRows(log, rubric)
+    members = []
     for one in examined:
-        groups.add(one)
+        members.append(Member.of(one))
         number = one.record.iteration
         yield "iterations", _row("iterations", log, number, one)
         for row in one.score.breakdown:
             yield "signals", _row("signals", log, number, (one.score.rubric_version, row))
         for pair in one.signals.integrity:
             yield "integrity", _row("integrity", log, number, pair)
-    yield from groups.rows()
+    yield from group_rows(log, rubric, members)

@@ -39,7 +39,7 @@ class Format:
     Attributes:
         writer: begins a table of some columns on a stream.
         needs: the optional extra of da-score and the module of it that the format needs; None when it needs nothing.
-        binary: what to call it to somebody who wants it on a terminal, which cannot show it; empty when it is text.
+        binary: its name in the message that a terminal cannot show it; empty when it is text.
     """
 
     writer: Callable[[Sequence[DataColumn[Any]], BinaryIO], RowWriter]
@@ -120,7 +120,7 @@ FORMATS: dict[str, Format] = {
 
 
 def clean(row: DataRow) -> DataRow:
-    """Return a row whose texts are UTF-8: a byte that is not becomes a replacement character."""
+    """Return a row with texts in UTF-8: other bytes become replacement characters."""
     return {name: as_utf8(v) if isinstance(v, str) else v for name, v in row.items()}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rubric import SignalID
-from scoring.signals.values import AgentRole, IntegrityObservation, SignalSet
+from scoring.signals.values import AgentRole, SignalSet
 from scoring.text import spans
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
@@ -46,28 +46,13 @@ class IntegritySummary:
 
 def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
     """Summarise the integrity observations of a log, one row per role and signal, in order of first appearance."""
-    found = Claims()
+    deltas: dict[tuple[AgentRole, SignalID], list[tuple[int, float]]] = {}
     for signals in sets:
-        found.add(signals.iteration, signals.integrity)
-    return found.summaries()
-
-
-class Claims:
-    """What was claimed in a log beside what was observed: by role and signal the differences, and nothing more."""
-
-    def __init__(self) -> None:
-        self._deltas: dict[tuple[AgentRole, SignalID], list[tuple[int, float]]] = {}
-
-    def add(self, iteration: int, observations: Iterable[IntegrityObservation]) -> None:
-        """Take those of one iteration."""
-        for observation in observations:
-            deltas = self._deltas.setdefault((observation.role, observation.signal), [])
-            if observation.comparable:
-                deltas.append((iteration, observation.delta))
-
-    def summaries(self) -> list[IntegritySummary]:
-        """Return a row per role and signal, in order of first appearance."""
-        return [_summary(role, signal, deltas) for (role, signal), deltas in self._deltas.items()]
+        for one in signals.integrity:
+            compared = deltas.setdefault((one.role, one.signal), [])
+            if one.comparable:
+                compared.append((signals.iteration, one.delta))
+    return [_summary(role, signal, compared) for (role, signal), compared in deltas.items()]
 
 
 def _summary(role: AgentRole, signal: SignalID, deltas: list[tuple[int, float]]) -> IntegritySummary:

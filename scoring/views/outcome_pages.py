@@ -95,7 +95,7 @@ def _yes(value: bool) -> str:
 
 
 def with_cases(examined: Iterable[Examined], version: str, cases: list[Case]) -> Iterator[Examined]:
-    """Yield the iterations of a pass, and add to ``cases`` those scored under one rubric whose outcome is known."""
+    """Yield the iterations of a pass, and add to ``cases`` those scored under one rubric and with a known outcome."""
     for one in examined:
         case = case_of(one.facts, one.signals, one.score, one.outcome, "defective")
         if case and one.score.rubric_version == version:

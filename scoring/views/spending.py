@@ -3,6 +3,7 @@
 ``docs/TABLES.md``, "Tokens and cost", says where the numbers come from.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -65,10 +66,10 @@ class Spending(Frozen, frozen=True, dict=True):
     @property
     def models(self) -> list[str]:
         """The models that are named, those with the most tokens first."""
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for one in self.spent:
             if one.model:
-                counts[one.model] = counts.get(one.model, 0) + sum(one[3:7])
+                counts[one.model] += sum(one[3:7])
         return sorted(counts, key=lambda name: (-counts[name], name))
 
     @cached_property
@@ -78,7 +79,7 @@ class Spending(Frozen, frozen=True, dict=True):
 
     @property
     def unpriced(self) -> list[str]:
-        """The models whose price is not known, sorted; "" stands for tokens whose model nobody names."""
+        """The models without a known price, sorted; "" is for tokens of an unnamed model."""
         return self._priced[1]
 
     @cached_property
@@ -109,7 +110,7 @@ class Spending(Frozen, frozen=True, dict=True):
 
 
 def spending_of(facts: IterationFacts) -> Spending | None:
-    """Return what one iteration used; None where nobody knows."""
+    """Return what one iteration used; None where that is not known."""
     record, seen, observed = facts.record, facts.transcripts, facts.observed
     model = record.agent.model
     shared = observed.shared_with if observed else None
@@ -137,8 +138,8 @@ def _times(seen: TranscriptFacts | None) -> tuple[float | None, int | None, int 
     return (seen.ended - seen.began) / NS, seen.began, seen.ended
 
 
-def together(found: "Iterable[Spending | None]") -> Spending | None:
-    """Return what several iterations used; None where nobody knows of any. Lines that two share count once."""
+def together(found: Iterable[Spending | None]) -> Spending | None:
+    """Return what several iterations used; None where nothing is known. Lines that two share count once."""
     parts = tuple(one for one in found if one is not None and one.shared_with is None)
     if not parts:
         return None
@@ -249,7 +250,7 @@ def price_note(found: Spending) -> str:
     if not found.unpriced:
         return ""
     named = sorted(found.unpriced, key=lambda name: (not name, name))
-    names = ", ".join(name or "a model that nobody names" for name in named)
+    names = ", ".join(name or "an unnamed model" for name in named)
     return f"{'no price is known for' if found.cost is None else 'without'} {names}"
 
 

@@ -9,7 +9,7 @@ from helpers.commands import DaScore, Outcome, process
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION
 
 from scoring.cli import main
-from scoring.cli.app import COMMANDS
+from scoring.cli.helptext import COMMANDS
 
 Complete = Callable[[str], set[str]]
 

@@ -26,9 +26,8 @@ from helpers.privileges import no_privileges
 from scoring.demo import Demo
 from scoring.errors import WriteError
 from scoring.evidence.labels import Judgement
-from scoring.jobs import labelling
 from scoring.jobs.label_file import NewLabel
-from scoring.jobs.labelling import LOCK_NAME, add_labels
+from scoring.jobs.labelling import add_labels
 
 ANN = ("--as", "ann")
 CONTROL_C = "\x03"
@@ -46,7 +45,7 @@ def labels_in(log: Path, iteration: int = 5) -> list[dict[str, Any]]:
 
 
 def nothing_written(log: Path) -> bool:
-    return not list(log.glob("*.labels.yaml")) and not (log / LOCK_NAME).exists()
+    return not list(log.glob("*.labels.yaml"))
 
 
 class TestWritten:
@@ -75,7 +74,6 @@ class TestWritten:
             ],
         }
         assert (log / "iter-5.labels.yaml").stat().st_mode & 0o777 == 0o600
-        assert not (log / LOCK_NAME).exists()
 
     def test_a_second_label_is_an_edit_that_keeps_what_is_not_given(self, da_score: DaScore, log: Path) -> None:
         da_score("label", 5, *ANN, "--correctness", "1", "--note", "hm")
@@ -234,7 +232,7 @@ class TestRefused:
     def test_a_folder_in_which_nobody_writes(self, demo: Demo) -> None:
         with read_only_copy(demo.iter_log_dir) as folder, no_privileges(), pytest.raises(WriteError) as caught:
             add_labels(folder, [NewLabel(5, "ann", Judgement(1))])
-        assert str(caught.value) == f"{folder}: cannot write labels here: permission denied"
+        assert str(caught.value) == f"{folder}/iter-5.labels.yaml: cannot write: permission denied"
 
 
 @contextmanager
@@ -335,30 +333,11 @@ for n in range(6):
         assert [one.returncode for one in started] == [0] * 4
         histories = {one["actor"]: len(one["history"]) for one in labels_in(log)}
         assert histories == dict.fromkeys(names, 6) | {"all": 24}
-        assert not (log / LOCK_NAME).exists()
-
-    @pytest.mark.slow
-    def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(self, da_score: DaScore, log: Path) -> None:
-        script = (
-            "import os, signal, sys\nfrom pathlib import Path\nfrom scoring.jobs.labelling import _locked\n"
-            "with _locked(Path(sys.argv[1])):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-        )
-        done = subprocess.run([sys.executable, "-c", script, str(log)], check=False)
-        assert (done.returncode, (log / LOCK_NAME).exists()) == (-9, True)
-        assert da_score("label", 5, *ANN, "--correctness", "1").status == 0
-        assert not (log / LOCK_NAME).exists()
-
-    def test_somebody_who_holds_it_too_long_is_named(
-        self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(labelling, "PATIENCE", 0.1)
-        with labelling._locked(log):
-            assert "another process" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
 
     def test_a_write_that_fails_in_its_middle_is_undone(self, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = write(log, label("bob", edit(1))).read_bytes()
         (log / "iter-6.labels.yaml").mkdir()
-        monkeypatch.setattr("scoring.jobs.label_file.read_file", self.nothing_at_6)
+        monkeypatch.setattr("scoring.jobs.labelling.read_file", self.nothing_at_6)
         with pytest.raises(WriteError):
             add_labels(log, [NewLabel(n, "ann", Judgement(1)) for n in (4, 5, 6)])
         assert not (log / "iter-4.labels.yaml").exists()

@@ -14,7 +14,7 @@ from helpers.deliberations import OWNED, document, new_claims, outputs, write_js
 from helpers.meetings import record
 
 from scoring.cli import main
-from scoring.cli.app import COMMANDS
+from scoring.cli.helptext import COMMANDS
 
 DATA = {
     "records": "JSON of all entries, for other programs",

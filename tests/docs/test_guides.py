@@ -14,7 +14,6 @@ import pytest
 import yaml
 from helpers.commands import DaScore
 
-from scoring.cli.app import COMMANDS
 from scoring.demo import Demo
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,7 +26,8 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def options_of(command: str) -> set[str]:
-    parameters: list[click.Parameter] = importlib.import_module(COMMANDS[command]).command.params
+    module = importlib.import_module(f"scoring.cli.{command.replace('-', '_')}")
+    parameters: list[click.Parameter] = module.command.params
     return {option for parameter in parameters for option in parameter.opts}
 
 

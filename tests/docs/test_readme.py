@@ -16,7 +16,8 @@ from helpers.commands import lines_of, process_on_a_terminal
 
 from rubric import RUBRIC_VERSION, default_rubric, released_rubric, rubric_versions
 from scoring import score_log, session_score_path
-from scoring.cli.app import COMMANDS, PROGRAM
+from scoring.cli.app import PROGRAM
+from scoring.cli.helptext import COMMANDS
 from scoring.errors import installing
 from scoring.log.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, resolve_settings
 
@@ -226,7 +227,8 @@ def test_every_command_that_is_mentioned_exists() -> None:
 @pytest.mark.parametrize("row", table(section("Commands")), ids=lambda row: quoted(row[0])[0])
 def test_the_options_of_a_row_are_options_of_the_command(row: list[str]) -> None:
     command = quoted(row[0])[0].split()[1]
-    parameters: list[click.Parameter] = importlib.import_module(COMMANDS[command]).command.params
+    module = importlib.import_module(f"scoring.cli.{command.replace('-', '_')}")
+    parameters: list[click.Parameter] = module.command.params
     known = {option for parameter in parameters for option in parameter.opts}
     assert set(re.findall(r"`(--[a-z-]+)`", row[1])) <= known
 

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo
 
-from scoring.evidence import beside
 from scoring.evidence.beside import HookOutcome, hook_facts, hook_file_name
-from scoring.yamlread import Reader, parse
 
 FULL = """\
 records:
@@ -164,51 +162,3 @@ def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
 
 def test_a_missing_folder_holds_no_file(tmp_path: Path) -> None:
     assert scored_hook_outcomes(tmp_path / "missing", 4) is None
-
-
-WRITTEN = """\
-schema_version: 1
-records:
-  - rule_id: r.1
-    intervention_class: remediate_at_stop
-    ts: "2026-05-26T00:00:00Z"
-"""
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(WRITTEN, id="as hooks write it"),
-        pytest.param(WRITTEN + WRITTEN[WRITTEN.index("  -") :], id="two records"),
-        pytest.param(WRITTEN.replace("r.1", "null"), id="null is empty"),
-        pytest.param(WRITTEN.replace("r.1", '"null"'), id="unless it is quoted"),
-        pytest.param(WRITTEN.replace("r.1", "true"), id="a word for true is text"),
-        pytest.param(WRITTEN.replace("rule_id", "another_key"), id="a key that no field has"),
-    ],
-)
-def test_a_file_as_hooks_write_it_is_read_without_nodes(text: str) -> None:
-    """What is read so is what YAML's reader reads."""
-    found = beside._plain_records(text.encode())
-    node = parse(text.encode())
-    assert node is not None
-    assert found == Reader().struct(node, beside._FILE)["records"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(WRITTEN.replace("r.1", "1"), id="a number, whose spelling YAML knows"),
-        pytest.param(WRITTEN.replace("r.1", "a: b"), id="a colon"),
-        pytest.param(WRITTEN.replace("r.1", "a # b"), id="a comment"),
-        pytest.param(WRITTEN.replace("r.1", '"a\\n"'), id="an escape"),
-        pytest.param(WRITTEN.replace("r.1", "*a"), id="an alias"),
-        pytest.param(WRITTEN.replace("r.1", "é"), id="not ASCII"),
-        pytest.param(WRITTEN.replace("ts:", "rule_id:"), id="a field twice"),
-        pytest.param(WRITTEN.replace("    ts", "     ts"), id="another indentation"),
-        pytest.param(WRITTEN.rstrip("\n"), id="no line end"),
-        pytest.param("records: []\n", id="no record"),
-        pytest.param("", id="nothing"),
-    ],
-)
-def test_of_any_other_file_yaml_decides(text: str) -> None:
-    assert beside._plain_records(text.encode()) is None

@@ -14,7 +14,7 @@ from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, ta
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
-from scoring.evidence.git.repository import check_out
+from scoring.evidence.git.unpacking import check_out
 from scoring.fleet.archives import scratch_folder
 from scoring.fleet.commits import Commit, Done, parsed, written
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
@@ -226,7 +226,7 @@ def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
     name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     subprocess.run(["git", "-C", str(seed.repo_dir), "add", "passwd"], check=True)
     subprocess.run(["git", *name, "-C", str(seed.repo_dir), "commit", "-qm", "link"], check=True)
-    from scoring.evidence.git.repository import check_out
+    from scoring.evidence.git.unpacking import check_out
 
     folder = archive_of(seed.root, tmp_path / "folder")
     check_out(folder / "demo.bundle", tmp_path / "out")

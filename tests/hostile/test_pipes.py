@@ -1,7 +1,6 @@
 """A FIFO where a file belongs is named, and nobody waits for it."""
 
 import os
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,9 @@ from helpers.repos import Repo
 
 from scoring.demo import Demo
 from scoring.errors import GitError
-from scoring.evidence.git import repository as git
+from scoring.evidence.git import repository, starter
 from scoring.evidence.git.browsing import NOTHING_BROWSED, browse
+from scoring.evidence.git.objects import ObjectReader
 from scoring.evidence.git.repository import GitRepository
 
 
@@ -24,7 +24,7 @@ def make_pipe(path: Path) -> None:
 
 
 class TestInARepository:
-    @pytest.mark.parametrize("name", git._PLAIN_FILES)
+    @pytest.mark.parametrize("name", repository._PLAIN_FILES)
     def test_is_named_at_once(self, repo: Repo, name: str) -> None:
         repo.commit({"a": "b"})
         path = repo.path / ".git" / name
@@ -74,25 +74,18 @@ class TestTimeLimit:
         """A repository whose git answers nothing any more."""
         repo.commit({"a": "b"})
         opened = GitRepository(repo.path)
-        monkeypatch.setattr(git, "time_limit", lambda: 0.2)
-        monkeypatch.setattr(GitRepository, "command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
-        monkeypatch.setattr(git, "_command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
+        monkeypatch.setattr(starter, "time_limit", lambda: 0.2)
+        monkeypatch.setattr(starter, "_command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
         return opened
 
-    def test_holds_for_every_way_to_ask(self, slow: GitRepository) -> None:
-        reader = git.ObjectReader(slow)
-
-        def ask_what_was_begun() -> None:
-            with slow.begun("log"):
-                slow.ask("log")
-
+    def test_limits_every_way_to_ask(self, slow: GitRepository) -> None:
+        reader = ObjectReader(slow)
         ways: dict[str, Callable[[], object]] = {
             "ask": lambda: slow.ask("log"),
-            "what was begun": ask_what_was_begun,
             "lines": lambda: list(slow.lines("log")),
             "beginning": lambda: slow.beginning(10, "log"),
             "an object": lambda: list(reader.pieces("0" * 40)),
-            "another repository": lambda: git.ask_in(slow.directory, "log"),
+            "another repository": lambda: starter.ask_in(slow.directory, "log"),
         }
         for way in ways.values():
             with pytest.raises(GitError, match=r"git did not answer in time"):
@@ -102,22 +95,9 @@ class TestTimeLimit:
     @pytest.mark.parametrize("text", ["", "0", "-1", "x", "9" * 99])
     def test_is_settable(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "7")
-        assert git.time_limit() == 7
+        assert starter.time_limit() == 7
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", text)
-        assert git.time_limit() == 300
-
-
-PRINTED = (b"", b"\n", b"a\r\nb\rc\n\nd", b"x" * 300_000 + b"\ny", b"\n" * 1000, b"a\n" * 200_000)
-
-
-@pytest.mark.parametrize("text", PRINTED, ids=range(len(PRINTED)))
-def test_what_git_prints_is_cut_into_lines_as_a_file_is(tmp_path: Path, text: bytes) -> None:
-    (tmp_path / "text").write_bytes(text)
-    command = ["cat", str(tmp_path / "text")]
-    with git._running(command, dict(os.environ), stdin=None, stdout=subprocess.PIPE) as process:
-        found = list(git._Output(process, command).lines())
-    with open(tmp_path / "text", "rb") as f:
-        assert found == list(f)
+        assert starter.time_limit() == 300
 
 
 class TestStepSummary:

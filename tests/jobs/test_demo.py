@@ -11,7 +11,7 @@ import scoring.demo
 from rubric import Score, default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
-from scoring.evidence.git.repository import import_repository
+from scoring.evidence.git.unpacking import import_repository
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.parity import build_signal_sets

@@ -178,9 +178,6 @@ class TestValidity:
     def test_calls_a_coin_a_coin(self, seed: int) -> None:
         assert validity(made(150, 0, seed), "defective", "x", 14).verdict.startswith("no better than a coin")
 
-    def test_is_the_same_every_time(self) -> None:
-        assert validity(made(60, 0.3, 1), "defective", "x", 14) == validity(made(60, 0.3, 1), "defective", "x", 14)
-
     def test_leaves_out_what_has_no_score(self) -> None:
         found = validity([*made(60, 0.3, 1), case(99, None, 0)], "defective", "x", 14)
         assert found.score.n == 60

@@ -1,13 +1,14 @@
 """The recipe "a command": one file, and one line in the table of commands."""
 
-import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, Outcome, one_line, process
+from helpers.commands import DaScore, Outcome, one_line
 
-from scoring.cli.app import COMMANDS
+import scoring.cli
+from scoring.cli.helptext import GROUPS
 from scoring.demo import Demo
 
 TOY = '''"""``da-score toy``: how many iterations a log has."""
@@ -32,15 +33,14 @@ def command(settings: Settings) -> None:
         show([found])
 '''
 
-MODULE = "toy_command"
-
 
 @pytest.fixture(autouse=True)
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file and the line."""
-    (tmp_path / f"{MODULE}.py").write_text(TOY)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(COMMANDS, "toy", MODULE)
+    (tmp_path / "toy.py").write_text(TOY)
+    monkeypatch.setattr(scoring.cli, "__path__", [*scoring.cli.__path__, str(tmp_path)])
+    monkeypatch.setitem(GROUPS["Look"], "toy", "Count the iterations of a log.")
+    monkeypatch.delitem(sys.modules, "scoring.cli.toy", raising=False)
 
 
 @pytest.mark.usefixtures("here")
@@ -76,6 +76,7 @@ def test_it_is_completed(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> 
     assert da_score().out == "plain,--json\n"
 
 
-def test_without_its_line_there_is_no_such_command(tmp_path: Path) -> None:
-    found = process("toy", PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+def test_without_its_line_there_is_no_such_command(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(GROUPS["Look"], "toy")
+    found = da_score("toy")
     assert (found.status, "No such command 'toy'" in found.err) == (2, True)

@@ -23,14 +23,14 @@ from rich.console import Console
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import InputError, installing
+from scoring.views.drawing import draw
 from scoring.views.examined import LogView
 from scoring.views.report import page, read_snapshot
-from scoring.views.report.charts import smooth
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.essentials import report_lines, sparkline
-from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote
+from scoring.views.report.reported import ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
-from scoring.views.table import draw, pipe_text
+from scoring.views.table import pipe_text
 
 SIGNALS, WIDE_PICTURES = 7, 5
 DATA = '<script type="application/json" id="da-score-data">'
@@ -137,11 +137,6 @@ class TestPage:
         assert not re.search(r"url\((?!#)", html)
         assert not re.search(r"@import|<link\b|<img\b|<iframe\b", html)
 
-    def test_shows_the_cache_hit_rates(self, html: str) -> None:
-        assert "Token efficiency" in html
-        assert ">cache hit rate<" in html
-        assert re.search(r"Known in [1-9]\d* of \d+ iterations, mean 0\.\d\d", html)
-
     def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
         found = structure(html)
         assert len(found.ids) == len(set(found.ids))
@@ -247,28 +242,6 @@ class TestPage:
         with pytest.raises(InputError, match="is no report of da-score"):
             read_snapshot(tmp_path / "r.html")
 
-    @pytest.mark.slow
-    def test_of_a_thousand_iterations_is_below_3_mb(self) -> None:
-        names = [f"signal_{n}" for n in range(8)]
-        lines: list[ReportedIteration] = []
-        for n in range(1000):
-            value, told = (n * 37 % 101) / 100, f"a detail that is about sixty characters long, number {n}"
-            rows = tuple(Vote(name, name.title(), True, value, 0.125, value / 8, told + name) for name in names)
-            claims = tuple(
-                ReportedClaim("impl", name, value, 1.0, "a claim of some words", told + name * 2) for name in names[:4]
-            )
-            head = (n, f"task-{n}", "2026-01-01", f"session-{n // 9}", "2.1.0", value, "good", "sidecar", 1.0, told)
-            lines.append(ReportedIteration(*head, rows, claims, n % 3, n % 2, 0.1))
-        html = page(made(*lines), None)
-        assert len(html.encode()) < 3_000_000
-
-
-class TestCharts:
-    def test_a_trend_is_the_mean_of_what_there_is(self) -> None:
-        found = smooth([None, 1.0, None, 0.0, 0.5], 2)
-        assert math.isnan(found[0])
-        assert found[1:] == [1.0, 1.0, 0.5, 0.25]
-
 
 class TestTerminal:
     @pytest.mark.parametrize(
@@ -319,7 +292,7 @@ class TestCommand:
     @pytest.fixture(autouse=True)
     def _without_pictures(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Draw nothing: what the pictures show is tested above."""
-        monkeypatch.setattr("scoring.views.report._charts", no_pictures)
+        monkeypatch.setattr("scoring.views.report.charts.pictures", no_pictures)
 
     @pytest.mark.slow
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:

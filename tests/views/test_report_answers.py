@@ -16,8 +16,7 @@ from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import Spent
 from scoring.views.report import page
-from scoring.views.report.answers import about, comparisons, losses, nothing_known, steps
-from scoring.views.report.charts import trend_width
+from scoring.views.report.answers import comparisons, losses, nothing_known, steps
 from scoring.views.report.digest import Digest
 from scoring.views.report.links import commit_page, commit_pages, project_name, where_it_is
 from scoring.views.report.reported import LinesPlace, ReportedClaim, ReportedIteration, Vote
@@ -65,7 +64,7 @@ def no_pictures(_: Digest) -> dict[str, Any]:
 @pytest.fixture
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing: drawing takes most of the time, and what the pictures show is tested with the report."""
-    monkeypatch.setattr("scoring.views.report._charts", no_pictures)
+    monkeypatch.setattr("scoring.views.report.charts.pictures", no_pictures)
 
 
 class TestLosses:
@@ -192,16 +191,6 @@ def test_what_a_log_has_nothing_of_is_one_sentence() -> None:
     ]
 
 
-def test_many_iterations_are_cut() -> None:
-    assert about([1, 2, 3, 7]) == "1-3, 7"
-    assert about(list(range(0, 60, 2)), 3) == "0, 2, 4 and 27 more"
-
-
-@pytest.mark.parametrize(("count", "width"), [(9, 8), (400, 8), (3_000, 60)])
-def test_a_trend_is_wider_in_a_long_log(count: int, width: int) -> None:
-    assert trend_width(count) == width
-
-
 @pytest.mark.usefixtures("_without_pictures")
 class TestSince:
     def test_is_grouped_and_what_moved_most_comes_first(self) -> None:
@@ -217,12 +206,6 @@ class TestSince:
         found = changes(now, {"1": ["2.0.2", 0.9, "good"], "2": ["2.1.0", 0.9, "good"]})
         groups = {title: [one.iteration for one, _ in changed] for title, changed in found.groups}
         assert (groups["Worse"], groups["Scored otherwise than before"]) == ([2], [1])
-
-    @pytest.mark.slow
-    def test_a_long_list_is_cut(self) -> None:
-        lines = [line(n, {"landed": 0.5}) for n in range(50)]
-        shown = page(made(*lines), ReportChanges(lines, [], []))
-        assert "<li>and 42 more</li>" in shown
 
 
 class TestLinks:
@@ -310,11 +293,6 @@ class TestPage:
         shown = page(made(one, other, project=evil, pages="https://github.com/o/r/commit/"), None)
         assert "<script>alert" not in shown
         assert shown.count("</script>") == 2
-
-    def test_an_iteration_of_zero_stands_out(self) -> None:
-        shown = page(made(line(1, {"landed": 0.0}), line(2, {"landed": 1.0})), None)
-        assert shown.count('<tr class="zero-row">') == 2  # among the lowest, and in the table of all
-        assert '<span class="zero">1 iteration</span> <span class="dim">1</span>' in shown
 
     @pytest.mark.slow
     def test_empty_parts_are_one_line(self) -> None:

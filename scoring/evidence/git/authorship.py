@@ -1,4 +1,4 @@
-"""What git says of commits beyond whether they landed: whose work they are, and what attribution goes by.
+"""What git says of commits beyond whether they landed: who wrote them, and what attribution goes by.
 
 When a commit was authored and under which subject, which checkpoints it names, which agents it names as authors, as
 which commit another one landed, and where the repository's remotes are. The agents are data (``agents.toml``).
@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.git.checkpoints import checkpoint_ids, checkpoints_named
+from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.repository import answered, as_lines, as_text
+from scoring.evidence.git.repository import answered
+from scoring.evidence.git.starter import as_lines, as_text
 from scoring.log.model import IterationRecord
-
-_FORMAT = ("-z", "--format=%H%x00%at%x00%s%x00")
 
 MOST_ASKED = 2000
 """How many commits that sessions made are looked for on the trunk by their change."""
@@ -37,13 +36,6 @@ _MERGED = re.compile(
     r"|Merge (?:remote-tracking )?branch '([^']+)'"
     r"|Merged in (\S+) \(pull request #[0-9]+\)"
 )
-
-
-class AuthoredCommit(NamedTuple):
-    """The author time of a commit, in seconds since 1970 (None where it names none), and its subject."""
-
-    time: int | None
-    subject: str
 
 
 class WrittenCommit(NamedTuple):
@@ -105,31 +97,9 @@ def _any_of(globs: Sequence[str]) -> Any:
 
 
 class AttributedHistory(CorrectedHistory):
-    """What is found on disk about the commits of a log, and what says whose work a transcript is."""
+    """What is found on disk about the commits of a log, and what attributes transcripts to them."""
 
     counts_commits_once = True
-
-    def authored(self, shas: Iterable[str]) -> dict[str, AuthoredCommit]:
-        """Return when and under which subject commits were authored; one that git cannot read is left out."""
-        known = self._cache.section("authored", dict[str, AuthoredCommit])
-        wanted = list(dict.fromkeys(shas))
-        found = answered(self._ask_authored, [sha for sha in wanted if sha not in known])
-        if found:
-            known.update(found)
-            self._cache.changed = True
-        return {sha: known[sha] for sha in wanted if sha in known}
-
-    def _ask_authored(self, batch: Collection[str]) -> Mapping[str, AuthoredCommit] | None:
-        answer = self._repository.ask("log", "--no-walk=unsorted", "--stdin", *_FORMAT, given=as_lines(batch))
-        if answer.returncode:
-            return None
-        fields = as_text(answer.stdout).split("\0")
-        threes = zip(fields[0:-1:4], fields[1::4], fields[2::4], strict=True)
-        return {sha: AuthoredCommit(int(time) if time else None, subject) for sha, time, subject in threes}
-
-    def checkpoints_named(self, shas: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the ids of the checkpoints that commits name."""
-        return checkpoints_named(self._repository, shas, self._cache)
 
     def resolved(self, names: Iterable[str]) -> dict[str, str]:
         """Return the SHAs of names that stand for a commit here."""
@@ -188,7 +158,7 @@ class AttributedHistory(CorrectedHistory):
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""
-        return answered(self._ask_written, list(dict.fromkeys(shas)))
+        return answered(self._ask_written, shas)
 
     def _ask_written(self, batch: Sequence[str]) -> Mapping[str, WrittenCommit] | None:
         answer = self._repository.ask(*_WRITTEN, given=as_lines(batch))
@@ -206,7 +176,7 @@ class AttributedHistory(CorrectedHistory):
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
         """Return how much commits changed against their first parents; one that git cannot compare is left out."""
-        return answered(self._ask_sizes, list(dict.fromkeys(shas)))
+        return answered(self._ask_sizes, shas)
 
     def _ask_sizes(self, batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
         question = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")

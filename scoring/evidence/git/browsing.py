@@ -1,6 +1,6 @@
 """A repository as a person sees it: the branch that is checked out, its branches and its remotes.
 
-GitPython reads them, where somebody waits once anyway. The guards are those of our own git: the caller's ``GIT_*``
+GitPython reads them, in commands that take a while anyway. The guards are those of our own git: the caller's ``GIT_*``
 variables are removed, no configuration but the repository's own is read and nothing that it includes, and no git is
 started in the repository.
 """
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.git.repository import GitRepository, as_text
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 from scoring.evidence.transcripts.neighbourhood import same_remote
 from scoring.files import refuse_special
 
@@ -35,7 +36,7 @@ NOTHING_BROWSED = Browsed()
 def browse(repository: GitRepository) -> Browsed:
     """Look at the branches and remotes of a repository; what cannot be read is as if it were not there."""
     with _own_environment():
-        import git  # its import takes long and starts git once: only who waits anyway pays for it
+        import git  # takes long and starts git once
 
         try:
             _refuse_special_refs(repository.common_dir / "refs")

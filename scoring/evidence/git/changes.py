@@ -4,11 +4,12 @@ Where the earlier commit has landed and the branch has taken the trunk in since,
 trunk commit that was taken in; where it has not, only files that the iteration's own commits changed count.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.repository import GitRepository, answered, as_text
+from scoring.evidence.git.repository import GitRepository, answered
+from scoring.evidence.git.starter import as_lines, as_text
 
 Pair = tuple[str, str]
 """A commit and the one it is compared with; "" is nothing, for a commit without a parent."""
@@ -33,23 +34,18 @@ def changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tupl
 
     A pair that git cannot compare, because an object is missing, is left out.
     """
-    return _asked(repository, list(dict.fromkeys(pairs)), "--no-renames")
+    return _asked(repository, pairs, "--no-renames")
 
 
-def net_changes(
-    repository: GitRepository, pairs: Iterable[Pair], known: MutableMapping[str, tuple[Change, ...]]
-) -> dict[Pair, tuple[Change, ...]]:
+def net_changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tuple[Change, ...]]:
     """Return what changed from the second commit of each pair to the first, renames followed.
 
-    ``known`` holds answers from before, by :func:`line_of` the pair, and takes those that will always be the same.
     Where only the content of files is missing, as in a partial clone, renames are found of files that moved unchanged.
     """
     wanted = list(dict.fromkeys(pairs))
-    kept = {pair: known[line] for pair in wanted if (line := line_of(pair)) in known}
-    found = _asked(repository, [pair for pair in wanted if pair not in kept], "--find-renames")
-    known.update({line_of(pair): changed for pair, changed in found.items()})
-    rest = [pair for pair in wanted if pair not in found and pair not in kept]
-    return kept | found | _asked(repository, rest, "--find-renames=100%")
+    found = _asked(repository, wanted, "--find-renames")
+    rest = [pair for pair in wanted if pair not in found]
+    return found | _asked(repository, rest, "--find-renames=100%")
 
 
 def line_of(pair: Pair) -> str:
@@ -57,11 +53,11 @@ def line_of(pair: Pair) -> str:
     return " ".join(pair).rstrip()
 
 
-def _asked(repository: GitRepository, pairs: Sequence[Pair], how: str) -> dict[Pair, tuple[Change, ...]]:
+def _asked(repository: GitRepository, pairs: Iterable[Pair], how: str) -> dict[Pair, tuple[Change, ...]]:
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, tuple[Change, ...]] | None:
-        asked = repository.ask_in_parts("diff-tree", "--stdin", *_OPTIONS, how, questions=list(map(line_of, batch)))
-        blocks = [block for _, answer in asked if not answer.returncode for block in _blocks(answer.stdout)]
-        # Of what is no commit, git may say nothing at all and still be content.
+        answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, how, given=as_lines(map(line_of, batch)))
+        blocks = [] if answer.returncode else list(_blocks(answer.stdout))
+        # Of what is no commit, git may say nothing at all and still exit with 0.
         return dict(zip(batch, blocks, strict=True)) if len(blocks) == len(batch) else None
 
     return answered(ask, pairs)
@@ -88,8 +84,8 @@ class Range(NamedTuple):
     """What one iteration's change is measured over.
 
     ``base`` is where it starts ("" for a first commit), ``earlier`` the number of the iteration before it (None: there
-    is none, and the commit is compared with its first parent), ``own`` the commits whose files alone count (None: all
-    files count), ``left_out`` whether trunk commits are left out.
+    is none, and the commit is compared with its first parent), ``own`` the commits that alone count with their files
+    (None: all files count), ``without_trunk`` whether trunk commits are left out.
     """
 
     commit: str
@@ -138,19 +134,13 @@ def _own(graph: CommitGraph, commit: str, base: str, taken: str) -> list[str]:
 
 
 def changed_files(
-    repository: GitRepository,
-    graph: CommitGraph,
-    ranges: Sequence[Range],
-    known: MutableMapping[str, tuple[Change, ...]],
+    repository: GitRepository, graph: CommitGraph, ranges: Sequence[Range]
 ) -> dict[Range, tuple[str, ...]]:
-    """Return the files that changed over each range, by their new names; a range that git cannot compare is left out.
-
-    ``known`` is what :func:`net_changes` keeps between runs.
-    """
+    """Return the files that changed over each range, by new names; a range that git cannot compare is left out."""
     own_pairs = {sha: _pairs(graph, sha) for found in ranges for sha in found.own or ()}
     wanted = [(found.commit, found.base) for found in ranges]
     wanted += [pair for pairs in own_pairs.values() for pair in pairs]
-    changed = net_changes(repository, wanted, known)
+    changed = net_changes(repository, wanted)
     result = {}
     for found in ranges:
         if (net := changed.get((found.commit, found.base))) is None:

@@ -1,8 +1,8 @@
 """Checkpoints in git: what a tool that records agents (Entire) wrote down beside a commit, on a branch of its own.
 
 ``docs/EVIDENCE.md``, "Checkpoints in git", has the layout. The branch is read from git's objects, in a few batches,
-whatever the number of checkpoints; nothing is checked out and nothing fetched. What its files say is somebody's data:
-whatever is not of the type or the size that it should be is as if it were not there.
+whatever the number of checkpoints; nothing is checked out and nothing fetched. What its files say may be anything:
+a value of another type or size than it should have is ignored.
 
 The module is long, because the layout is one thing: its names, its batches and its fields are read together.
 """
@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from scoring.errors import GitError, Warn, silent
-from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.repository import GitRepository, answered, as_lines, as_text
+from scoring.errors import Warn, silent
+from scoring.evidence.git.gitstore import GitStore
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_lines
 
 BRANCH = "entire/checkpoints/v1"
 
@@ -60,7 +61,7 @@ class TokenTotals(NamedTuple):
 
 
 class AttributedLines(NamedTuple):
-    """Whose the lines of a commit are, as the tool counted them at the time; None where it does not say."""
+    """Who wrote the lines of a commit, as the tool counted them at the time; None where it does not say."""
 
     agent_lines: int | None = None
     human_added: int | None = None
@@ -77,7 +78,7 @@ class CheckpointSession(NamedTuple):
         agent: the name of the agent; it is shown and never believed. "" where none is stated.
         created_at: when this was written, as it is stated.
         tokens: the tokens that are stated; None without any.
-        lines: whose lines were committed; None where it is not stated.
+        lines: who wrote the committed lines; None where it is not stated.
         start: how many lines (or messages) of the transcript are from before this checkpoint; None: not stated.
         path: where its transcript is on the branch (``ab/cdef012345/0/full.jsonl``), "" without one.
         blobs: the object ids of the transcript, in order; a long one is in several.
@@ -123,49 +124,32 @@ def checkpoint_ids(message: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_LINE.findall(message)))
 
 
-def checkpoints_named(repository: GitRepository, shas: Iterable[str], cache: GitCache) -> dict[str, tuple[str, ...]]:
-    """Return which checkpoints commits name, by SHA in full; a commit that git cannot read is left out."""
-    wanted = list(dict.fromkeys(shas))
-    known = cache.section("checkpoints-named", dict[str, tuple[str, ...]])
-
-    def ask(batch: Sequence[str]) -> Mapping[str, bytes] | None:
-        try:
-            return repository.contents(batch)
-        except GitError:
-            return None
-
-    if found := answered(ask, [sha for sha in wanted if sha not in known]):
-        known.update({sha: checkpoint_ids(as_text(commit.partition(b"\n\n")[2])) for sha, commit in found.items()})
-        cache.changed = True
-    return {sha: known[sha] for sha in wanted if sha in known}
-
-
-def read_checkpoints(repository: GitRepository, cache: GitCache, warn: Warn = silent) -> Mapping[str, Checkpoint]:
+def read_checkpoints(repository: GitRepository, store: GitStore, warn: Warn = silent) -> Mapping[str, Checkpoint]:
     """Return the checkpoints of a repository by their ids, ascending: those of the local branch and of all remotes.
 
-    Where several branches have a checkpoint, the one counts whose transcripts are more, then larger; else the local
+    Where several branches have a checkpoint, the one with more, then with larger transcripts counts; else the local
     branch's, origin's, those of the other remotes by name. ``warn`` takes a line for each branch that cannot be read.
     """
     tips = _tips(repository)
-    kept = cache.section("checkpoints", dict[str, list[Checkpoint]])
+    # Saves 0.05 of 0.2 s of ``close-task`` with 240 checkpoints, and grows with them.
+    kept = store.section("checkpoints", dict[str, list[Checkpoint]])
     read = _read([tip for tip in tips if tip not in kept], repository, warn)
     found: dict[str, Checkpoint] = {}
     for tip in tips:
         for checkpoint in read[tip] if tip in read else kept[tip]:
-            held = found.get(checkpoint.id)
-            if held is None or _extent(checkpoint) > _extent(held):
+            other = found.get(checkpoint.id)
+            if other is None or _extent(checkpoint) > _extent(other):
                 found[checkpoint.id] = checkpoint
     if whole := {tip: listed for tip, listed in read.items() if listed and not _lacks(listed)}:
         # What a clone lacks it may have tomorrow; all else in a commit stays as it is.
         for tip in kept.keys() - set(tips):
             del kept[tip]
         kept.update(whole)
-        cache.changed = True
     return {name: found[name] for name in sorted(found)}
 
 
 def _tips(repository: GitRepository) -> list[str]:
-    """Return the tips of the branches that hold checkpoints, each once."""
+    """Return the tips of the branches with checkpoints, each once."""
     refs = {ref: sha for sha, ref, _ in repository.references if _REF.fullmatch(ref)}
     order = sorted(refs, key=lambda ref: (_REFS.index(ref) if ref in _REFS else len(_REFS), ref))
     return list(dict.fromkeys(refs[ref] for ref in order[:MOST_BRANCHES]))

@@ -14,7 +14,7 @@ from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 if TYPE_CHECKING:
-    from scoring.evidence.git.cache import GitCache
+    from scoring.evidence.git.gitstore import GitStore
     from scoring.evidence.git.walk import NamedCommit, ShownCommit
 
 Rules = Literal["reference", "corrected"]
@@ -61,7 +61,7 @@ class Tip(NamedTuple):
     """A commit that may speak for the commits it contains: an iteration's, or the tip of a branch.
 
     ``iteration`` is the iteration's number, 0 for a branch; ``branch`` is the branch's name, "" for an iteration;
-    ``method`` is how this commit itself was found on the trunk, "" where nobody has looked.
+    ``method`` is how this commit itself was found on the trunk, "" where that was not asked.
     """
 
     sha: str
@@ -77,7 +77,7 @@ class Landing(Frozen, frozen=True):
         rules: under which rules it was looked for.
         trunk: where it was looked for.
         field: the commit field of the entry, trimmed.
-        sha: the commit that the field stands for; None when there is none.
+        sha: the commit that the field names; None when there is none.
         found_by: how the work was found on the trunk, reverted or not: one of this module's words, "" when unknown.
         commit: the trunk commit that brought the work; None where no single one did.
         merged_in: the merge that brought ``commit`` to the trunk's first-parent line; None without one.
@@ -120,13 +120,13 @@ class Changed(Frozen, frozen=True):
     Attributes:
         rules: under which rules the range was chosen.
         field: the commit field of the entry, trimmed.
-        sha: the commit that the field stands for; None when there is none.
+        sha: the commit that the field names; None when there is none.
         files: their paths, by the new names; the reference has them as git quotes them.
         base: the commit that ``sha`` was compared with, "" for a first commit.
-        since: the number of the earlier iteration whose commit is ``base``; None when ``base`` is the first parent.
+        since: the number of the earlier iteration with the commit ``base``; None when ``base`` is the first parent.
         without_trunk: whether changes that came in from the trunk are left out.
         merge: whether the commit is a merge, compared with its first parent.
-        unknown: why the files cannot be known; None when they are known, or nobody asked for them.
+        unknown: why the files cannot be known; None when they are known, or were not asked for.
     """
 
     rules: Rules
@@ -147,14 +147,14 @@ class GitFacts(ABC):
     trunk: Trunk
     """Where work lands, and how that was found out."""
     _resolved: Mapping[str, str | None]
-    _cache: "GitCache"
+    _store: "GitStore"
 
     def resolve(self, name: str) -> str | None:
-        """Return the SHA that a commit field, exactly as written or trimmed, stands for; None without a commit."""
+        """Return the SHA of a commit field, exactly as written or trimmed; None where it names no commit."""
         return self._resolved[name]
 
     def committed(self, name: str) -> int | None:
-        """Return the committer time, in seconds since 1970, of the commit that a field stands for, or None."""
+        """Return the committer time, in seconds since 1970, of the commit that a field names, or None."""
         sha = self._resolved[name]
         commit = self._commit_of(sha) if sha else None
         return commit.time if commit else None
@@ -176,19 +176,19 @@ class GitFacts(ABC):
 
     @abstractmethod
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
-        """Return what an iteration changed whose commit is known."""
+        """Return what an iteration with a known commit changed."""
 
     def _commit(self, record: IterationRecord) -> tuple[str, str | None]:
-        """Return the commit field of an entry, trimmed, and the SHA that it stands for."""
+        """Return the commit field of an entry, trimmed, and the SHA of the commit that it names."""
         field = trim(record.commit)
         return field, self._resolved[field] if field else None
 
     def gather(self, records: Sequence[IterationRecord], with_files: Callable[[IterationRecord], bool], /) -> None:
-        """Ask git what it will be asked of these entries; ``with_files`` tells of which the changed files are."""
+        """Ask git what it will be asked of these entries; ``with_files`` says of which the changed files are, too."""
         for record in records:
             self.landing(record)
             self.changed(record, files=with_files(record))
 
     def keep(self) -> None:
         """Keep what was learnt and will never change for the next run."""
-        self._cache.save()
+        self._store.save()

@@ -1,4 +1,4 @@
-"""The ancestry of a trunk and of the commits beside it, in memory: one walk answers who comes from whom.
+"""The ancestry of a trunk and of the commits beside it, in memory: one walk answers what contains what.
 
 *Mainline* is the trunk's first-parent line; every other commit of the trunk was brought in by a merge on it.
 """
@@ -15,7 +15,7 @@ class CommitGraph:
     """Commits and their parents. Children come before their parents, in both parts and over both."""
 
     def __init__(self, trunk: Sequence[Line], beside: Sequence[Line] = ()) -> None:
-        """Take the commits of the trunk, its tip first, and those beside it whose ancestry is known."""
+        """Take the commits of the trunk, its tip first, and those beside it with a known ancestry."""
         self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
         self._order = [sha for sha, _ in (*beside, *trunk)]
         self._trunk_start = len(beside)
@@ -54,11 +54,11 @@ class CommitGraph:
         if sha in self._bases:
             return self._bases[sha]
         bases: list[str] = []
-        held: list[Contained] = []
+        inside: list[Contained] = []
         for candidate in sorted(self.boundary(sha), key=self.position.__getitem__):
-            if not any(candidate in contained for contained in held):
+            if not any(candidate in contained for contained in inside):
                 bases.append(candidate)
-                held.append(Contained(self, candidate))
+                inside.append(Contained(self, candidate))
         self._bases[sha] = bases
         return bases
 
@@ -157,7 +157,7 @@ class CommitGraph:
             at = next(p for p in self.parents[at][1:] if p in holding)
 
     def marks(self, shas: Sequence[str]) -> dict[str, int]:
-        """Return, for each commit, which of ``shas`` it contains: bit n stands for ``shas[n]``."""
+        """Return, for each commit, which of ``shas`` it contains: bit n is ``shas[n]``."""
         bits: dict[str, int] = {}
         for n, sha in enumerate(shas):
             bits[sha] = bits.get(sha, 0) | 1 << n
@@ -191,7 +191,7 @@ class Contained:
 def _reached(
     starts: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Callable[[str], bool] = lambda _: False
 ) -> set[str]:
-    """Return the starts and what they come from, without those that ``stop`` holds for and what only they come from."""
+    """Return the starts and what they come from, without those that ``stop`` and what only they come from."""
     seen = set(starts)
     todo = list(seen)
     while todo:

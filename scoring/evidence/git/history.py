@@ -1,4 +1,4 @@
-"""The history of a repository under the corrected rules. Nothing is asked before somebody wants to know."""
+"""The history of a repository under the corrected rules; git is asked when an answer is first needed."""
 
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from scoring.errors import InputError
 from scoring.evidence.git import facts
-from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.changes import Change, Range, changed_files, range_of
+from scoring.evidence.git.changes import Range, changed_files, range_of
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Unknown
+from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
@@ -25,7 +25,6 @@ from scoring.evidence.git.walk import (
     trunk_lines,
 )
 from scoring.files import read_file
-from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -56,11 +55,12 @@ class CorrectedHistory(GitFacts):
         """
         self._records = records
         self._known_landings: dict[tuple[str, str], Landing] = {}
+        self._known_files: dict[Range, tuple[str, ...] | None] = {}
         self._repository = GitRepository.of(repo_dir)
-        self._cache = GitCache(cache_dir, self._repository.common_dir)
+        self._store = GitStore(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
         self.trunk = choose_trunk(self._repository, self._references, trunk)
-        commits = Records.of(records).commits
+        commits = [record.commit for record in records]
         self._resolved = self._repository.resolve([*commits, *map(trim, commits)])
 
     def _commit_of(self, sha: str) -> NamedCommit | None:
@@ -94,7 +94,7 @@ class CorrectedHistory(GitFacts):
         over = self._ranges[record.iteration]
         if over.base == "" and sha in self._shallow:
             return found(unknown=Unknown.SHALLOW)
-        if (paths := self._changed.get(over)) is None:
+        if (paths := self._files_over(over)) is None:
             return found(unknown=Unknown.FILES)
         merge = len(self._graph.parents[sha]) > 1
         return found(paths, over.base, over.earlier, over.without_trunk, merge)
@@ -105,12 +105,12 @@ class CorrectedHistory(GitFacts):
 
     @cached_property
     def _named(self) -> dict[str, NamedCommit]:
-        return named_commits(self._repository, [sha for sha in self._resolved.values() if sha], self._cache)
+        return named_commits(self._repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
     def _walk(self) -> Sequence[TrunkLine]:
         tip = self.trunk.commit
-        return trunk_lines(self._repository, tip, self._cache) if tip else ()
+        return trunk_lines(self._repository, tip, "--date-order") if tip else ()
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
@@ -147,7 +147,7 @@ class CorrectedHistory(GitFacts):
             sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration),
             sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch),
             subjects,
-            self._cache,
+            self._store,
             self.trunk,
         )
 
@@ -173,10 +173,9 @@ class CorrectedHistory(GitFacts):
                 seen.append((number, sha))
         return found
 
-    @cached_property
-    def _changed(self) -> dict[Range, tuple[str, ...]]:
-        nets = self._cache.section("nets", dict[str, tuple[Change, ...]])
-        before = len(nets)
-        found = changed_files(self._repository, self._graph, list(dict.fromkeys(self._ranges.values())), nets)
-        self._cache.changed |= len(nets) > before
-        return found
+    def _files_over(self, over: Range) -> tuple[str, ...] | None:
+        """Return the files that changed over a range; the first question asks git about it alone, the second of all."""
+        if over not in self._known_files:
+            asked = list(dict.fromkeys(self._ranges.values())) if self._known_files else [over]
+            self._known_files |= dict.fromkeys(asked) | changed_files(self._repository, self._graph, asked)
+        return self._known_files[over]

@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import Pair, line_of
-from scoring.evidence.git.repository import GitRepository, as_lines, as_text
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_lines, as_text
 
 _SAME = (
     *("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-all-space", "--unified=0", "-M"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
 _OPTIONS = ("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", *_SAME)
-_HEADER = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
+_HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
 _PLAIN = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
@@ -61,7 +62,7 @@ def patches(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) ->
     if not pairs:
         return
     read = 0
-    lines = repository.lines("diff-tree", "--stdin", *_OPTIONS, given=_given(pairs))
+    lines = repository.lines("diff-tree", "--stdin", *_OPTIONS, given=as_lines(map(line_of, pairs)))
     for files in _blocks(lines, counts):
         yield files
         read += 1
@@ -78,14 +79,10 @@ def patch_from(
     """
     paths = (b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path))
     options = [*_OPTIONS, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
-    lines = repository.run("diff-tree", *options).splitlines(keepends=True)
-    for files in _blocks([f"{pair[0]}\n".encode(), *lines], counts):
+    lines = repository.run("diff-tree", *options).split(b"\n")
+    for files in _blocks([pair[0].encode(), *lines], counts):
         return next((file for file in files if file.path == path and file.status == "R"), None)
     return None
-
-
-def _given(pairs: Iterable[Pair]) -> bytes:
-    return as_lines(map(line_of, pairs))
 
 
 def _blocks(lines: Iterable[bytes], counts: Counts) -> Iterator[list[PatchedFile]]:
@@ -125,12 +122,12 @@ def _hunk(head: bytes, rest: Iterator[bytes], counts: bool) -> Hunk:
         if line[:1] == b"-":
             gone += 1
         elif line[:1] == b"+":
-            marks.append(counts and not line[1:].isspace())
+            marks.append(counts and bool(line[1:].strip()))
     return Hunk(int(m[1]) - (removed > 0), removed, bytes(marks))
 
 
 def _raw(line: bytes) -> PatchedFile:
-    about, was, *now = line.rstrip(b"\n").split(b"\t")
+    about, was, *now = line.split(b"\t")
     _, _, before, after, status = about.split()
     name = _unquoted(was)
     path = _unquoted(now[0]) if now else name
@@ -139,7 +136,7 @@ def _raw(line: bytes) -> PatchedFile:
 
 def _named(line: bytes) -> str:
     """Return the path in a line before the hunks, which a tab ends where it holds blanks; "" for a deleted file."""
-    name = line[4:].rstrip(b"\n").rstrip(b"\t")
+    name = line[4:].rstrip(b"\t")
     return "" if name == b"/dev/null" else _unquoted(name)[2:]
 
 

@@ -1,19 +1,19 @@
 """Has a commit's work landed on the trunk, and by which method was that found out.
 
 ``docs/EVIDENCE.md``, "Landing", describes the methods, in the order in which they are tried. Each asks git about all
-commits at once. Of a log only as much is asked as somebody wants to know: the first question decides about one commit
-and its descendants, the second about all the others.
+commits at once. The first question decides about one commit and its descendants, the second about all the others: a
+command about one iteration needs no more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from scoring.evidence.git import facts
-from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.changes import Change, Pair, changes, line_of
+from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import Landing, Tip, Trunk, Unknown
+from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.graph import CommitGraph, Contained
-from scoring.evidence.git.patches import IsolatedRepository, PatchSearch
+from scoring.evidence.git.patches import IsolatedRepository, same_changes
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.git.walk import NamedCommit
@@ -38,7 +38,7 @@ class Landings:
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
         subjects: Mapping[str, Sequence[str]],
-        cache: GitCache,
+        store: GitStore,
         trunk: Trunk,
     ) -> None:
         """Take what is known of the history.
@@ -48,9 +48,8 @@ class Landings:
         subject, newest first.
         """
         self._repository, self._graph, self._reverts, self._commits = repository, graph, reverts, commits
-        self._subjects, self._cache, self._tip = subjects, cache, trunk.commit or ""
+        self._subjects, self._store, self._tip = subjects, store, trunk.commit or ""
         self._found = partial(Landing, "corrected", trunk, "")
-        self._search = PatchSearch(repository, graph, cache)
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
         self._decided: dict[str, Landing] = {}
@@ -114,7 +113,7 @@ class Landings:
             )
 
     def _unknown_by_parents(self, sha: str) -> bool:
-        """Decide about a commit whose history is not whole, and about a merge."""
+        """Decide about a commit with an incomplete history, and about a merge."""
         if sha not in self._graph or sha not in self._commits:
             self._decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
         elif len(self._graph.parents[sha]) > 1:
@@ -122,7 +121,7 @@ class Landings:
         return sha in self._decided
 
     def _unknown_by_changes(self, sha: str) -> bool:
-        """Decide about a commit whose changes cannot be read, and about one without any."""
+        """Decide about a commit with changes that cannot be read, and about one without any."""
         changed = self._changes.get((sha, self._graph.first_parent(sha)))
         if not changed:
             why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
@@ -138,7 +137,7 @@ class Landings:
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
         with IsolatedRepository(self._repository, "sha256" if len(shas[0]) == 64 else "sha1") as isolated:
-            same, unread = self._search.same(wanted, self._changes, isolated)
+            same, unread = same_changes(self._repository, self._graph, self._store, isolated, wanted, self._changes)
             self._own |= {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
             # A side that changes nothing can be merged without a trace, and has not landed for that.
             rest = [sha for sha in shas if self._own[sha] is None and any(map(self._changes.get, sides[sha]))]
@@ -223,38 +222,14 @@ class Landings:
         return self._changes[sha, self._graph.first_parent(sha)]
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._changes]
-        if not new:
-            return
-        known = self._cache.section("changes", dict[str, tuple[Change, ...]])
-        self._changes |= {pair: known[line_of(pair)] for pair in new if line_of(pair) in known}
-        if unknown := [pair for pair in new if pair not in self._changes]:
-            found = changes(self._repository, unknown)
-            known.update({line_of(pair): changed for pair, changed in found.items()})
-            self._cache.changed |= bool(found)
-            self._changes |= found
+        self._changes |= changes(self._repository, [pair for pair in pairs if pair not in self._changes])
 
     @cached_property
     def _trunk_tree(self) -> str:
-        known = self._cache.section("trunk-tree", dict[str, str])
-        if self._tip not in known:
-            tree = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
-            known.clear()
-            known[self._tip] = tree
-            self._cache.changed = True
-        return known[self._tip]
+        return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
 
     def _merged(self, shas: Sequence[str], isolated: IsolatedRepository) -> dict[str, str]:
         if not shas:
             return {}
-        merges = self._cache.section("merges", dict[str, dict[str, str]])
-        known = merges.get(self._tip, {})
-        new = [sha for sha in shas if sha not in known]
-        if new:
-            self._old_git = isolated.too_old_to_merge()
-            if self._old_git is None:
-                known = known | isolated.merged_trees(self._tip, new)
-                merges.clear()
-                merges[self._tip] = known
-                self._cache.changed = True
-        return known
+        self._old_git = isolated.too_old_to_merge()
+        return {} if self._old_git else isolated.merged_trees(self._tip, shas)

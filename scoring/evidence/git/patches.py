@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring.errors import GitError
-from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, Pair, changes, line_of
 from scoring.evidence.git.facts import MERGE_GIT
+from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.graph import CommitGraph, Contained
-from scoring.evidence.git.repository import GitRepository, answered, as_lines, ask_in, lines_in
+from scoring.evidence.git.repository import GitRepository, answered
+from scoring.evidence.git.starter import as_lines, ask_in, lines_in
 from scoring.files import temporary_directory
 
 _PATCH = (
@@ -43,7 +44,7 @@ class IsolatedRepository:
     """
 
     def __init__(self, repository: GitRepository, object_format: str) -> None:
-        """Prepare to borrow the objects of a repository whose SHAs are ``sha1`` or ``sha256``."""
+        """Prepare to borrow the objects of a repository; its SHAs are ``sha1`` or ``sha256``."""
         self._objects = repository.common_dir / "objects"
         self._format = object_format
 
@@ -74,14 +75,13 @@ class IsolatedRepository:
         """
 
         def ask(batch: Sequence[Pair]) -> Mapping[Pair, str] | None:
-            asked = self.path / "asked"
-            asked.write_bytes(as_lines(map(line_of, batch)))
             try:
-                return dict(zip(batch, _patch_ids(lines_in(self.path, *_PATCH, given=asked)), strict=True))
+                lines = lines_in(self.path, *_PATCH, given=as_lines(map(line_of, batch)))
+                return dict(zip(batch, _patch_ids(lines), strict=True))
             except GitError:
                 return None
 
-        return answered(ask, list(dict.fromkeys(pairs)))
+        return answered(ask, pairs)
 
     def too_old_to_merge(self) -> tuple[int, int] | None:
         """Return the version of a git that cannot merge without a work tree; None when it can."""
@@ -107,7 +107,7 @@ class IsolatedRepository:
                 trees[sha] = "" if answer.returncode else answer.stdout.split(b"\0")[0].decode().strip()
             return trees
 
-        return answered(ask, list(dict.fromkeys(shas)))
+        return answered(ask, shas)
 
     def _version(self) -> tuple[int, int]:
         m = _VERSION.match(ask_in(self.path, "version").stdout)
@@ -145,75 +145,64 @@ def _patch_ids(lines: Iterable[bytes]) -> Iterator[str]:
                 continue
             old -= mark != b"+"
             new -= mark != b"-"
-            digest.update(line.translate(None, b" \t\r\n") + b"\n")
-        elif _HEADER.fullmatch(line.rstrip(b"\n")):
+            digest.update(line.translate(None, b" \t\r") + b"\n")
+        elif _HEADER.fullmatch(line):
             if started:
                 yield digest.hexdigest()
             digest, started = blake2b(digest_size=16), True
         elif m := _HUNK.match(line):
             old, new = (1 if count is None else int(count) for count in m.groups())
         elif line.startswith(b"index "):
-            index = line
+            index = line + b"\n"
         elif not line.startswith(b"\\"):
-            digest.update((index if line.startswith(b"Binary files ") else b"") + line)
+            digest.update((index if line.startswith(b"Binary files ") else b"") + line + b"\n")
     if started:
         yield digest.hexdigest()
 
 
-class PatchSearch:
-    """The changes of one trunk. A merge has no patch of its own."""
+def same_changes(
+    repository: GitRepository,
+    graph: CommitGraph,
+    store: GitStore,
+    isolated: IsolatedRepository,
+    wanted: Mapping[str, Sequence[Pair]],
+    changed: Mapping[Pair, Sequence[Change]],
+) -> tuple[dict[Pair, list[str]], set[str]]:
+    """Return the trunk commits, newest first, that make the same change as a pair does; a merge has none of its own.
 
-    def __init__(self, repository: GitRepository, graph: CommitGraph, cache: GitCache) -> None:
-        """Prepare to search; ``graph`` holds the trunk, ``cache`` what was learnt before."""
-        self._repository, self._graph, self._cache = repository, graph, cache
+    The second part are the commits of which that is unknown, because an object of a likely one is missing. ``wanted``
+    has the pairs by the commit that they are about, ``changed`` what changed over them, renames not followed; a pair
+    without a change is like no other.
+    """
+    pairs = [pair for some in wanted.values() for pair in some if changed.get(pair)]
+    if not pairs:
+        return {}, set()
+    shapes = {pair: _shape(changed[pair]) for pair in pairs}
+    alike: dict[str, list[str]] = {shape: [] for shape in shapes.values()}
+    for sha, shape in _trunk_shapes(repository, graph, store, wanted).items():
+        if shape in alike:
+            alike[shape].append(sha)
+    likely = {pair: alike[shapes[pair]] for pair in pairs if alike[shapes[pair]]}
+    of_trunk = {sha: (sha, graph.first_parent(sha)) for some in likely.values() for sha in some}
+    known = isolated.patch_ids((*of_trunk.values(), *likely))
+    unread = {p[0] for p, some in likely.items() if not known.keys() >= {p, *(of_trunk[sha] for sha in some)}}
+    same = {p: [sha for sha in some if known.get(of_trunk[sha]) == known.get(p, "")] for p, some in likely.items()}
+    return same, unread
 
-    def same(
-        self,
-        wanted: Mapping[str, Sequence[Pair]],
-        changed: Mapping[Pair, Sequence[Change]],
-        isolated: IsolatedRepository,
-    ) -> tuple[dict[Pair, list[str]], set[str]]:
-        """Return the trunk commits, newest first, that make the same change as a pair does.
 
-        The second part are the commits of which that is unknown, because an object of a likely one is missing.
-        ``wanted`` has the pairs by the commit that they are about, ``changed`` what changed over them, renames not
-        followed; a pair without a change is like nothing.
-        """
-        pairs = [pair for some in wanted.values() for pair in some if changed.get(pair)]
-        shapes = {pair: _shape(changed[pair]) for pair in pairs}
-        if not pairs:
-            return {}, set()
-        alike: dict[str, list[str]] = {}
-        looked_for = set(shapes.values())
-        for sha, shape in self._trunk_shapes(wanted).items():
-            if shape in looked_for:
-                alike.setdefault(shape, []).append(sha)
-        known = self._cache.section("patches", dict[str, str])
-        new = [sha for some in alike.values() for sha in some if sha not in known]
-        of_trunk = {sha: (sha, self._graph.first_parent(sha)) for sha in new}
-        patches = isolated.patch_ids((*of_trunk.values(), *(pair for pair in pairs if shapes[pair] in alike)))
-        if new:
-            known |= {sha: patches[pair] for sha, pair in of_trunk.items() if pair in patches}
-            self._cache.changed = True
-        likely = {pair: alike[shapes[pair]] for pair in pairs if shapes[pair] in alike}
-        unread = {p[0] for p, some in likely.items() if p not in patches or not known.keys() >= set(some)}
-        return {p: [sha for sha in some if known.get(sha) == patches.get(p, "")] for p, some in likely.items()}, unread
-
-    def _trunk_shapes(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
-        oldest = max(Contained(self._graph, sha).newest for sha in shas)
-        after = [
-            sha
-            for sha in self._graph.trunk[:MOST_COMPARED]
-            if len(self._graph.parents[sha]) < 2 and self._graph.introduced[sha] < oldest
-        ]
-        known = self._cache.section("shapes", dict[str, str])
-        new = [sha for sha in after if sha not in known]
-        if new:
-            found = changes(self._repository, [(sha, self._graph.first_parent(sha)) for sha in new])
-            known |= {sha: _shape(changed) for (sha, _), changed in found.items()}
-            self._cache.changed = True
-        return {sha: known[sha] for sha in after if sha in known}
+def _trunk_shapes(
+    repository: GitRepository, graph: CommitGraph, store: GitStore, shas: Iterable[str]
+) -> dict[str, str]:
+    """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
+    oldest = max(Contained(graph, sha).newest for sha in shas)
+    after = [
+        sha for sha in graph.trunk[:MOST_COMPARED] if len(graph.parents[sha]) < 2 and graph.introduced[sha] < oldest
+    ]
+    # Saves 0.6 of 0.9 s of ``iteration N --recompute`` where work has not landed, on a trunk of 10,000 commits.
+    known = store.section("shapes", dict[str, str])
+    new = [(sha, graph.first_parent(sha)) for sha in after if sha not in known]
+    known |= {sha: _shape(changed) for (sha, _), changed in changes(repository, new).items()}
+    return {sha: known[sha] for sha in after if sha in known}
 
 
 def _shape(changed: Iterable[Change]) -> str:

@@ -6,14 +6,12 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from scoring.evidence.git import facts
-from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
-from scoring.evidence.git.places import TrunkPlaces, trunk_begun, trunk_places
+from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.git.walk import ShownCommit, shown_commits
-from scoring.log.kept import Records
+from scoring.evidence.git.walk import ShownCommit, TrunkLine, newest_by_subject, shown_commits, trunk_lines
 from scoring.log.model import IterationRecord
-from scoring.text import trim
+from scoring.text import fold, trim
 
 _HEX_RUN = re.compile("[0-9a-fA-F]+")
 _SHORTEST_RUN, _LONGEST_RUN = 7, 40
@@ -41,14 +39,11 @@ class ReferenceHistory(GitFacts):
             GitError: git is missing or failed.
         """
         self._repository = GitRepository.of(repo_dir)
-        self._cache = GitCache(cache_dir, self._repository.common_dir)
+        self._store = GitStore(cache_dir, self._repository.common_dir)
         trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
-        self._records = Records.of(records)
-        commits = self._records.commits
-        fields = list(map(trim, commits))
-        self._resolved = self._repository.resolve([*commits, *dict.fromkeys(fields), branch])
-        self._lost = [place for place, field in enumerate(fields) if field and self._resolved[field] is None]
+        commits = [record.commit for record in records]
+        self._resolved = self._repository.resolve([*commits, *map(trim, commits), branch])
         how = "the trunk of the reference's rules"
         shallow = (self._repository.common_dir / "shallow").exists()
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
@@ -57,7 +52,7 @@ class ReferenceHistory(GitFacts):
         return self._shown.get(sha)
 
     def landing(self, record: IterationRecord) -> Landing:
-        """Look for the commit among the trunk's, or for one whose subject is the summary."""
+        """Look for the commit among the trunk's, or for one with the summary as its subject."""
         field, sha = self._commit(record)
         found = partial(Landing, self.rules, self.trunk, field, sha)
         if not field:
@@ -77,67 +72,53 @@ class ReferenceHistory(GitFacts):
             return Changed(self.rules, field, sha, unknown=Unknown.FILES)
         return Changed(self.rules, field, sha, commit.files)
 
-    def gather(self, *_: object) -> None:
-        """Ask git the same without a look at each entry."""
-        with trunk_begun(self._repository, self.trunk.commit, self._cache, bool(self._lost)):
-            if self._shown and self._places:
-                for sha in filter(None, self._resolved.values()):
-                    self.reverted_by(sha)
-
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
-        return self._places is not None and self._places.place(sha) is not None
+        return sha in self._places
 
     def reverted_by(self, sha: str) -> str | None:
         """Return the newest commit after ``sha`` on the trunk that says it reverts it; None when there is none.
 
         Such a message holds the word "revert" in any case and a run of 7 to 40 hex digits that starts the SHA.
         """
-        own = self._places.place(sha) if self._places else None
+        own = self._places.get(sha)
         if own is None:
             return None
-        for position, run in self._reverts.get(sha[:_SHORTEST_RUN], ()):
-            if position >= own:
+        for place, run in self._reverts.get(sha[:_SHORTEST_RUN], ()):
+            if place >= own:
                 return None
             if sha.startswith(run):
-                return self._places.sha(position) if self._places else None
+                return self._walk[place].sha
         return None
 
     def match_subject(self, text: str) -> str | None:
-        """Return the newest trunk commit whose subject equals ``text``, ignoring case; None for an empty text.
-
-        To be asked where the commit of an entry is not here.
-        """
-        return self._places.by_subject(text) if self._places else None
+        """Return the newest trunk commit with the subject ``text`` in any case; None for an empty text."""
+        return self._subjects.get(fold(trim(text)))
 
     @cached_property
     def _shown(self) -> dict[str, ShownCommit]:
-        kept = self._cache.section("shown", dict[str, ShownCommit])
-        found = shown_commits(self._repository, [sha for sha in self._resolved.values() if sha and sha not in kept])
-        if not found:
-            return kept
-        # A commit whose files git cannot name today may be complete tomorrow: that is not kept.
-        kept |= {sha: commit for sha, commit in found.items() if commit.files is not None}
-        self._cache.changed = True
-        unnamed = {sha: commit for sha, commit in found.items() if commit.files is None}
-        return kept | unnamed if unnamed else kept
+        return shown_commits(self._repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
-    def _places(self) -> TrunkPlaces | None:
-        if self.trunk.commit is None:
-            return None
-        places = trunk_places(self._repository, self.trunk.commit, self._cache, bool(self._lost))
-        places.look_for(sha for sha in self._resolved.values() if sha)
-        places.look_for_subjects(self._records[place].impl.summary for place in self._lost)
-        return places
+    def _walk(self) -> list[TrunkLine]:
+        return trunk_lines(self._repository, self.trunk.commit) if self.trunk.commit else []
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where commits are on the trunk, newest first from 0."""
+        return {line.sha: place for place, line in enumerate(self._walk)}
+
+    @cached_property
+    def _subjects(self) -> dict[str, str]:
+        return newest_by_subject(self._walk)
 
     @cached_property
     def _reverts(self) -> dict[str, list[tuple[int, str]]]:
         """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
         found: dict[str, list[tuple[int, str]]] = {}
-        for position, message in self._places.messages if self._places else ():
-            for m in _HEX_RUN.finditer(message):
+        for place, line in enumerate(self._walk):
+            for m in _HEX_RUN.finditer(line.message):
                 if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
                     run = m[0].lower()
-                    found.setdefault(run[:_SHORTEST_RUN], []).append((position, run))
+                    found.setdefault(run[:_SHORTEST_RUN], []).append((place, run))
         return found

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.repository import GitRepository, as_text
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 
 FALLBACKS = ("main", "master")
 """The branches that are tried, of the remote and then here, when the remote names no default."""
@@ -74,7 +75,7 @@ def _named(repository: GitRepository, references: References, wanted: str) -> tu
 
 
 def _found(repository: GitRepository, references: References) -> tuple[str, str]:
-    """Return the full name of the trunk that nobody named, and how it was found; "" when it was not."""
+    """Return the full name of a trunk that the user did not name, and how it was found; "" when it was not."""
     remote = references.remote
     head = f"{_REMOTES}{remote}/HEAD"
     gone = ""

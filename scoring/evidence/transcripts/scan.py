@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
 
 from scoring.errors import GitError, Warn, silent
-from scoring.evidence.git.repository import GitRepository, ObjectReader
+from scoring.evidence.git.objects import ObjectReader
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,

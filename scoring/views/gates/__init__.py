@@ -7,14 +7,16 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file of this folder
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 from rubric import BAND_INSUFFICIENT
+from scoring.sidecars.scores import PersistedScore
+from scoring.sidecars.states import State
 from scoring.text import as_utf8, cut, visible
+from scoring.views.examined import Examined, LogView
 from scoring.views.gates.drops import MaxDrop
 from scoring.views.gates.gate import (
-    CheckedScore,
     Gate,
     MinBand,
     MinMean,
@@ -24,10 +26,6 @@ from scoring.views.gates.gate import (
     mean_score,
 )
 from scoring.views.gates.grounds import MinCoverage, MinLow, NoStale, NoUnresolvedCommits, RequireVerified
-
-if TYPE_CHECKING:  # what is checked, somebody else has loaded
-    from scoring.sidecars.states import State
-    from scoring.views.examined import Examined, LogView
 
 GATES: list[type[Gate]] = [
     *(MinScore, MinBand, MinMean, MinCoverage, MinLow, MaxDrop),
@@ -65,10 +63,10 @@ class Checked:
 
     iteration: int
     task_id: str
-    score: CheckedScore
+    score: PersistedScore
     failures: tuple[Failure, ...]
     notes: tuple[str, ...] = ()
-    state: "State | None" = None
+    state: State | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -123,7 +121,7 @@ class Verdict:
         }
 
 
-def demands(given: Mapping[str, Any], log: "LogView") -> list[Gate]:
+def demands(given: Mapping[str, Any], log: LogView) -> list[Gate]:
     """Return the demands that some options make, by the keys of the options.
 
     Raises:
@@ -133,11 +131,11 @@ def demands(given: Mapping[str, Any], log: "LogView") -> list[Gate]:
     return [demand for gate in GATES if (demand := gate.demanded(given, log))]
 
 
-def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | None = None) -> Verdict:
+def check(examined: Iterable[Examined], gates: Sequence[Gate], last: int | None = None) -> Verdict:
     """Check iterations, in order; ``last`` is how many of the newest they are, for the verdict to say.
 
-    The scores are those that the evidence gives. One whose evidence is gone is that of the sidecar, and is noted. A
-    sidecar that says more than the evidence gives fails, whatever the gates are.
+    The scores are those that the evidence gives. Where evidence is gone, the score is that of the sidecar, and a
+    note says so. A sidecar that says more than the evidence gives fails, whatever the gates are.
 
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.
@@ -159,9 +157,7 @@ def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | Non
         said = state.says_more or any(str(state) in failure.reason for failure in failures)
         if state.name != "current" and not said:
             notes.append(str(state))
-        score = CheckedScore.of(one.score)
-        checked = Checked(number, one.record.task_id, score, tuple(failures), tuple(notes), state)
-        verdict.iterations.append(checked)
+        verdict.iterations.append(Checked(number, one.record.task_id, one.score, tuple(failures), tuple(notes), state))
     scores = [one.score for one in verdict.iterations]
     verdict.whole = [Failure(gate.name(), None, reason) for gate in gates for reason in gate.fails_whole(scores)]
     return verdict
@@ -194,7 +190,7 @@ def _case(suite: ElementTree.Element, log: str, name: str, failures: Sequence[Fa
 
 
 def _xml(text: str) -> str:
-    """Return text that XML can hold: what it cannot, and what nobody would see, is shown escaped."""
+    """Return text that XML can hold: the rest, and what has no shape, is escaped."""
     return "\n".join(visible(as_utf8(line)) for line in text.split("\n"))
 
 

@@ -80,7 +80,7 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
         bought=bought,
         price_notes=list(_price_notes(bought)),
         nothing=answers.nothing_known(digest),
-        charts=_charts(digest) if digest.lines else {},
+        charts=charts.pictures(digest) if digest.lines else {},
         style=environment.filters["safe"]((folder / "report.css").read_text("utf-8")),
         script=(folder / "report.js").read_text("utf-8"),
         data=_data(digest),
@@ -130,7 +130,7 @@ def _foretold(digest: Digest) -> dict[str, Any] | None:
     parts = {
         title: [validity_row(found, *row) for row in part.items()] for title, part in validity_parts(found).items()
     }
-    verdict = "nobody can say yet: too few outcomes are known" if found.verdict == "too few" else found.verdict
+    verdict = "not known yet: too few outcomes" if found.verdict == "too few" else found.verdict
     any_figure = found.score.auc is not None
     return {
         "verdict": verdict,
@@ -139,25 +139,6 @@ def _foretold(digest: Digest) -> dict[str, Any] | None:
         "parts": parts,
         "bands": found.bands,
     }
-
-
-def _charts(digest: Digest) -> dict[str, Any]:
-    """Return the pictures; those that are as wide as the page are there for a phone too."""
-    shown = {
-        "scores": charts.scores,
-        "corrections": charts.corrections,
-        "presence": charts.presence if any(digest.presence(name) for name in digest.signals) else None,
-        "deliberations": charts.deliberations if digest.deliberated else None,
-        "tokens": charts.tokens if any(line.cache_hit_rate is not None for line in digest.lines) else None,
-        "cost": charts.cost if any(line.cost for line in digest.lines) else None,
-    }
-    drawn: dict[str, Any] = {name: draw(digest) if draw else "" for name, draw in shown.items()}
-    drawn |= {f"{name}_narrow": draw(digest, narrow=True) if draw else "" for name, draw in shown.items()}
-    present = {name: label for name, label in digest.signals.items() if digest.presence(name)}
-    drawn["signals"] = {name: charts.signal(digest, name, label, n) for n, (name, label) in enumerate(present.items())}
-    drawn["integrity"] = charts.integrity(digest) if digest.integrity else ""
-    drawn["hooks"] = charts.hooks(digest) if digest.hooks else ""
-    return drawn
 
 
 def _number(value: float | None) -> str:

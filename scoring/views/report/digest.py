@@ -15,9 +15,9 @@ from scoring.log.selection import day_of
 from scoring.outcomes.validity import Validity
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
-from scoring.views.columns import GroupRows
+from scoring.views.columns import Member, group_rows
 from scoring.views.examined import Examined
-from scoring.views.integrity import Claims, IntegritySummary
+from scoring.views.integrity import IntegritySummary, summarize_integrity
 from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, line_of
 
 RESULTS = ("remediate", "advise", "allow", "other")
@@ -59,7 +59,7 @@ class Digest:
     """How often each rule of a hook gate had each result."""
     integrity: list[IntegritySummary] = field(default_factory=list)
     validity: Validity | None = None
-    """Whether the scores foretell what became of the work; None where nobody looked at that."""
+    """Whether the scores foretell what became of the work; None where that was not asked for."""
     project: str = ""
     """What the repository is called."""
     pages: str = ""
@@ -129,7 +129,7 @@ class Digest:
 
     @property
     def states(self) -> dict[str, list[int]]:
-        """The iterations whose scores are not current, by what their sidecars are worth instead."""
+        """The iterations whose scores are not current, by the state of their sidecars."""
         found: dict[str, list[int]] = {}
         for line in self.lines:
             if line.state != "current":
@@ -183,15 +183,15 @@ class Digest:
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
-    groups, claims = GroupRows(log, rubric), Claims()
+    members, sets = [], []
     for one in examined:
-        groups.add(one)
+        members.append(Member.of(one))
         found.lines.append(line_of(one))
         hooks = one.facts.hooks.records or ()
         found.hooks.update(
             (cut(as_utf8(o.rule_id), _NAME), o.result if o.result in RESULTS else "other") for o in hooks
         )
-        claims.add(one.record.iteration, one.signals.integrity)
-    found.sessions = [row for table, row in groups.rows() if table == "sessions"]
-    found.integrity = claims.summaries()
+        sets.append(one.signals)
+    found.sessions = [row for table, row in group_rows(log, rubric, members) if table == "sessions"]
+    found.integrity = summarize_integrity(sets)
     return found

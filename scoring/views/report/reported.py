@@ -1,11 +1,10 @@
 """One iteration as a report keeps it: its numbers, its votes and claims, what it used and where its lines are."""
 
-import functools
 import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.evidence.git.checkpoints import BRANCH
@@ -16,8 +15,6 @@ from scoring.text import as_utf8, cut
 from scoring.views.examined import Examined
 from scoring.views.gates.gate import weakest
 from scoring.views.spending import Spending, Used
-
-_T = TypeVar("_T")
 
 _NAME, _DETAIL = 200, 1000
 """How many characters of a name and of a detail a report shows."""
@@ -155,8 +152,8 @@ def line_of(one: Examined) -> ReportedIteration:
         origin=one.origin,
         weight=score.coverage.weight,
         weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
-        rows=_once(tuple(_once(_vote(row, one)) for row in score.breakdown)),
-        claims=_once(tuple(_once(_claim(pair)) for pair in one.signals.integrity)),
+        rows=tuple(_vote(row, one) for row in score.breakdown),
+        claims=tuple(map(_claim, one.signals.integrity)),
         retries=pressure.retries if pressure.reported else None,
         corrections=pressure.corrections if pressure.reported else None,
         tool_errors=transcripts.tool_error_rate if transcripts else None,
@@ -170,7 +167,7 @@ def line_of(one: Examined) -> ReportedIteration:
         landed=used.landed,
         sound=used.sound,
         spending=used.spending,
-        advice=_once(tuple(_advice(row, one) for row in score.breakdown)),
+        advice=tuple(_advice(row, one) for row in score.breakdown),
         places=tuple(
             LinesPlace(as_utf8(_place(path)), first, last)
             for path, first, last, _ in (one.facts.observed.lines[:_MOST_PLACES] if one.facts.observed else ())
@@ -239,15 +236,4 @@ def _deliberated(found: Deliberation | None) -> Deliberated | None:
 
 
 def _short(text: str, width: int = _NAME) -> str:
-    return _once(cut(as_utf8(text), width))
-
-
-@functools.lru_cache(1 << 14)
-def _same(value: Any) -> Any:
-    return value
-
-
-def _once(value: _T) -> _T:
-    """Return what is equal to a value and held already, if there is such: iterations repeat each other."""
-    found: _T = _same(value)
-    return found
+    return cut(as_utf8(text), width)

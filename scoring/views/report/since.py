@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from scoring.views.report.reported import ReportedIteration
 
-Change: TypeAlias = "tuple[ReportedIteration, float | None]"
+Change: TypeAlias = tuple[ReportedIteration, float | None]
 """An iteration, and its score before; None where it had none."""
 
 
@@ -14,7 +14,7 @@ Change: TypeAlias = "tuple[ReportedIteration, float | None]"
 class ReportChanges:
     """What is different since the last report: iteration, and its score before and now (None: there was none).
 
-    ``rescored`` are those of the moved ones that were scored under another rubric, whose scores do not compare.
+    ``rescored`` are those of the moved ones that were scored under another rubric and do not compare.
     """
 
     new: list[ReportedIteration]

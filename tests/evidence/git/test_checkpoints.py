@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,18 +14,19 @@ from helpers.doors import ends, watched_doors
 from helpers.repos import Repo
 
 from scoring.errors import GitError
-from scoring.evidence.git import checkpoints, repository
-from scoring.evidence.git.cache import GitCache
+from scoring.evidence.git import checkpoints, starter
 from scoring.evidence.git.checkpoints import (
     AttributedLines,
     Checkpoint,
     CheckpointSession,
     TokenTotals,
     checkpoint_ids,
-    checkpoints_named,
     read_checkpoints,
 )
-from scoring.evidence.git.repository import GitRepository, ObjectReader
+from scoring.evidence.git.gitstore import GitStore
+from scoring.evidence.git.objects import ObjectReader
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import PIECE
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
 
@@ -34,7 +36,7 @@ PLACE = f"{ID[:2]}/{ID[2:]}"
 
 def read(repo: Repo, cache_dir: Path | None = None, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
     opened = GitRepository(repo.path)
-    cache = GitCache(cache_dir, opened.common_dir)
+    cache = GitStore(cache_dir, opened.common_dir)
     found = read_checkpoints(opened, cache, warn)
     cache.save()
     return dict(found)
@@ -311,7 +313,7 @@ class TestObjectsThatAreNotHere:
         clone = Repo.at(tmp_path / "clone")
         here = clone.git("cat-file", "--batch-all-objects", "--batch-check")
         if gives_up:  # as git did before it knew the variable
-            monkeypatch.delitem(repository._ENVIRONMENT, "GIT_NO_LAZY_FETCH")
+            monkeypatch.delitem(starter._ENVIRONMENT, "GIT_NO_LAZY_FETCH")
         found = read(clone)
         assert len(found) == 40
         assert all(session.missing for each in found.values() for session in each.sessions)
@@ -328,7 +330,7 @@ class TestAsking:
         for commands in (first, again):
             opened = GitRepository(repo.path)
             with watched_doors() as doors:
-                cache = GitCache(tmp_path / "cache", opened.common_dir)
+                cache = GitStore(tmp_path / "cache", opened.common_dir)
                 assert len(read_checkpoints(opened, cache)) == count
                 cache.save()
             commands += doors.commands
@@ -384,41 +386,12 @@ class TestMessages:
             "no message",
         ],
     )
-    def test_name_checkpoints(self, repo: Repo, message: str, ids: tuple[str, ...]) -> None:
+    def test_name_checkpoints(self, message: str, ids: tuple[str, ...]) -> None:
         assert checkpoint_ids(message) == ids
-        sha = repo.commit({"a": "1"}, message)
-        opened = GitRepository(repo.path)
-        cache = GitCache(None, opened.common_dir)
-        assert checkpoints_named(opened, [sha], cache) == {sha: ids}
 
     def test_are_read_in_linear_time(self) -> None:
         text = (" " * 1_000 + "\t") * 2_000 + "\n" + "Entire-Checkpoint: " * 50_000
         assert ends(lambda: checkpoint_ids(text)) == ()
-
-    def test_of_many_commits_cost_one_process_and_later_none(self, repo: Repo, tmp_path: Path) -> None:
-        shas = [repo.commit({"a": str(n)}, f"{n}\n\nEntire-Checkpoint: {name(n)}\n") for n in range(4)]
-        opened = GitRepository(repo.path)
-        counts = []
-        for _ in range(2):
-            cache = GitCache(tmp_path / "cache", opened.common_dir)
-            with watched_doors() as doors:
-                named = checkpoints_named(opened, [*shas, shas[0]], cache)
-            cache.save()
-            counts.append(len(doors.commands))
-            assert named == {sha: (name(n),) for n, sha in enumerate(shas)}
-        assert counts == [1, 0]
-
-    def test_of_a_commit_that_is_not_here_are_left_out(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"})
-        opened = GitRepository(repo.path)
-        assert checkpoints_named(opened, [sha, "0" * 40], GitCache(None, opened.common_dir)) == {sha: ()}
-
-    def test_in_a_signature_or_an_author_name_none(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        headers = f"author A <a> 1 +0000\ncommitter C <c> 1 +0000\ngpgsig -----\n Entire-Checkpoint: {ID}\n -----"
-        sha = repo.raw_commit(headers)
-        opened = GitRepository(repo.path)
-        assert checkpoints_named(opened, [sha], GitCache(None, opened.common_dir)) == {sha: ()}
 
 
 class TestReadingObjects:
@@ -428,7 +401,7 @@ class TestReadingObjects:
         reader = ObjectReader(GitRepository(repo.path))
         with watched_doors() as doors:
             assert [b"".join(reader.pieces(oid)) for oid in [*oids, *oids]] == contents * 2
-            assert max(map(len, reader.pieces(oids[2]))) <= repository.PIECE
+            assert max(map(len, reader.pieces(oids[2]))) <= PIECE
         assert len(doors.commands) == 1
         reader.close()
         reader.close()
@@ -469,13 +442,16 @@ class TestReadingObjects:
         assert b"".join(reader.pieces(two)) == b"two" * 50_000
         reader.close()
 
-    def test_starts_git_again_when_it_was_ended(self, repo: Repo) -> None:
+    def test_starts_git_again_when_it_was_ended(
+        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         oid = repo.write("blob", b"there")
-        reader = ObjectReader(GitRepository(repo.path))
+        opened = GitRepository(repo.path)
+        (tmp_path / "git").write_text(f'#!/bin/sh\nhead -n 1 | {shutil.which("git")} "$@"\n')  # one question, and ends
+        (tmp_path / "git").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        reader = ObjectReader(opened)
         assert list(reader.pieces(oid)) == [b"there"]
-        assert reader._process is not None
-        reader._process.kill()
-        reader._process.wait()
         with pytest.raises(GitError, match="object"):
             list(reader.pieces(oid))
         assert list(reader.pieces(oid)) == [b"there"]

@@ -4,25 +4,17 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import stat
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.doors import ends, watched_doors
 from helpers.repos import START, Repo
 
-from scoring import processes
 from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.git import repository as git_repository
-from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.changes import changes
-from scoring.evidence.git.places import trunk_begun, trunk_places
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_lines
 
@@ -51,11 +43,8 @@ def give_away(path: Path) -> None:
         os.chown(part, SOMEBODY, SOMEBODY, follow_symlinks=False)
 
 
-def walked(repository: GitRepository, tip: str, *known: TrunkLine) -> list[TrunkLine]:
-    """Walk from a commit; of the commits that are known, git is asked the order alone."""
-    cache = GitCache(None, repository.common_dir)
-    cache.section("lines", list[TrunkLine])[:] = known
-    return trunk_lines(repository, tip, cache)
+def walked(repository: GitRepository, tip: str) -> list[TrunkLine]:
+    return trunk_lines(repository, tip, "--date-order")
 
 
 @dataclass(frozen=True)
@@ -73,7 +62,6 @@ class Sample:
         order = [commit.sha for commit in self.trunk]
         assert repository.resolve(self.resolved) == self.resolved
         assert walked(repository, order[0]) == self.trunk
-        assert walked(repository, order[0], *self.trunk[::2]) == self.trunk
         assert shown_commits(repository, self.shown) == self.shown
 
 
@@ -508,7 +496,6 @@ class TestWalk:
     def test_of_an_older_commit_begins_there(self, original: Sample) -> None:
         repository = GitRepository(original.path)
         assert walked(repository, original.trunk[5].sha) == [original.trunk[n] for n in (5, 7, 8)]
-        assert walked(repository, original.trunk[5].sha, *original.trunk) == [original.trunk[n] for n in (5, 7, 8)]
 
     def test_is_not_about_a_file_of_that_name(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"}, "one")
@@ -653,67 +640,32 @@ class TestShow:
         assert shown_commits(GitRepository(repo.path), [sha]) == {sha: ShownCommit(START, ("a",))}
 
 
-class TestManyQuestions:
-    """Of many questions several gits answer a part each, at the same time, and what is asked later may be begun."""
+class TestLines:
+    """What git prints is cut at line feeds alone, or at another end, however it comes."""
 
-    @pytest.fixture(autouse=True)
-    def two_questions_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(git_repository, "WORTH_A_GIT", 1)
-        monkeypatch.setattr(processes, "cores", lambda: 2)
+    PRINTED = (b"", b"\n", b"a\r\nb\rc\n\nd", b"x" * 300_000 + b"\ny", b"\n" * 1000, b"a\n" * 200_000)
 
-    def test_have_the_same_answers(self, original: Sample) -> None:
-        with watched_doors() as doors:
-            repository = GitRepository(original.path)
-            assert shown_commits(repository, original.shown) == original.shown
-        assert len([command for command in doors.commands if "show" in command]) == 2
+    @pytest.mark.parametrize("end", [b"\n", b"\0"])
+    @pytest.mark.parametrize("text", PRINTED, ids=range(len(PRINTED)))
+    def test_are_as_git_prints_them(self, lone: Repo, text: bytes, end: bytes) -> None:
+        printed = text.replace(b"\n", end)
+        oid = lone.write("blob", printed)
+        found = list(GitRepository(lone.path).lines("cat-file", "blob", oid, end=end))
+        assert found == [*printed.split(end)[:-1], *filter(None, printed.split(end)[-1:])]
 
-    def test_of_which_one_fails_spoil_nothing(self, repo: Repo) -> None:
-        shas = [repo.commit({"x": str(n)}) for n in range(5)]
-        repo.commit({"y": "1"})
-        damaged = repo.commit({"y": "2"})
-        repo.lose("HEAD^{tree}")
-        found = shown_commits(GitRepository(repo.path), [damaged, *shas])
-        assert [found[sha].files for sha in shas] == [("x",)] * 5
-        assert found[damaged] == ShownCommit(START + 6 * HOUR, None)
+    def test_of_a_git_that_fails_end_with_why(self, lone: Repo) -> None:
+        with pytest.raises(GitError, match=r"git log failed: fatal: .*nothing"):
+            list(GitRepository(lone.path).lines("log", "nothing", "--"))
 
-    def test_of_changes_too(self, original: Sample) -> None:
-        repository = GitRepository(original.path)
-        pairs = [(commit.sha, parent) for commit in original.trunk for parent in commit.parents]
-        assert changes(repository, pairs) == {pair: changes(repository, [pair])[pair] for pair in pairs}
-
-    def test_that_were_begun_are_asked_once(self, original: Sample) -> None:
-        repository, tip = GitRepository(original.path), original.trunk[0].sha
-        cache = GitCache(None, repository.common_dir)
-        for asked in 1, 0:  # then it is known
-            with watched_doors() as doors, trunk_begun(repository, tip, cache, True):
-                places = trunk_places(repository, tip, cache, True)
-            assert [places.place(line.sha) for line in original.trunk] == list(range(len(original.trunk)))
-            assert len(doors.commands) == asked
-
-    def test_that_were_begun_and_nobody_asks_are_ended(
-        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_that_nobody_reads_on_end_git_and_what_it_started(
+        self, lone: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        repository = GitRepository(original.path)
-        script(tmp_path / "git", f"echo $$ > {tmp_path}/process", "exec sleep 60")
+        repository = GitRepository(lone.path)
+        script(tmp_path / "git", "sleep 60 &", "echo $!", "wait")
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        with pytest.raises(KeyError, match="somebody"), repository.begun("log"):
-            while not (tmp_path / "process").exists() or not (tmp_path / "process").read_text():
-                time.sleep(0.01)
-            raise KeyError("somebody")
-        with pytest.raises(ProcessLookupError):
-            os.kill(int((tmp_path / "process").read_text()), 0)
-
-    def test_that_were_begun_are_ended_with_what_they_started(
-        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        repo.commit({"a": "1"})
-        repository = GitRepository(repo.path)
-        script(tmp_path / "git", "sleep 60 &", f"echo $! > {tmp_path}/process", "wait")
-        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        monkeypatch.setattr(git_repository, "time_limit", lambda: 1)
-        with pytest.raises(GitError, match="did not answer in time"), repository.begun("log"):
-            repository.ask("log")
-        status = Path("/proc", (tmp_path / "process").read_text().strip(), "stat")
+        lines = repository.lines("log")
+        status = Path("/proc", next(lines).decode(), "stat")
+        lines.close()  # type: ignore[attr-defined]
 
         def gone() -> None:
             with contextlib.suppress(FileNotFoundError):
@@ -722,35 +674,13 @@ class TestManyQuestions:
 
         ends(gone)
 
-    @pytest.mark.parametrize("full", [FileNotFoundError(2, "no usable temporary directory"), OSError(28, "no space")])
-    def test_need_no_temporary_files(self, original: Sample, monkeypatch: pytest.MonkeyPatch, full: OSError) -> None:
-        def no_file() -> None:
-            raise full
+    def test_without_room_for_what_git_is_given_are_an_error(self, lone: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(**_: object) -> None:
+            raise OSError(28, "no space")
 
-        monkeypatch.setattr("tempfile.TemporaryFile", no_file)
-        repository, tip = GitRepository(original.path), original.trunk[0].sha
-        cache = GitCache(None, repository.common_dir)
-        assert shown_commits(repository, original.shown) == original.shown
-        with trunk_begun(repository, tip, cache, True):
-            assert trunk_places(repository, tip, cache, True).place(tip) == 0
-
-    def test_whose_answer_had_no_room_are_asked_again(
-        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        repository, tip = GitRepository(original.path), original.trunk[0].sha
-        script(
-            tmp_path / "git",
-            "[ -f /dev/stdout ] && echo full >&2 && exit 128",
-            f'exec {shutil.which("git")} "$@"',
-        )
-        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        assert shown_commits(repository, original.shown) == original.shown
-        assert trunk_places(repository, tip, GitCache(None, repository.common_dir), False).place(tip) == 0
-
-    def test_that_fail_say_why(self, original: Sample) -> None:
-        repository = GitRepository(original.path)
-        with repository.begun("log", "nothing"), pytest.raises(GitError, match=r"git log failed: fatal: .*nothing"):
-            repository.run("log", "nothing")
+        monkeypatch.setattr("tempfile.TemporaryFile", full)
+        with pytest.raises(GitError, match=r"no temporary file for git: .*no space; set TMPDIR"):
+            list(GitRepository(lone.path).lines("cat-file", "--batch-check", given=b"HEAD\n"))
 
 
 class TestFilesAt:
@@ -1152,21 +1082,3 @@ def test_nothing_is_written_to_a_repository(sample: Sample) -> None:
     before = state()
     sample.check()
     assert state() == before
-
-
-class TestInterrupted:
-    def test_while_a_process_is_started_ends_it(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-        started: list[subprocess.Popen[bytes]] = []
-
-        class Interrupted(subprocess.Popen[bytes]):
-            def __init__(self, _: Sequence[str], **options: Any) -> None:
-                super().__init__(["sleep", "60"], **options)
-                started.append(self)
-                signal.raise_signal(signal.SIGINT)
-
-        repository = GitRepository(repo.path)
-        monkeypatch.setattr("scoring.evidence.git.repository.subprocess.Popen", Interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            repository.resolve(["HEAD"])
-        assert [process.returncode for process in started] == [-signal.SIGKILL]
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -5,10 +5,9 @@ from pathlib import Path
 import git
 
 from scoring import build_demo, load_iteration_log
-from scoring.evidence.git.cache import GitCache
-from scoring.evidence.git.places import trunk_places
 from scoring.evidence.git.reference import ReferenceHistory
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import trunk_lines
 
 
 def test_reachability_times_and_files_agree(tmp_path: Path) -> None:
@@ -38,6 +37,4 @@ def test_the_walk_is_in_the_same_order(tmp_path: Path) -> None:
     with git.Repo(demo.repo_dir) as other:
         theirs = [commit.hexsha for commit in other.iter_commits("master")]
     repository = GitRepository(demo.repo_dir)
-    cache = GitCache(None, repository.common_dir)
-    places = trunk_places(repository, theirs[0], cache, subjects=False)
-    assert [places.sha(n) for n in range(len(theirs))] == theirs
+    assert [line.sha for line in trunk_lines(repository, theirs[0])] == theirs

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from helpers.doors import watched_doors
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.cache import GitCache
 from scoring.evidence.git.changes import Change, changes, net_changes
 from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import IsolatedRepository
@@ -41,7 +39,7 @@ def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
 
 def graph_of(repo: Repo) -> CommitGraph:
     repository = GitRepository(repo.path)
-    walk = trunk_lines(repository, repo.head("master"), GitCache(None, repo.path))
+    walk = trunk_lines(repository, repo.head("master"), "--date-order")
     trunk = [(line.sha, line.parents) for line in walk]
     every = repo.git("rev-list", "--branches").split()
     contained = {sha for sha, _ in trunk}
@@ -151,17 +149,8 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
     assert len(changes(repository, pairs)) == len(set(pairs))
 
 
-def test_what_is_known_is_not_asked_again_and_what_is_found_is_kept(repo: Repo) -> None:
+def test_net_changes_follow_renames_and_leave_out_what_git_cannot_compare(repo: Repo) -> None:
     first = repo.commit({"a": "1\n" * 9, "b": "2"}, "one")
     second = repo.commit({"a": None, "c": "1\n" * 9, "b": "3"}, "two")
-    repository = GitRepository(repo.path)
-    known: dict[str, tuple[Change, ...]] = {}
-    asked = net_changes(repository, [(second, first), (first, "")], known)
-    assert known == {f"{second} {first}": asked[second, first], first: asked[first, ""]}
-    assert asked[second, first] == (Change("M", "b", "b"), Change("R", "c", "a"))
-    with watched_doors() as doors:
-        assert net_changes(repository, [(first, ""), (second, first)], known) == asked
-    assert doors.commands == []
-    found = net_changes(repository, [(second, first), ("0" * 40, first)], known)
-    assert found == {(second, first): asked[second, first]}
-    assert len(known) == 2
+    found = net_changes(GitRepository(repo.path), [(second, first), ("0" * 40, first)])
+    assert found == {(second, first): (Change("M", "b", "b"), Change("R", "c", "a"))}

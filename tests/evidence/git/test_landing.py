@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from helpers.doors import watched_doors
-from helpers.landings import SCENARIOS, Case, answers, clone, forked, pick, record, squash, started, table
+from helpers.landings import SCENARIOS, answers, clone, forked, pick, record, squash, started, table
 from helpers.repos import Repo
 
 from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.repository import GitRepository
 from scoring.signals.landed import landed_value
 from scoring.signals.scope import scope_value
 
@@ -718,17 +720,7 @@ class TestCost:
         assert set(decided) == {one, other, two}
 
 
-class TestCache:
-    @pytest.mark.slow
-    def test_answers_the_same_with_fewer_questions(self, tmp_path: Path) -> None:
-        repo, one, two = forked(tmp_path)
-        squash(repo, "work")
-        cache = tmp_path / "cache"
-        first = landing(repo, one, two, asked=2, cache=cache)
-        with watched_doors() as doors:
-            assert landing(repo, one, two, asked=2, cache=cache) == first
-        assert not [command for command in doors.commands if "--date-order" in command and "log" in command]
-
+class TestKept:
     @pytest.mark.slow
     def test_follows_the_trunk(self, tmp_path: Path) -> None:
         repo, _, two = forked(tmp_path)
@@ -743,20 +735,12 @@ class TestCache:
         repo.merge("work")
         assert landing(repo, two, cache=cache).method == "ancestor"
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("content", [b"", b"garbage", b"00000000\n{}", b"\xff" * 50])
-    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, content: bytes) -> None:
-        repo, _, two = forked(tmp_path)
-        squash(repo, "work")
-        landing(repo, two, cache=tmp_path / "cache")
-        (kept,) = (path for path in (tmp_path / "cache").rglob("*") if path.is_file())
-        kept.write_bytes(content)
-        assert landing(repo, two, cache=tmp_path / "cache").method == "squash"
-
-    def test_is_not_kept_of_a_shallow_clone(self, tmp_path: Path) -> None:
-        case: Case = SCENARIOS["shallow-trunk"].build(tmp_path)
-        landing(case.path, *case.commits, cache=tmp_path / "cache")
-        assert not (tmp_path / "cache").exists()
+    def test_are_the_shapes_of_the_trunks_changes(self, tmp_path: Path) -> None:
+        repo, one, _ = forked(tmp_path)
+        cache, repository = tmp_path / "cache", GitRepository(repo.path)
+        assert not GitStore(cache, repository.common_dir).section("shapes", dict[str, str])
+        landing(repo, one, cache=cache)
+        assert GitStore(cache, repository.common_dir).section("shapes", dict[str, str]).keys() == {repo.head("master")}
 
 
 class TestPartialClone:

@@ -1,0 +1,97 @@
+"""Makes git work trees: of a stream of commits, a bundle, or a bare repository."""
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from scoring.evidence.git.repository import TRUNK
+from scoring.evidence.git.starter import ask_in, run_in
+
+# The directory is trusted because its repository is made here; its owner may differ on a mounted file system.
+_SETTINGS = ("core.logAllRefUpdates=false", "safe.directory=*")
+_NAMED = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
+_HEAD_LIMIT = 4096
+
+
+def import_repository(directory: Path, stream: bytes) -> None:
+    """Make a git work tree of a directory: import a ``git fast-import`` stream and check the trunk out.
+
+    The directory exists and is no repository yet. The stream ends with ``done`` and holds the trunk. No configuration
+    has a say, so the same stream makes the same commits and the same files everywhere.
+
+    Raises:
+        GitError: git is not installed, or refused the directory or the stream.
+    """
+    init = ("init", "--quiet", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}")
+    run_in(directory, *init, settings=_SETTINGS)
+    run_in(directory, "fast-import", "--quiet", "--done", given=stream, settings=_SETTINGS)
+    run_in(directory, "reset", "--quiet", "--hard", f"refs/heads/{TRUNK}", settings=_SETTINGS)
+
+
+def check_out(source: Path, directory: Path) -> None:
+    """Make a git work tree of a directory that does not exist yet: that of a bundle, or of a bare repository.
+
+    The source may be hostile. Of a bare repository objects and refs are copied, and nothing that git would obey: no
+    configuration, no hooks, no other place to look for objects. Links in the work tree become plain files.
+
+    Raises:
+        GitError: git is not installed, or does not take the source.
+        OSError: it cannot be copied.
+    """
+    settings = (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=false")
+    directory.mkdir(parents=True)
+    head = (_copied if source.is_dir() else _unbundled)(source, directory, settings)
+    if head:
+        run_in(directory, "symbolic-ref", "HEAD", head, settings=settings)
+    if not ask_in(directory, "rev-parse", "--verify", "--quiet", "HEAD", settings=settings).returncode:
+        run_in(directory, "reset", "--quiet", "--hard", "HEAD", settings=settings)
+
+
+def _copied(source: Path, directory: Path, settings: Sequence[str]) -> str:
+    """Copy a bare repository, and return the branch that its ``HEAD`` names; "" where it names none."""
+    object_format = f"--object-format={_object_format(source)}"
+    run_in(directory, "init", "--quiet", "--template=", object_format, settings=settings)
+    own = directory / ".git"
+    head = _first_ref(source / "HEAD")
+    ignored = shutil.ignore_patterns("alternates", "http-alternates")
+    shutil.copytree(source / "objects", own / "objects", dirs_exist_ok=True, ignore=ignored)
+    if (source / "refs").is_dir():
+        shutil.copytree(source / "refs", own / "refs", dirs_exist_ok=True)
+    if (source / "packed-refs").is_file():
+        shutil.copyfile(source / "packed-refs", own / "packed-refs")
+    return head
+
+
+def _unbundled(source: Path, directory: Path, settings: Sequence[str]) -> str:
+    """Unpack a bundle, and return the branch to check out, ``main`` and ``master`` first; "" without any."""
+    listed = run_in(directory, "bundle", "list-heads", os.fspath(source), settings=settings)
+    refs = [line.split(" ", 1) for line in listed.decode(errors="replace").splitlines() if " " in line]
+    object_format = "sha256" if refs and len(refs[0][0]) == 64 else "sha1"
+    run_in(directory, "init", "--quiet", "--template=", f"--object-format={object_format}", settings=settings)
+    run_in(directory, "bundle", "unbundle", os.fspath(source), settings=settings)
+    at = {name: sha for sha, name in refs}
+    lines = "".join(f"create {name} {sha}\n" for name, sha in at.items() if name.startswith("refs/"))
+    run_in(directory, "update-ref", "--stdin", given=lines.encode(), settings=settings)
+    branches = [name for name, sha in at.items() if name.startswith("refs/heads/") and sha == at.get("HEAD", sha)]
+    usual = [name for name in ("refs/heads/main", "refs/heads/master") if name in branches]
+    return (usual or branches or [""])[0]
+
+
+def _object_format(bare: Path) -> str:
+    """Return how the objects of a bare repository are named, as its refs show: its settings are not obeyed."""
+    for path in (bare / "packed-refs", *(bare / "refs").rglob("*")):
+        if path.is_file():
+            with open(path, "rb") as f:
+                if found := _NAMED.search(f.read(_HEAD_LIMIT)):
+                    return "sha256" if len(found[0]) == 64 else "sha1"
+    return "sha1"
+
+
+def _first_ref(path: Path) -> str:
+    """Return the branch that a ``HEAD`` names; "" where it names none."""
+    with open(path, "rb") as f:
+        line = os.fsdecode(f.readline(_HEAD_LIMIT)).strip()
+    name = line.removeprefix("ref: ")
+    return name if line.startswith("ref: refs/heads/") and ".." not in name else ""

@@ -1,0 +1,102 @@
+"""What git answered and never changes is kept between runs, and used only where it cannot be wrong."""
+
+from pathlib import Path
+
+import pytest
+from helpers.repos import Repo
+
+from scoring.evidence.git.gitstore import GitStore
+from scoring.evidence.git.repository import GitRepository
+from scoring.store import NAME
+
+Names = dict[str, tuple[str, ...]]
+KEPT: Names = {"one": ("a", "b"), "caf\u00e9 \udcff": (), "": ("\u2028",)}
+
+
+def store_of(repo: Repo, cache: Path | None) -> GitStore:
+    return GitStore(cache, GitRepository(repo.path).common_dir)
+
+
+def keep(repo: Repo, cache: Path | None) -> None:
+    store = store_of(repo, cache)
+    store.section("names", Names).update(KEPT)
+    store.save()
+
+
+def kept(repo: Repo, cache: Path | None) -> Names:
+    return store_of(repo, cache).section("names", Names)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def test_is_given_again_as_it_was(repo: Repo, cache: Path) -> None:
+    keep(repo, cache)
+    assert kept(repo, cache) == KEPT
+
+
+def test_grows(repo: Repo, cache: Path) -> None:
+    keep(repo, cache)
+    store = store_of(repo, cache)
+    store.section("names", Names)["more"] = ("c",)
+    store.save()
+    store.save()
+    assert kept(repo, cache) == {**KEPT, "more": ("c",)}
+
+
+def test_is_written_only_when_it_is_saved(repo: Repo, cache: Path) -> None:
+    store_of(repo, cache).section("names", Names).update(KEPT)
+    assert kept(repo, cache) == {}
+
+
+def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Path) -> None:
+    keep(repo, cache)
+    assert kept(Repo(tmp_path / "other"), cache) == {}
+
+
+def test_of_another_type_is_not_used(repo: Repo, cache: Path) -> None:
+    keep(repo, cache)
+    assert store_of(repo, cache).section("names", dict[str, int]) == {}
+
+
+def test_is_shared_by_the_work_trees_of_a_repository(repo: Repo, cache: Path, tmp_path: Path) -> None:
+    repo.commit({"a": "1"})
+    keep(repo, cache)
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    assert kept(Repo.at(tmp_path / "linked"), cache) == KEPT
+
+
+@pytest.mark.parametrize("how", ["replaced", "packed", "grafted", "shallow"])
+def test_is_none_of_a_repository_that_can_change_what_a_commit_says(repo: Repo, cache: Path, how: str) -> None:
+    one, two = repo.commit({"a": "1"}), repo.commit({"a": "2"})
+    keep(repo, cache)
+    if how == "grafted":
+        (repo.path / ".git/info").mkdir(exist_ok=True)
+        (repo.path / ".git/info/grafts").write_text(f"{two}\n")
+    elif how == "shallow":
+        (repo.path / ".git/shallow").write_text(f"{two}\n")
+    else:
+        repo.git("replace", two, one)
+        if how == "packed":
+            repo.git("pack-refs", "--all")
+            (repo.path / ".git/refs/replace").rmdir()
+    assert kept(repo, cache) == {}
+    keep(repo, cache / "new")
+    assert not (cache / "new").exists()
+
+
+def test_that_cannot_be_kept_is_no_error(repo: Repo, cache: Path) -> None:
+    cache.write_text("a file where a folder belongs")
+    keep(repo, cache)
+    assert kept(repo, cache) == {}
+    keep(repo, None)
+
+
+def test_that_is_damaged_is_as_if_it_were_not_there(repo: Repo, cache: Path) -> None:
+    keep(repo, cache)
+    (cache / NAME).write_bytes(b"\xff" * 5_000)
+    assert kept(repo, cache) == {}
+    keep(repo, cache)
+    assert kept(repo, cache) == KEPT
