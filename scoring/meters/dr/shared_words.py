@@ -30,7 +30,6 @@ class TokenIndex:
         self._claims: set[Tokens] = set()
         self._blocks: list[tuple[dict[str, int], dict[int, int]]] = []
         """For each block: by token the claims that have it, and by number of tokens the claims of that size."""
-        self._needs: dict[int, int] = {}
 
     def add(self, tokens: Tokens) -> None:
         """Add a claim."""
@@ -67,12 +66,9 @@ class TokenIndex:
 
     def _needed(self, sizes: int) -> int:
         """Return how many tokens two claims of this size together must share to be similar enough."""
-        if (known := self._needs.get(sizes)) is not None:
-            return known
         shared = max(0, math.ceil(self._least / (1 + self._least) * sizes - _SLACK))
         while shared < sizes and not at_least(shared / (sizes - shared), self._threshold):
             shared += 1
-        self._needs[sizes] = shared
         return shared
 
 

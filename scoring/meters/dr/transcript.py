@@ -250,7 +250,7 @@ def _named(item: Any, place: str) -> str:
 def extracted(data: bytes, source: str) -> dict[str, Any]:
     """Return a transcript with claims that are cut out of text, as plain data.
 
-    ``data`` is running text, or a transcript that may have a ``text`` in its outputs; TranscriptError when it is broken.
+    ``data`` is running text, or a transcript that may have texts in its outputs; TranscriptError when it is broken.
     """
     text = decoded(data, source)
     if not text.strip():

@@ -73,7 +73,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field whose stated value is not the computed one; None as stated where it should have been and was not."""
+    """A field, the value that is stated of it, and the computed one; None as stated where a weight was left out."""
 
     field: str
     stated: float | str | None
