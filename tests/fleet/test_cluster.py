@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, needs("distributed")]
 
 
 def each_once(path: Path, repositories: int) -> None:
-    found = Counter((row["repository"], row["iteration"]) for row in rows_of(opened(read_config(path)), "iterations"))
+    found = Counter((row["repository"], row["iteration"]) for row in rows_of(path, "iterations"))
     assert set(found.values()) <= {1}
     assert len(found) == 9 * repositories
 
@@ -34,13 +34,13 @@ def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path:
     with Fleet(path, "--workers", "2") as fleet:
         assert fleet.end() == (0, "")
     assert fleet.events[-1]["scored"] == 6
-    mine = {table: rows_of(opened(read_config(path)), table) for table in ("iterations", "signals", "kept")}
+    mine = {table: rows_of(path, table) for table in ("iterations", "signals", "kept")}
     with Fleet(path, "--workers", "2") as again:
         assert again.end()[0] == 0
     assert again.events[0]["to_score"] == 0
     shutil.rmtree(tmp_path / "results")
     score_here(path)
-    assert mine == {table: rows_of(opened(read_config(path)), table) for table in mine}
+    assert mine == {table: rows_of(path, table) for table in mine}
 
 
 def test_workers_that_are_killed_cost_a_retry(tmp_path: Path) -> None:
@@ -53,17 +53,6 @@ def test_workers_that_are_killed_cost_a_retry(tmp_path: Path) -> None:
         status, said = fleet.end()
     assert (status, said) == (0, "")
     each_once(path, 10)
-
-
-def test_large_repositories_are_read_in_parts(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 2)
-    score_here(path)
-    expected = {table: rows_of(opened(read_config(path)), table) for table in ("iterations", "signals", "provenance")}
-    shutil.rmtree(tmp_path / "results")
-    path.write_text(FLEET + '[limits]\nsplit = "4KB"\n')
-    with Fleet(path, "--workers", "2") as fleet:
-        assert fleet.end() == (0, "")
-    assert expected == {table: rows_of(opened(read_config(path)), table) for table in expected}
 
 
 @pytest.fixture
@@ -87,7 +76,7 @@ def test_a_poisoned_repository_is_given_up_and_stops_no_other(tmp_path: Path, po
     assert "its worker ended" in failed.reason
     assert report.scored == 5
     each_once(poisoned, 5)
-    assert list(opened(read_config(poisoned)).state("2.3.0").failed) == [failed.repository]
+    assert [state.repository for state in opened(poisoned).states.values() if state.reason] == [failed.repository]
 
 
 def test_a_second_start_at_once_is_refused(tmp_path: Path) -> None:
