@@ -33,6 +33,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -42,7 +43,7 @@ from rubric import default_rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet import coordinator
 from scoring.fleet.cluster import local_cluster
-from scoring.fleet.dataset import DataSet, State
+from scoring.fleet.dataset import DataSet, RepositoryState
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.on_worker import Result, from_bytes, score_repository
 from scoring.fleet.sources import Repository, evidence_key, repositories
@@ -403,9 +404,8 @@ def make_million(folder: Path, rows: int) -> None:
             tables[table] = made
         evidence = json.dumps(evidence_key(rubric))
         with DataSet.for_writing(config.results) as dataset:
-            dataset.add(
-                tables, [State(rubric.version, name, True, evidence=evidence, iterations=each) for name in names]
-            )
+            first = RepositoryState(rubric.version, "", True, evidence=evidence, iterations=each)
+            dataset.add(tables, [replace(first, repository=name) for name in names])
 
 
 def rescoring(folder: Path, rows: int) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def status(place: str, as_json: bool) -> None:
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
 @_PLACE
 @click.option("--rubric", metavar="VERSION|FILE", required=True, help="The rubric to score under.")
-@click.option("--from", "source", metavar="VERSION", help="The rubric whose rows are taken.  [one that reads alike]")
+@click.option("--from", "source", metavar="VERSION", help="Take the rows under this rubric.  [one that reads alike]")
 @_json_option
 def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     """Score what is kept under another rubric, without git and transcripts.

@@ -1,8 +1,8 @@
-"""Unpacks a repository that comes as an archive, or lies in a folder elsewhere, with its log and its transcripts.
+"""Unpacks a repository that is an archive, or a folder elsewhere, with its log and its transcripts.
 
-Nobody vouches for what is in it. Files go below one new folder or nowhere, links and devices are left out, and the
-sum of all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration and hooks could
-run programs.
+What is in it is not trusted. Files go below one new folder or nowhere, links and devices are left out, and the sum of
+all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration and hooks could run
+programs.
 """
 
 import contextlib
@@ -72,7 +72,7 @@ def _remove_left_over(base: Path) -> None:
                 os.kill(int(process), 0)
             except ProcessLookupError:
                 shutil.rmtree(place, ignore_errors=True)
-            except (OSError, OverflowError, ValueError):  # somebody else's, or the number of no process
+            except (OSError, OverflowError, ValueError):  # of another user, or no process
                 continue
 
 

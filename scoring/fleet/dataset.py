@@ -5,9 +5,9 @@
     iterations/     likewise signals, integrity, outcomes, provenance, kept: rows, partitioned by rubric and month
     repositories/   by rubric and repository: the fingerprint that its rows were made of, or why it failed
 
-Delta commits one table at a time. Rows are committed first, then ``repositories``, whose commit carries the versions of
-the other tables that count. So a batch counts in all tables or in none, and :meth:`DataSet.for_writing` undoes what a
-fleet that was killed has left. Every commit fails if another process has committed to its table meanwhile.
+Delta commits one table at a time. Rows are committed first, then ``repositories``, and that commit names the versions
+of the other tables that count. So a batch counts in all tables or in none, and :meth:`DataSet.for_writing` undoes what
+a fleet that was killed has left. Every commit fails if another process has committed to its table meanwhile.
 """
 
 import contextlib
@@ -25,15 +25,17 @@ from scoring.views.formats import require
 
 REPOSITORIES = "repositories"
 
+_CONFIGURATION = {"delta.checkpointInterval": "10"}
+
 _FILES_TOGETHER = 24
 """A table with more files than this in one month has its small files joined."""
 
 _KEPT_HOURS = 24
-"""For how long files stay that no longer count: a reader that began before may still need them."""
+"""For how long files stay that no longer count, for readers that began before."""
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class RepositoryState:
     """What is known of a repository under a rubric, as the table ``repositories`` has it.
 
     Attributes:
@@ -64,11 +66,7 @@ class DataSet:
     """A data set at a URL, as it was when it was opened. ``states`` are by rubric and repository."""
 
     def __init__(self, url: str, storage: Storage | None = None) -> None:
-        """Open a data set; where there is none it is empty.
-
-        Raises:
-            InputError: it cannot be read, or an older da-score wrote it.
-        """
+        """Open a data set, which is empty where there is none; raises InputError if it cannot be read."""
         require("fleet", "deltalake", "pyarrow")
         from deltalake import DeltaTable
 
@@ -76,7 +74,7 @@ class DataSet:
         self._root, self._options, self._folder = results_at(url, self.storage)
         self._tables: dict[str, Any] = {}
         self._counting: dict[str, int] = {}
-        self.states: dict[tuple[str, str], State] = {}
+        self.states: dict[tuple[str, str], RepositoryState] = {}
         with self._reading():
             if not DeltaTable.is_deltatable(self._uri(REPOSITORIES), self._options):
                 self._refuse_older()
@@ -84,9 +82,9 @@ class DataSet:
             known = self._table(REPOSITORIES)
             self._tables = {name: self._table(name) for name in FLEET_TABLES} | {REPOSITORIES: known}
             self._counting = {name: known.transaction_version(name) or 0 for name in FLEET_TABLES}
-            names = [field.name for field in fields(State)]
+            names = [field.name for field in fields(RepositoryState)]
             found = known.to_pyarrow_dataset().to_table(names).to_pylist()
-            self.states = {(row["rubric"], row["repository"]): State(**row) for row in found}
+            self.states = {(row["rubric"], row["repository"]): RepositoryState(**row) for row in found}
 
     @classmethod
     @contextlib.contextmanager
@@ -105,10 +103,10 @@ class DataSet:
 
     @property
     def rubrics(self) -> list[str]:
-        """The versions of the rubrics under which repositories were scored or failed, sorted."""
+        """The rubrics under which repositories were scored or failed, sorted."""
         return sorted({rubric for rubric, _ in self.states})
 
-    def of(self, rubric: str) -> dict[str, State]:
+    def of(self, rubric: str) -> dict[str, RepositoryState]:
         """Return what is known under a rubric, by repository."""
         return {name: state for (version, name), state in self.states.items() if version == rubric}
 
@@ -127,7 +125,7 @@ class DataSet:
                 found.load_as_version(self._counting[table])
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
-    def add(self, tables: Mapping[str, Any], states: Sequence[State], where: str | None = None) -> None:
+    def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
         """Add rows, and what is known of their repositories, all of them or none.
 
         Args:
@@ -148,18 +146,15 @@ class DataSet:
             if where or rows.num_rows:
                 self._write(table, rows, where)
 
-    def note(self, states: Sequence[State]) -> None:
-        """Write what is known of some repositories, and that all rows count that were put; raises as :meth:`add`."""
+    def note(self, states: Sequence[RepositoryState]) -> None:
+        """Write what is known of repositories under one rubric; all rows count that were put. Raises as :meth:`add`."""
         import pyarrow as pa
 
-        known = [s for s in states if (s.rubric, s.repository) in self.states]
-        where = " OR ".join(
-            f"({where_of(rubric, [s.repository for s in states if s.rubric == rubric])})"
-            for rubric in sorted({s.rubric for s in known})
-        )
+        again = any((state.rubric, state.repository) in self.states for state in states)
+        where = where_of(states[0].rubric, [state.repository for state in states]) if again else None
         rows = pa.Table.from_pylist([asdict(state) for state in states], schema=_state_schema())
         versions = {name: self._tables[name].version() for name in FLEET_TABLES}
-        self._write(REPOSITORIES, rows, where or None, versions)
+        self._write(REPOSITORIES, rows, where, versions)
         self._counting = versions
         self.states |= {(state.rubric, state.repository): state for state in states}
 
@@ -174,13 +169,8 @@ class DataSet:
                 files = Counter(os.path.dirname(name) for name in table.file_uris())
                 if max(files.values(), default=0) > _FILES_TOGETHER:
                     table.optimize.compact(commit_properties=_commit(), writer_properties=_written())
-                table.vacuum(
-                    _KEPT_HOURS,
-                    dry_run=False,
-                    enforce_retention_duration=False,
-                    commit_properties=_commit(),
-                    full=True,
-                )
+                how = {"dry_run": False, "enforce_retention_duration": False, "full": True}
+                table.vacuum(_KEPT_HOURS, commit_properties=_commit(), **how)
         self.note([])
 
     def _write(self, table: str, rows: Any, where: str | None, versions: Mapping[str, int] | None = None) -> None:
@@ -201,22 +191,18 @@ class DataSet:
         """Make the tables that are missing, and undo commits that do not count."""
         from deltalake import DeltaTable
 
-        columns = [RUBRIC, MONTH]
-        schemas = {name: (partitioned_schema(name), columns) for name in FLEET_TABLES}
-        for name, (schema, by) in (schemas | {REPOSITORIES: (_state_schema(), [RUBRIC])}).items():
-            if name not in self._tables:
-                with self._writing():
-                    every = {"delta.checkpointInterval": "10"}
-                    where, how = self._uri(name), self._options
-                    DeltaTable.create(where, schema, "ignore", by, configuration=every, storage_options=how)
+        schemas = {name: (partitioned_schema(name), [RUBRIC, MONTH]) for name in FLEET_TABLES}
+        schemas[REPOSITORIES] = _state_schema(), [RUBRIC]
+        with self._writing():
+            for name, (schema, by) in schemas.items():
+                if name not in self._tables:
+                    how: Any = {"configuration": _CONFIGURATION, "storage_options": self._options}
+                    DeltaTable.create(self._uri(name), schema, "ignore", by, **how)
                     self._tables[name] = self._table(name)
-        undone = False
-        for name in FLEET_TABLES:
-            if self._tables[name].version() != (counting := self._counting.get(name, 0)):
-                with self._writing():
-                    self._tables[name].restore(counting, commit_properties=_commit())
-                undone = True
-        if undone:
+            ahead = [name for name in FLEET_TABLES if self._tables[name].version() != self._counting.get(name, 0)]
+            for name in ahead:
+                self._tables[name].restore(self._counting.get(name, 0), commit_properties=_commit())
+        if ahead:
             self.note([])
 
     def _table(self, name: str) -> Any:
@@ -245,11 +231,9 @@ class DataSet:
         if self._folder is None:
             yield
             return
-        try:
+        with self._writing():
             self._folder.mkdir(parents=True, exist_ok=True)
             fd = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as e:
-            raise WriteError(f"{self.url}: cannot write: {(e.strerror or str(e)).lower()}") from e
         try:
             with contextlib.suppress(OSError):  # some network file systems have no locks
                 try:
@@ -291,7 +275,7 @@ def where_of(rubric: str, repositories: Iterable[str]) -> str:
 
 
 def sql_text(text: str) -> str:
-    """Return a text as SQL has it."""
+    """Return a text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -299,8 +283,8 @@ def _commit(versions: Mapping[str, int] | None = None) -> Any:
     """Return how commits are made: not at all if there is another since the table was opened."""
     from deltalake import CommitProperties, Transaction
 
-    given = [Transaction(name, version) for name, version in (versions or {}).items()]
-    return CommitProperties(max_commit_retries=0, app_transactions=given)
+    given = (versions or {}).items()
+    return CommitProperties(max_commit_retries=0, app_transactions=[Transaction(*one) for one in given])
 
 
 def _written() -> Any:
@@ -312,5 +296,5 @@ def _written() -> Any:
 def _state_schema() -> Any:
     import pyarrow as pa
 
-    kinds = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_(), str: pa.string(), int: pa.int64()}
-    return pa.schema([(field.name, kinds.get(field.type, pa.bool_())) for field in fields(State)])
+    kinds: dict[Any, Any] = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
+    return pa.schema([(field.name, kinds[field.type]) for field in fields(RepositoryState)])

@@ -79,7 +79,7 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
 
 
 def _source(dataset: DataSet, rubric: Rubric, wanted: str | None) -> str:
-    """Return the rubric whose rows can be taken."""
+    """Return the rubric under which there are rows that can be taken."""
     ours = _alike(evidence_key(rubric))
     candidates = [wanted] if wanted else [name for name in dataset.rubrics if name != rubric.version]
     if not any(dataset.of(name) for name in candidates):

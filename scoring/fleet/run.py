@@ -13,7 +13,7 @@ from rubric import Rubric, find_rubric
 from scoring.errors import InputError
 from scoring.fleet.cluster import default_workers, known_cluster, local_cluster
 from scoring.fleet.coordinator import Coordinator, FleetEvent
-from scoring.fleet.dataset import DataSet, State, where_of
+from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.on_worker import from_bytes
 from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, forget, repositories
@@ -24,10 +24,8 @@ from scoring.sidecars.fingerprint import digest_of
 _LOOKING = 8
 """How many threads look whether repositories changed: they wait for the file system."""
 
-_TOGETHER = 400
-_BYTES_TOGETHER = 32 << 20
-_SECONDS_TOGETHER = 20.0
-"""After how many repositories, bytes of rows, or seconds results are added to the data set."""
+_TOGETHER, _SECONDS_TOGETHER = 400, 20.0
+"""After how many repositories, or seconds, results are added to the data set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,52 +122,24 @@ def _score(
         report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
         addresses = {"scheduler": client.scheduler.address, "dashboard": report.dashboard}
         say(FleetEvent("cluster", more=addresses), report)
-        coordinator, batch = Coordinator(client, config, rubric), Batch(dataset, rubric)
+        coordinator = Coordinator(client, config, rubric)
+        batch: list[FleetEvent] = []
+        added = time.monotonic()
         try:
             for event in coordinator.run(todo):
                 if event is not None:
                     _count(event, report)
                     report.running = coordinator.running
                     say(event, report)
-                    batch.take(event)
-                if batch.is_due():
-                    say(FleetEvent("added", more={"repositories": batch.add()}), report)
+                    batch += [event] if event.kind in ("done", "failed") else []
+                if len(batch) >= _TOGETHER or (batch and time.monotonic() - added > _SECONDS_TOGETHER):
+                    some, batch, added = batch, [], time.monotonic()
+                    add_results(dataset, rubric, some)
+                    say(FleetEvent("added", more={"repositories": len(some)}), report)
         finally:
-            if count := batch.add():
-                say(FleetEvent("added", more={"repositories": count}), report)
-
-
-class Batch:
-    """Results that are not yet in the data set."""
-
-    def __init__(self, dataset: DataSet, rubric: Rubric) -> None:
-        self._dataset, self._rubric = dataset, rubric
-        self._events: list[FleetEvent] = []
-        self._bytes = 0
-        self._since = 0.0
-
-    def take(self, event: FleetEvent) -> None:
-        """Take a repository that is done or was given up; other events are passed over."""
-        if event.kind in ("done", "failed"):
-            self._since = self._since if self._events else time.monotonic()
-            self._events.append(event)
-            self._bytes += sum(map(len, event.result.tables.values())) if event.result else 0
-
-    def is_due(self) -> bool:
-        """Return whether there are enough to be added."""
-        late = bool(self._events) and time.monotonic() - self._since > _SECONDS_TOGETHER
-        return late or len(self._events) >= _TOGETHER or self._bytes >= _BYTES_TOGETHER
-
-    def add(self) -> int:
-        """Add all that there are to the data set, and return how many.
-
-        Raises:
-            FleetError, WriteError: they could not be added.
-        """
-        events, self._events, self._bytes = self._events, [], 0
-        if events:
-            add_results(self._dataset, self._rubric, events)
-        return len(events)
+            if batch:
+                add_results(dataset, rubric, batch)
+                say(FleetEvent("added", more={"repositories": len(batch)}), report)
 
 
 def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
@@ -192,17 +162,19 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
     dataset.add(tables, states, where_of(rubric.version, names) if again else None)
 
 
-def _state(event: FleetEvent, rubric: Rubric, before: State | None) -> State:
+def _state(event: FleetEvent, rubric: Rubric, before: RepositoryState | None) -> RepositoryState:
     if event.result is None:
-        before = before or State(rubric.version, event.repository, evidence=json.dumps(evidence_key(rubric)))
+        before = before or RepositoryState(rubric.version, event.repository, evidence=json.dumps(evidence_key(rubric)))
         return replace(before, reason=event.more["reason"], attempts=event.more["attempts"])
     r = event.result
     digest, evidence = digest_of(repr(rubric).encode()), json.dumps(evidence_key(rubric))
-    return State(rubric.version, r.repository, True, digest, evidence, r.fingerprint, r.iterations, r.broken, r.watched)
+    return RepositoryState(
+        rubric.version, r.repository, True, digest, evidence, r.fingerprint, r.iterations, r.broken, r.watched
+    )
 
 
 def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet) -> list[Repository]:
-    """Return the repositories that failed, or whose rows were made of something else than is there now."""
+    """Return the repositories that failed, are new, or have changed since their rows were made."""
     known, digest = dataset.of(rubric.version), digest_of(repr(rubric).encode())
 
     def same(one: Repository) -> bool:

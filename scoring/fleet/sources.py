@@ -28,8 +28,7 @@ from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.signals.table import meter_profile
 
 _NOT_READ = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
-"""Files in a log on which no row rests. The sidecars of iterations are none of them: where the evidence of one is gone,
-what its sidecar says stands."""
+"""Files in a log that have no part in a row. Sidecars of iterations have: one counts where its evidence is gone."""
 
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
@@ -52,7 +51,7 @@ class Repository:
 
     @property
     def short(self) -> str:
-        """The last part of its name, without the ending of an archive: what ``{name}`` stands for."""
+        """The last part of its name, without the ending of an archive: what ``{name}`` is."""
         last = posixpath.basename((self.url or str(self.repo_dir)).rstrip("/"))
         return next((last.removesuffix(ending) for ending in reversed(_ARCHIVES) if last.endswith(ending)), last)
 
@@ -125,7 +124,7 @@ def _name(place: Path | str) -> str:
 
 
 def _listed(fs: Any, path: str) -> dict[str, tuple[str, int]]:
-    """Return archives and folders that a path or glob stands for, with their stamps and sizes."""
+    """Return the archives and folders at a path or glob, with their stamps and sizes."""
     if glob.has_magic(path):
         found = fs.glob(path, detail=True)
     else:
@@ -159,7 +158,7 @@ def evidence_key(rubric: Rubric) -> dict[str, Any]:
 
 
 def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched: Sequence[str] = ()) -> str:
-    """Return what stands for all that the scores of a repository rest on, at this moment, but the rubric's weights.
+    """Return a digest of the state of all that a repository is scored from, but the rubric's weights.
 
     ``watched`` are files in the repository that its entries name.
     """
@@ -178,10 +177,10 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
 
 
 def transcript_folders(one: Repository) -> list[Path]:
-    """Return the folders whose transcripts may count for a repository that is a directory."""
+    """Return the folders of transcripts that may count for a repository that is a directory."""
     try:
         settings = resolve_settings(one.options(), environment={})
-    except DaScoreError:  # whoever scores it will say so
+    except DaScoreError:  # the worker that scores it says so
         return []
     if settings.transcripts == "none":
         return []

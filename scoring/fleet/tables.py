@@ -23,7 +23,7 @@ from scoring.views.examined import Examined
 from scoring.views.formats import arrow_schema, clean
 
 REPOSITORY, ITERATION, RUBRIC, MONTH = "repository", "iteration", "rubric", "month"
-UNKNOWN_MONTH = "unknown"
+
 _NOT_KEPT = {"log", "origin", "state", "state_reason", "computed", "label", "detail", "claimed_detail"}
 _NOT_KEPT |= {"observed_detail", "landed_commit", "rubric_version"}
 _OUTCOMES = {"outcome", "code_lines", "code_lines_changed", "code_lines_fixed", "survival", "reverted", "reverted_by"}
@@ -83,7 +83,7 @@ _PROVENANCE_COLUMNS: tuple[DataColumn[Any], ...] = (
         ("trunk_ref", "the branch on which work lands"),
         ("trunk_commit", "its tip"),
         ("landed_method", "how the work was found landed or not"),
-        ("harnesses", "whose transcripts there are"),
+        ("harnesses", "the harnesses that wrote its transcripts"),
     ),
     *_counts(
         ("sessions", "how many sessions have lines in it"),
@@ -125,10 +125,7 @@ def how_column(signal: str, way: str) -> str:
 
 
 def how(value: SignalValue) -> str:
-    """Return source, applicability and cap of a value as one word: ``observed``, ``claimed``, ``inapplicable``, ``""``.
-
-    The best band that it allows follows a colon.
-    """
+    """Return ``observed``, ``claimed``, ``inapplicable`` or nothing, and the best band allowed behind a colon."""
     word = (value.source or "") if value.present else ("" if value.applicable else "inapplicable")
     return f"{word}:{value.cap}" if value.cap else word
 
@@ -177,7 +174,7 @@ def month_of(record: IterationRecord, end: int | None) -> str:
     if _DATE.fullmatch(record.date[:7]):
         return record.date[:7]
     if end is None:
-        return UNKNOWN_MONTH
+        return "unknown"
     return f"{datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=end // NS):%Y-%m}"
 
 
@@ -211,7 +208,7 @@ def signal_rows(
     seen: Mapping[SignalID, SignalValue],
     said: Mapping[SignalID, SignalValue],
 ) -> Iterator[DataRow]:
-    """Yield the rows of ``signals`` of one score; signals have the values ``seen``, and with claims ``said``."""
+    """Yield the rows of ``signals`` of one score, with what was ``seen`` of each signal, and what is ``said`` of it."""
     for contribution in score.breakdown:
         of = Of(repository, score.iteration, (score.rubric_version, contribution))
         signal = SignalID(contribution.signal)
@@ -277,7 +274,7 @@ def _kept(found: Standing, ways: dict[str, SignalSet]) -> DataRow:
     for signal in SIGNALS:
         for way, judged in ways.items():
             value = judged.value(signal.id)
-            if old := stays.get(signal.id):  # the evidence is gone, and the old score stands for it
+            if old := stays.get(signal.id):  # the evidence is gone, and the old score counts
                 value = SignalValue(old.present, old.sub_score, source=old.source, applicable=old.applicable)
             row[kept_column(signal.id, way)] = float(value.sub_score) if value.present else None
             row[how_column(signal.id, way)] = how(value)
@@ -295,10 +292,7 @@ def arrow_tables(rows: Iterable[tuple[str, DataRow]], rubric: str) -> dict[str, 
 
 
 def partitioned_schema(table: str) -> Any:
-    """Return the schema of a table, with the columns ``rubric`` and ``month`` at the end.
-
-    Any column may be missing: a table of an earlier da-score gets new ones, of which its rows know nothing.
-    """
+    """Return the schema of a table, its partitions at the end; any column may be missing, because it may be new."""
     import pyarrow as pa
 
     columns = (

@@ -8,17 +8,34 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
 from helpers.extras import needs
-from helpers.fleets import FLEET, Fleet, begin_or_die, free_port, listens, make_fleet, opened, rows_of, score_here
+from helpers.fleets import (
+    FLEET,
+    Fleet,
+    begin_or_die,
+    free_port,
+    listens,
+    make_fleet,
+    opened,
+    resident,
+    rows_of,
+    same_rows,
+    score_here,
+)
 
 import scoring.fleet.cluster
 import scoring.fleet.coordinator
+import scoring.fleet.run
+from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.run import FleetReport, Where, run_fleet
+from scoring.fleet.sources import repositories
 
 pytestmark = [pytest.mark.slow, needs("distributed")]
 
@@ -77,6 +94,36 @@ def test_a_poisoned_repository_is_given_up_and_stops_no_other(tmp_path: Path, po
     assert report.scored == 5
     each_once(poisoned, 5)
     assert [state.repository for state in opened(poisoned).states.values() if state.reason] == [failed.repository]
+
+
+def test_one_worker_after_another_is_killed_and_every_row_is_there_once(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 40)
+    with Fleet(path, "--workers", "2") as fleet:
+        for count in range(3, 34, 6):
+            fleet.until("done", count)
+            if workers := fleet.workers():
+                os.kill(workers[-1], signal.SIGKILL)
+        assert fleet.end() == (0, "")
+    each_once(path, 40)
+
+
+def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (one,) = score_here(make_fleet(tmp_path, 1))
+    source = repositories(read_config(tmp_path / "FLEET.toml"))[0]
+    fleet = [replace(source, name=f"r{number}") for number in range(2000)]
+    monkeypatch.setattr(scoring.fleet.run, "repositories", lambda _: fleet)
+    monkeypatch.setattr(scoring.fleet.run, "changed", lambda *_: fleet)
+    monkeypatch.setattr(scoring.fleet.coordinator, "begin_and_score", partial(same_rows, one))
+    memory: list[int] = []
+
+    def look(event: FleetEvent, report: FleetReport) -> None:
+        if event.kind == "added" and report.scored >= 800:
+            memory.append(resident())
+
+    report = run_fleet(read_config(tmp_path / "FLEET.toml"), Where(workers=2, dashboard="none"), look)
+    assert report.scored == 2000
+    assert len(memory) >= 3
+    assert memory[-1] - memory[0] < 30
 
 
 def test_a_second_start_at_once_is_refused(tmp_path: Path) -> None:

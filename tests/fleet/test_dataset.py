@@ -15,7 +15,7 @@ from helpers.fleets import failed, make_fleet, opened, rows_of, score_here
 from scoring.cli.fleet_progress import Progress
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet.coordinator import FleetEvent
-from scoring.fleet.dataset import DataSet, State, where_of
+from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.file_systems import results_at
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.run import FleetReport
@@ -50,7 +50,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     ),
     "a new transcript": lambda root: (root / "transcripts/claude/new.jsonl").write_text("{}\n"),
     "an artifact": lambda root: next((root / "repo/.agents/active/verification").rglob("*.yaml")).write_text("a: 1\n"),
-    "a sidecar, which stands where the evidence is gone": lambda root: (
+    "a sidecar, which counts where the evidence is gone": lambda root: (
         root / "repo" / DEFAULT_LOG_DIR / "iter-3.score.yaml"
     ).write_text("value: 1\n"),
     "its provenance": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.evidence.yaml").write_text("value: 1\n"),
@@ -70,7 +70,7 @@ def test_what_changed_is_scored_anew_and_its_old_rows_go(fleet: Path, change: st
 
 
 UNCHANGED: dict[str, Callable[[Path], object]] = {
-    "what stands for a session": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "session-1.score.yaml").write_text(
+    "the sidecar of a session": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "session-1.score.yaml").write_text(
         "a: 1\n"
     ),
     "a temporary file": lambda root: (root / "repo" / DEFAULT_LOG_DIR / ".da-score-1-00.tmp").write_text("a: 1\n"),
@@ -125,7 +125,7 @@ def rows(names: list[str], iterations: int = 2) -> Any:
 
 
 def add(dataset: DataSet, *names: str) -> None:
-    states = [State("2.3.0", name, True, iterations=2) for name in names]
+    states = [RepositoryState("2.3.0", name, True, iterations=2) for name in names]
     dataset.add({"iterations": rows(list(names))}, states, where_of("2.3.0", names))
 
 
@@ -159,7 +159,7 @@ def test_one_that_starts_while_another_is_between_two_commits_ends_that_one(
         first.put({"iterations": rows(["a"])})
         with DataSet.for_writing(str(tmp_path)) as second:
             with pytest.raises(FleetError):
-                first.note([State("2.3.0", "a", True, iterations=2)])
+                first.note([RepositoryState("2.3.0", "a", True, iterations=2)])
             add(second, "a")
     assert count(tmp_path) == {"a": 2}
 
@@ -210,10 +210,10 @@ def test_a_table_without_columns_of_today_has_them_as_missing(tmp_path: Path, mo
             "scoring.fleet.dataset.partitioned_schema", lambda name: old if name == "iterations" else schema
         )
         with DataSet.for_writing(str(tmp_path)) as dataset:
-            dataset.add({"iterations": rows(["a"]).drop_columns(["band"])}, [State("2.3.0", "a", True)])
+            dataset.add({"iterations": rows(["a"]).drop_columns(["band"])}, [RepositoryState("2.3.0", "a", True)])
     with DataSet.for_writing(str(tmp_path)) as dataset:
         assert dataset.rows("iterations").schema.names == schema.names
-        dataset.add({"iterations": rows(["b"])}, [State("2.3.0", "b", True)])
+        dataset.add({"iterations": rows(["b"])}, [RepositoryState("2.3.0", "b", True)])
     assert DataSet(str(tmp_path)).rows("iterations").to_table(["band"]).num_rows == 4
 
 

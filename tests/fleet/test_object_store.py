@@ -16,7 +16,7 @@ from helpers.fleets import archive_of, free_port, listens, rows_of, score_here, 
 
 from scoring.demo import build_demo
 from scoring.errors import FleetError
-from scoring.fleet.dataset import DataSet, State
+from scoring.fleet.dataset import DataSet, RepositoryState
 from scoring.fleet.file_systems import file_system
 from scoring.fleet.fleet_toml import read_config
 
@@ -80,14 +80,14 @@ def test_of_several_that_add_at_once_one_goes_on(fleet: Path) -> None:
     config = read_config(fleet)
     url = config.results
     with DataSet.for_writing(url, config.storage) as first:
-        first.note([State("2.3.0", "old", True)])
+        first.note([RepositoryState("2.3.0", "old", True)])
     together = threading.Barrier(3)
 
     def add(name: str) -> str:
         with DataSet.for_writing(url, config.storage) as dataset:
             together.wait()
             try:
-                dataset.note([State("2.3.0", name, True)])
+                dataset.note([RepositoryState("2.3.0", name, True)])
             except FleetError as e:
                 assert "another fleet" in str(e)
                 return "refused"

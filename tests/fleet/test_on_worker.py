@@ -86,7 +86,7 @@ WORD = re.compile(r"[A-Za-z]{4,}")
 def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     """Words that da-score writes itself (names of columns, bands, harnesses) may be in both."""
     root = fleet.parent / "repos/r0"
-    for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words that nobody else uses
+    for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words of its own
         text = path.read_text()
         path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text))
     score_here(fleet)

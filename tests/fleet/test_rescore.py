@@ -65,7 +65,7 @@ def test_kept_signals_give_what_scoring_anew_gives(
     assert (done.source, done.iterations, done.repositories) == (old, 18, 2)
     version = find_rubric(new).version
     mine = {table: rows_of(fleet, table, version) for table in FLEET_TABLES}
-    assert score_here(fleet, new) == []  # it stands as if it had been scored
+    assert score_here(fleet, new) == []  # as if it had been scored
     other = make_fleet(tmp_path / "other", 2)
     other.write_text(other.read_text().replace('"repos/*/repo"', f'"{tmp_path}/repos/*/repo"'))
     assert len(score_here(other, new)) == 2
