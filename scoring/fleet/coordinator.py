@@ -70,7 +70,7 @@ class Coordinator:
         self._begun: dict[str, bool] = {}
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._threads = self._number = 0
-        self._looked, self._had_workers = float("-inf"), time.monotonic()
+        self._looked, self._alone_since = float("-inf"), float("inf")
 
     @property
     def running(self) -> int:
@@ -113,9 +113,11 @@ class Coordinator:
             with contextlib.suppress(Exception):  # a scheduler that is gone shows in the client's status
                 workers = self._client.scheduler_info(n_workers=-1)["workers"]
                 self._threads = sum(worker["nthreads"] for worker in workers.values())
-                if workers:
-                    self._had_workers = now
-        if now - self._had_workers > (_EMPTY_AFTER if running else _LOST_AFTER):
+        if running and self._threads:
+            self._alone_since = float("inf")
+            return
+        self._alone_since = min(self._alone_since, now)
+        if now - self._alone_since > (_EMPTY_AFTER if running else _LOST_AFTER):
             where = self._client.scheduler.address if self._client.scheduler else "?"
             what = "has no workers" if running else "was lost"
             raise FleetError(f"scheduler {where}: {what}; what was added to the data set stays, start again to go on")

@@ -26,7 +26,6 @@ from scoring.views.formats import require
 REPOSITORIES = "repositories"
 
 _CONFIGURATION = {"delta.checkpointInterval": "10"}
-
 _FILES_TOGETHER = 24
 """A table with more files than this in one month has its small files joined."""
 
@@ -63,7 +62,7 @@ class RepositoryState:
 
 
 class DataSet:
-    """A data set at a URL, as it was when it was opened. ``states`` are by rubric and repository."""
+    """A data set as it was when it was opened; ``states`` are by rubric and repository."""
 
     def __init__(self, url: str, storage: Storage | None = None) -> None:
         """Open a data set, which is empty where there is none; raises InputError if it cannot be read."""
@@ -89,15 +88,14 @@ class DataSet:
     @classmethod
     @contextlib.contextmanager
     def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
-        """Open a data set to write to, or make it, and undo what is in it of a fleet that was killed.
+        """Open a data set to write to, or make it, and undo what a fleet that was killed has left.
 
         Raises:
             FleetError: another fleet on this machine writes here.
             InputError, WriteError: it cannot be read or written.
         """
-        dataset = cls(url, storage)
-        with dataset._alone():
-            dataset = cls(url, storage)  # as it is now that others are kept out
+        with _alone(url, storage or {}):
+            dataset = cls(url, storage)
             dataset._prepare()
             yield dataset
 
@@ -119,9 +117,8 @@ class DataSet:
         if table not in self._tables:
             return arrow.dataset(schema.empty_table())
         with self._reading():
-            found = self._tables[table]
+            found = self._table(table)
             if found.version() != self._counting[table]:
-                found = self._table(table)
                 found.load_as_version(self._counting[table])
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
@@ -226,26 +223,6 @@ class DataSet:
             )
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other fleets of this machine out of a folder. Elsewhere the first to commit goes on."""
-        if self._folder is None:
-            yield
-            return
-        with self._writing():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            fd = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            with contextlib.suppress(OSError):  # some network file systems have no locks
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError as e:
-                    said = "another fleet writes here; wait until it has ended, then start again"
-                    raise FleetError(f"{self.url}: {said}") from e
-            yield
-        finally:
-            os.close(fd)
-
-    @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
         try:
             yield
@@ -269,6 +246,29 @@ class DataSet:
             raise WriteError(f"{self.url}: cannot write: {one_line(e)}") from e
 
 
+@contextlib.contextmanager
+def _alone(url: str, storage: Storage) -> Iterator[None]:
+    """Keep other fleets of this machine out of a folder. Elsewhere the first to commit goes on."""
+    folder = results_at(url, storage)[2]
+    if folder is None:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as e:
+        raise WriteError(f"{url}: cannot write: {(e.strerror or str(e)).lower()}") from e
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as e:
+                raise FleetError(f"{url}: another fleet writes here; wait until it has ended, then start again") from e
+        yield
+    finally:
+        os.close(fd)
+
+
 def where_of(rubric: str, repositories: Iterable[str]) -> str:
     """Return the condition, as SQL, for the rows of some repositories under a rubric."""
     return f"{RUBRIC} = {sql_text(rubric)} AND repository IN ({', '.join(map(sql_text, repositories))})"
@@ -283,8 +283,8 @@ def _commit(versions: Mapping[str, int] | None = None) -> Any:
     """Return how commits are made: not at all if there is another since the table was opened."""
     from deltalake import CommitProperties, Transaction
 
-    given = (versions or {}).items()
-    return CommitProperties(max_commit_retries=0, app_transactions=[Transaction(*one) for one in given])
+    given = [Transaction(*one) for one in (versions or {}).items()]
+    return CommitProperties(max_commit_retries=0, app_transactions=given)
 
 
 def _written() -> Any:

@@ -29,9 +29,8 @@ _NOT_KEPT |= {"observed_detail", "landed_commit", "rubric_version"}
 _OUTCOMES = {"outcome", "code_lines", "code_lines_changed", "code_lines_fixed", "survival", "reverted", "reverted_by"}
 _OUTCOMES |= {"defective"}
 
-REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(
-    REPOSITORY, "text", "", "the repository: the place or the URL of its source", lambda of: of.log
-)
+_PLACE = "the repository: the place or the URL of its source"
+REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(REPOSITORY, "text", "", _PLACE, lambda of: of.log)
 
 
 def _column(name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = "") -> DataColumn[Any]:
@@ -160,7 +159,7 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
     "provenance": _PROVENANCE_COLUMNS,
     "kept": _KEPT_COLUMNS,
 }
-"""Every table, with its columns in order; the partitions ``rubric`` and ``month`` come to them where they are read."""
+"""Every table, with its columns in order; the partitions ``rubric`` and ``month`` follow."""
 
 ASKED = tuple(FLEET_TABLES)[:-1]
 """The tables that people ask; ``kept`` is for ``rescore``."""

@@ -177,10 +177,13 @@ def same_rows(found: Result, one: Repository, *_: object) -> Result:
     return replace(found, repository=one.name)
 
 
-def resident() -> int:
-    """Return how many MB this process holds in memory."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS"))
+def resident(process: int | str = "self") -> int:
+    """Return how many MB a process has in memory; 0 when it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS")), 0)
 
 
 class Fleet:
