@@ -103,7 +103,7 @@ def run(
 
     if scheduler and workers:
         raise click.UsageError("--workers starts processes here, and --scheduler names some that run; give one.")
-    require("fleet", "distributed", "fsspec", "pyarrow")
+    require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_config(fleet)
     config = replace(config, rubric=rubric) if rubric else config
     with sayer(_wants_json(as_json)) as progress:
@@ -148,19 +148,15 @@ def opened(place: str) -> "DataSet":
     Raises:
         InputError, SettingsError: there is none, or the optional packages are not installed.
     """
-    from scoring.views.formats import require
-
-    require("fleet", "fsspec", "pyarrow")
     from scoring.fleet.dataset import DataSet
     from scoring.fleet.fleet_toml import is_url, read_config
-    from scoring.fleet.store import Store
 
     if place.endswith(".toml") and not is_url(place):
         config = read_config(Path(place))
-        return DataSet(Store(config.results, config.storage)).load()
+        return DataSet(config.results, config.storage)
     if not is_url(place) and not Path(place).is_dir():
         raise InputError(f"{place}: no such folder; name a FLEET.toml, or the folder or URL of a data set")
-    return DataSet(Store(place if is_url(place) else str(Path(place).absolute()))).load()
+    return DataSet(place if is_url(place) else str(Path(place).absolute()))
 
 
 _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
@@ -174,16 +170,16 @@ def status(place: str, as_json: bool) -> None:
     dataset = opened(place)
     found = []
     for rubric in dataset.rubrics:
-        state = dataset.state(rubric)
-        failed = [(f.repository, f.attempts, f.reason) for _, f in sorted(state.failed.items())]
-        iterations = sum(done.iterations for _, done in state.standing.values())
-        broken = sum(done.broken for _, done in state.standing.values())
-        found.append((rubric, len(state.standing), iterations, broken, failed))
+        states = [state for _, state in sorted(dataset.of(rubric).items())]
+        failed = [(state.repository, state.attempts, state.reason) for state in states if state.reason]
+        scored = [state for state in states if state.scored]
+        iterations, broken = sum(state.iterations for state in scored), sum(state.broken for state in scored)
+        found.append((rubric, len(scored), iterations, broken, failed))
     if _wants_json(as_json):
         keys = ("repository", "attempts", "reason")
         write_json(
             {
-                "results": dataset.store.url,
+                "results": dataset.url,
                 "rubrics": [
                     {
                         "rubric": rubric,
@@ -208,7 +204,7 @@ def status(place: str, as_json: bool) -> None:
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
 @_PLACE
 @click.option("--rubric", metavar="VERSION|FILE", required=True, help="The rubric to score under.")
-@click.option("--from", "source", metavar="VERSION", help="The rubric whose rows are taken.  [one that reads alike]")
+@click.option("--from", "source", metavar="VERSION", help="Take the rows under this rubric.  [one that reads alike]")
 @_json_option
 def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     """Score what is kept under another rubric, without git and transcripts.
