@@ -19,7 +19,6 @@ from typing import Any
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.scopes import PLANS_DIR
-from scoring.evidence.transcripts import rows
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.store import file_system
@@ -27,6 +26,7 @@ from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.sidecars import fingerprint
 from scoring.signals.table import meter_profile
+from scoring.store import FORMAT as KEPT_FORMAT
 
 FORMAT = 1
 """Goes up when what a worker returns is another; every repository is then scored anew."""
@@ -168,7 +168,7 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
     ``watched`` are files in the repository that its entries name, as :class:`~scoring.fleet.dataset.Done` has them.
     """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
-    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, key, config.horizon
+    versions = FORMAT, KEPT_FORMAT, fingerprint.FORMAT, key, config.horizon
     how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])

@@ -6,6 +6,7 @@ that lies in an archive is stood in for by an empty one of its size: its rows ar
 """
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,18 +20,17 @@ from scoring.fleet.archives import TRANSCRIPTS, fetch, is_transcript, scratch_fo
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, transcript_folders
 from scoring.log.settings import resolve_settings
+from scoring.store import SETTLED
 
 MOST_PARTS = 256
-_TAIL = 16 << 20
 
 
 @dataclass(slots=True)
 class PartRead:
-    """What one part has of one file: its name from the transcripts' folder, or its path; ``tail`` is what follows."""
+    """What one part has of one file: its name from the transcripts' folder, or its path."""
 
     name: str
     read: ReadElsewhere
-    tail: bytes = b""
 
 
 def parts_of(one: Repository, config: FleetConfig) -> int:
@@ -76,16 +76,7 @@ def read_part(one: Repository, config: FleetConfig, rubric: Rubric, part: int, p
         if not folders:
             return []
         found = _read(place, replace(config, cache=""), rubric, 0, 1)
-        return [PartRead(str(read.path.relative_to(here)), read, _tail(read)) for read in found]
-
-
-def _tail(read: ReadElsewhere) -> bytes:
-    """Return what follows the last whole line of a transcript."""
-    if read.size - read.behind > _TAIL:
-        raise InputError(f"{read.path.name}: its last line is over {_TAIL >> 20} MiB")
-    with open(read.path, "rb") as f:
-        f.seek(read.behind)
-        return f.read()
+        return [PartRead(str(read.path.relative_to(here)), read) for read in found]
 
 
 def _scan(one: Repository, config: FleetConfig, rubric: Rubric) -> Scan:
@@ -110,22 +101,24 @@ def put_together(read: Sequence[PartRead], here: Path, one: Repository, config: 
     """
     if one.url and resolve_settings(one.options(), environment={}).test_commands != one.source.test_commands:
         return False
+    known: list[tuple[Path, bytes]] = []
+    for found in read:
+        place = here / found.name
+        if found.read.rows is None and one.url:
+            raise InputError(f"{one.url}: {found.name} cannot be read")
+        if found.read.rows is not None and place.stat().st_size == found.read.size:
+            known.append((place, found.read.rows))
+    if one.url and known:
+        time.sleep(SETTLED / 1e9)  # a file that was made just now is not known by its stamp yet
     with _scan(one, config, rubric) as scan:
-        for found in read:
-            place = here / found.name
-            if not found.read.readable and one.url:
-                raise InputError(f"{one.url}: {found.name} cannot be read")
-            if found.read.readable and place.stat().st_size == found.read.size:
-                scan.know(place, found.read.behind, found.read.rows)
+        scan.know(known)
     return True
 
 
 def stand_ins(read: Sequence[PartRead], here: Path) -> None:
-    """Make a file of the same size for every transcript that was read elsewhere, with what follows its last line."""
+    """Make an empty file of the same size for every transcript that was read elsewhere."""
     for one in read:
         place = here / one.name
         place.parent.mkdir(parents=True, exist_ok=True)
         with open(place, "xb") as f:
             f.truncate(one.read.size)
-            f.seek(one.read.behind)
-            f.write(one.tail)

@@ -50,6 +50,7 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
 from scoring.evidence.transcripts.rows import Columns, LineSpan, Rows, columns_of
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
+from scoring.evidence.transcripts.testruns import TestTools
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
 
@@ -341,7 +342,7 @@ class Reference(Harness):
         """Claim it."""
         return True
 
-    def reader(self) -> ReferenceReader:
+    def reader(self, _: TestTools | None = None) -> ReferenceReader:
         """Return what reads a part of a transcript."""
         self._lines = self._lines or ReferenceLines()
         return ReferenceReader(self._lines)
