@@ -1,12 +1,12 @@
 """What is kept between two runs: one SQLite file, ``store.sqlite`` in the cache directory.
 
-A row is an answer: of a ``kind`` (:data:`KINDS`), about a ``key``, for a ``stamp``, which is what the thing was known by
-when it was read. An answer is given only for the same stamp. All that a damaged, locked, full or read-only store costs
-is time: reading and writing never raise, and what cannot be used is as if it were not there.
+A row is an answer: of a ``kind`` (:data:`KINDS`), about a ``key``, for a ``stamp``, by which the thing was known when
+it was read. An answer is given only for the same stamp. A damaged, locked, full or read-only store costs time and
+nothing else: reading and writing never raise, and what cannot be used is as if it were not there.
 
 The store holds counts, ids, times, paths and hashes, and the entries of logs; no text of a transcript. Hashes of lines
-are made with :attr:`Store.secret`, so that they say nothing to a reader who has only the store. See docs/ARCHITECTURE.md,
-"What is kept between runs".
+are made with :attr:`Store.secret`, so that they say nothing to a reader who has only the store. See
+docs/ARCHITECTURE.md, "What is kept between runs".
 """
 
 import contextlib
@@ -33,7 +33,9 @@ KEPT_DAYS = 90
 
 _WAIT = 0.2
 """How many seconds a command waits for another one that is writing to the store."""
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+"""What SQLite says of wrong bytes, and of tables that are not ours."""
+_ERRORS = (sqlite3.Error, UnicodeError)  # of wrong bytes sqlite3 may make a message that it cannot read itself
 _BATCH = 8 << 20
 """How many bytes wait in memory before they are written."""
 
@@ -87,13 +89,34 @@ class Store:
                 "SELECT stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND key = ?",
                 (FORMAT, kind, name),
             ).fetchone()
-        except sqlite3.Error as e:
+        except _ERRORS as e:
             self._give_up(e)
             return None
         if found is None or found[0] != stamp:
             return None
-        value = found[2]
-        return value if isinstance(value, bytes) and found[1] == _checksum(kind, name, stamp, value) else None
+        _, checksum, value = found
+        return value if isinstance(value, bytes) and checksum == _checksum(kind, name, stamp, value) else None
+
+    def get_all(self, kind: Kind, prefix: bytes) -> dict[tuple[bytes, bytes], bytes]:
+        """Return what is kept about all keys that begin so, by key and stamp.
+
+        ``prefix`` is not empty and does not end with the byte 255. For 4,000 keys this takes 25 ms, :meth:`get` 100.
+        """
+        if (connection := self._open()) is None:
+            return {}
+        try:
+            rows = connection.execute(
+                "SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND key >= ? AND key < ?",
+                (FORMAT, kind, prefix, prefix[:-1] + bytes([prefix[-1] + 1])),
+            ).fetchall()
+        except _ERRORS as e:
+            self._give_up(e)
+            return {}
+        return {
+            (key, stamp): value
+            for key, stamp, checksum, value in rows
+            if isinstance(stamp, bytes) and isinstance(value, bytes) and checksum == _checksum(kind, key, stamp, value)
+        }
 
     def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
         """Keep a value about a key for a stamp, in place of what was kept about it; without a stamp, keep nothing.
@@ -107,34 +130,32 @@ class Store:
         if self._size > _BATCH:
             self._write()
 
-    def prune(self, days: int = KEPT_DAYS) -> None:
-        """Remove what was kept more than so many days ago."""
-        if connection := self._open():
-            with contextlib.suppress(sqlite3.Error), connection:
-                connection.execute("DELETE FROM kept WHERE day < ?", (_today() - days,))
-
     @property
     def secret(self) -> bytes:
         """The store's own random key, 16 bytes, made once; without a store, made anew for each run."""
         if self._secret is None:
             self._secret = os.urandom(16)
             if connection := self._open():
-                with contextlib.suppress(sqlite3.Error), connection:
-                    connection.execute(
-                        "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)", (self._secret,)
-                    )
-                with contextlib.suppress(sqlite3.Error):
+                try:
                     found = connection.execute("SELECT secret FROM secrets").fetchone()
-                    self._secret = found[0] if found and isinstance(found[0], bytes) else self._secret
+                    if found is None:
+                        with connection:
+                            connection.execute(
+                                "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)", (self._secret,)
+                            )
+                        found = connection.execute("SELECT secret FROM secrets").fetchone()
+                    if isinstance(found[0], bytes):
+                        self._secret = found[0]
+                except _ERRORS as e:
+                    self._give_up(e)
         return self._secret
 
     def close(self) -> None:
         """Write what waits, and let go of the file."""
         if self._waiting:
             self._write()
-            self.prune()
         if self._connection is not None:
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(*_ERRORS):
                 self._connection.close()
         self._connection, self._opened = None, False
 
@@ -150,7 +171,10 @@ class Store:
         try:
             with connection:
                 connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        except sqlite3.Error as e:
+                if connection.execute("PRAGMA user_version").fetchone() != (today,):  # the day of the last removal
+                    connection.execute("DELETE FROM kept WHERE day < ?", (today - KEPT_DAYS,))
+                    connection.execute(f"PRAGMA user_version = {today}")
+        except _ERRORS as e:
             self._give_up(e)
 
     def _open(self) -> sqlite3.Connection | None:
@@ -160,17 +184,18 @@ class Store:
                 self._connection = _connected(self._place)
             except OSError:
                 pass
-            except sqlite3.Error as e:
+            except _ERRORS as e:
                 self._give_up(e)
         return self._connection
 
-    def _give_up(self, error: sqlite3.Error) -> None:
-        """Use the store no further; one with wrong bytes is taken away, so that the next command begins anew."""
+    def _give_up(self, error: Exception) -> None:
+        """Use the store no further; one with wrong bytes is removed, so that the next command begins anew."""
         if self._connection is not None:
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(*_ERRORS):
                 self._connection.close()
             self._connection = None
-        if self._place is not None and getattr(error, "sqlite_errorcode", 0) in _DAMAGED:
+        damaged = isinstance(error, UnicodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+        if self._place is not None and damaged:
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):
                     self._place.with_name(self._place.name + suffix).unlink()
@@ -180,7 +205,7 @@ def _connected(place: Path) -> sqlite3.Connection:
     """Open a store, or make it.
 
     Raises:
-        OSError, sqlite3.Error: it cannot be opened.
+        OSError, sqlite3.Error, UnicodeError: it cannot be opened.
     """
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
@@ -189,7 +214,7 @@ def _connected(place: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may lose the last rows, and nothing else
         connection.executescript(_TABLES)
-    except sqlite3.Error:
+    except _ERRORS:
         connection.close()
         raise
     return connection

@@ -2,13 +2,16 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from scoring import store as store_module
-from scoring.store import NAME, SETTLED, Store, stamp_of
+from scoring.store import KEPT_DAYS, NAME, SETTLED, Store, stamp_of
 
 
 def kept(cache_dir: Path, key: str = "key", stamp: bytes = b"1") -> bytes | None:
@@ -73,8 +76,15 @@ def _wrong_pages(place: Path) -> None:
     place.write_bytes(data)
 
 
-@pytest.mark.parametrize("damage", [_cut, _overwritten, _wrong_pages])
-def test_a_damaged_store_is_taken_away_and_begun_anew(cache_dir: Path, damage: Callable[[Path], None]) -> None:
+def _other_tables(place: Path) -> None:
+    place.unlink()
+    with sqlite3.connect(place) as connection:
+        connection.executescript("CREATE TABLE kept (other); CREATE TABLE secrets (other)")
+    connection.close()
+
+
+@pytest.mark.parametrize("damage", [_cut, _overwritten, _wrong_pages, _other_tables])
+def test_a_damaged_store_is_removed_and_begun_anew(cache_dir: Path, damage: Callable[[Path], None]) -> None:
     damage(cache_dir / NAME)
     assert kept(cache_dir) is None
     with Store(cache_dir) as store:
@@ -104,7 +114,7 @@ def test_a_locked_store_costs_a_moment_and_raises_nothing(cache_dir: Path) -> No
     assert kept(cache_dir) == b"value"
 
 
-def test_a_store_in_the_way_of_which_something_lies_is_none(tmp_path: Path) -> None:
+def test_a_store_is_none_where_something_else_has_its_name(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "folder" / NAME).mkdir(parents=True)
     (tmp_path / "fifo").mkdir()
@@ -118,13 +128,114 @@ def test_a_store_in_the_way_of_which_something_lies_is_none(tmp_path: Path) -> N
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_what_is_old_is_removed(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "KEPT_DAYS", 90)
+def test_what_is_old_is_removed_once_a_day(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def put_on(day: int, key: str) -> None:
+        monkeypatch.setattr(store_module, "_today", lambda: day)
+        with Store(cache_dir) as store:
+            store.put("entry", key, b"1", b"value")
+
+    put_on(100_000, "later")
+    assert kept(cache_dir, "key") is None
+    put_on(100_000 + KEPT_DAYS, "much later")
+    assert kept(cache_dir, "later") == b"value"
+    with sqlite3.connect(cache_dir / NAME) as connection:
+        connection.execute("UPDATE kept SET day = 7 WHERE key = ?", (b"later",))
+    connection.close()
+    put_on(100_000 + KEPT_DAYS, "the same day")
+    assert kept(cache_dir, "later") == b"value"
+    put_on(100_001 + KEPT_DAYS, "the next day")
+    assert kept(cache_dir, "later") is None
+
+
+def test_all_that_begins_so_comes_back_at_once(cache_dir: Path) -> None:
     with Store(cache_dir) as store:
-        store.prune(0)
-        assert store.get("entry", "key", b"1") == b"value"
-        store.prune(-1)
-        assert store.get("entry", "key", b"1") is None
+        for key in (b"log/a", b"log/\xff", b"log0", b"lo"):
+            store.put("entry", key, b"1", key)
+        store.put("git", b"log/b", b"1", b"of another kind")
+    with Store(cache_dir) as store:
+        assert store.get_all("entry", b"log/") == {(key, b"1"): key for key in (b"log/a", b"log/\xff")}
+    with Store(None) as store:
+        assert store.get_all("entry", b"log/") == {}
+
+
+def _in_another_process(cache_dir: Path, code: str) -> "subprocess.Popen[str]":
+    text = f"from pathlib import Path\nfrom scoring.store import *\ncache_dir = Path({str(cache_dir)!r})\n" + code
+    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+
+
+def test_a_full_disk_loses_what_does_not_fit_and_nothing_else(cache_dir: Path) -> None:
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+with Store(cache_dir) as store:
+    store.put("entry", "large", b"1", bytes(1_000_000))
+with Store(cache_dir) as store:
+    print(store.get("entry", "large", b"1"), store.get("entry", "key", b"1"))
+"""
+    found, _ = _in_another_process(cache_dir, code).communicate(timeout=60)
+    assert found == "None b'value'\n"
+    assert kept(cache_dir) == b"value"
+    with Store(cache_dir) as store:
+        store.put("entry", "large", b"1", bytes(1_000_000))
+    assert kept(cache_dir, "large") == bytes(1_000_000)
+
+
+def test_a_store_that_another_process_has_for_itself_is_none(cache_dir: Path) -> None:
+    code = """
+import sqlite3
+connection = sqlite3.connect(cache_dir / NAME, isolation_level=None)
+connection.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM kept;")
+print("locked", flush=True)
+input()
+"""
+    with _in_another_process(cache_dir, code) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "locked\n"
+        began = time.monotonic()
+        with Store(cache_dir) as store:
+            assert store.get("entry", "key", b"1") is None
+            store.put("entry", "key", b"2", b"lost")
+        assert time.monotonic() - began < 5
+        other.kill()
+    assert kept(cache_dir) == b"value"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.parametrize("name", ["", NAME])
+def test_a_store_that_may_not_be_written_costs_nothing_but_time(cache_dir: Path, name: str) -> None:
+    place = cache_dir / name
+    mode = place.stat().st_mode
+    place.chmod(mode & ~0o222)
+    try:
+        with Store(cache_dir) as store:
+            assert store.get("entry", "key", b"1") in (None, b"value")
+            store.put("entry", "key", b"2", b"lost")
+    finally:
+        place.chmod(mode)
+    assert kept(cache_dir) == b"value"
+
+
+@pytest.mark.slow
+def test_a_killed_process_loses_rows_but_never_makes_wrong_ones(cache_dir: Path) -> None:
+    code = """
+n = 0
+print("begun", flush=True)
+while True:
+    n += 1
+    with Store(cache_dir) as store:
+        for key in range(20):
+            store.put("entry", str(key), b"1", str(n).encode() * 1000)
+"""
+    for wait in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2):
+        with _in_another_process(cache_dir, code) as other:
+            assert other.stdout is not None
+            other.stdout.readline()
+            time.sleep(wait)
+            other.kill()
+        with Store(cache_dir) as store:
+            found = {store.get("entry", str(key), b"1") for key in range(20)}
+        assert len(found) == 1  # all of one transaction
+        assert kept(cache_dir) == b"value"
 
 
 def test_its_secret_is_its_own_and_stays(tmp_path: Path) -> None:

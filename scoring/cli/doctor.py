@@ -14,8 +14,7 @@ from scoring.cli.output import show, write_json
 from scoring.cli.reading import sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
-from scoring.jobs.hook_command import hooks_that_do_not_run
-from scoring.jobs.hook_install import FILES, hook_settings
+from scoring.jobs.hook_install import FILES, hook_settings, hooks_that_do_not_run
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
 from scoring.views.doctor.findings import Finding, findings

@@ -10,11 +10,19 @@ import click
 from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.output import say, warn, write_json
 from scoring.cli.output import show as show_page
-from scoring.errors import InputError, OptionError
+from scoring.errors import OptionError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
-from scoring.jobs.hook_command import hook_command, hooks_that_do_not_run, remove_hook, why_it_does_not_run
-from scoring.jobs.hook_install import FILES, HookChange, hook_settings, install_hook, installed_in, refuse_outside
+from scoring.jobs.hook_install import (
+    FILES,
+    HookChange,
+    hook_settings,
+    hooks_that_do_not_run,
+    install_command,
+    installed_in,
+    refuse_outside,
+    uninstall_hook,
+)
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
@@ -52,11 +60,7 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     place = _place(harness, scope, settings, options)
     if scope == "project":
         GitRepository(settings.repo_dir)  # where there is none, the hook would never score anything
-    command = hook_command()
-    if why := why_it_does_not_run(command):
-        raise InputError(f"the hook would not run, and was not installed: {why}")
-    change = install_hook(place, command)
-    _report(change, settings, "installed", "already installed")
+    _report(install_command(place), settings, "installed", "already installed")
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
@@ -65,7 +69,7 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Take the hook out of the settings file again, and what installing it left behind."""
     settings = resolve_settings(options)
-    _report(remove_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed")
+    _report(uninstall_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed")
 
 
 def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:

@@ -15,7 +15,7 @@ from scoring.cli.reading import settings_of_whole, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import ATTRIBUTED, rules_of
 from scoring.jobs.derive import Derivation, derive
-from scoring.jobs.hook_install import FILES, hook_settings, install_hook, installed_in, refuse_outside
+from scoring.jobs.hook_install import FILES, hook_settings, install_command, installed_in, refuse_outside
 from scoring.jobs.init import rubric_for_real_work, settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE
 from scoring.text import counted, printable
@@ -109,7 +109,7 @@ def _installed(harness: str, top: Path) -> list[Path]:
     try:
         path = hook_settings(harness, "project", top)
         refuse_outside(path, top)
-        return [install_hook(path).path]
+        return [install_command(path).path]
     except DaScoreError as e:
         warn(str(e))
         return []

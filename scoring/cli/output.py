@@ -5,14 +5,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, Any, TextIO
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
-
-if TYPE_CHECKING:
-    from scoring.views.table import Block
+from scoring.views.table import Block, pipe_text
 
 _USUAL_WIDTH = 80
 
@@ -47,7 +44,7 @@ def say(text: str) -> None:
 
 def _folded(text: str, stream: TextIO) -> str:
     """Return text folded to the width of the terminal that a stream is."""
-    from scoring.views.layout import folded_text  # a pipe needs none
+    from scoring.views.drawing import folded_text  # rich, which a pipe does not need
 
     return folded_text(text, _width(stream))
 
@@ -64,11 +61,11 @@ def write_json(value: Any, indent: int | None = 1) -> None:
     write_bytes(_json(value, indent) + b"\n")
 
 
-def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
-    """Write an object as :func:`write_json` does, of whose keys some have a list that is made while it is written.
+def write_json_in_parts(parts: Iterable[tuple[str, Any]]) -> None:
+    """Write an object as :func:`write_json` does, by its keys; an iterator is a list that is made while it is written.
 
-    Such a list is given as an iterator, and its items may be encoded as :func:`json_item` does. Nothing is written
-    before all of it is made, so that what fails writes nothing.
+    Items that are bytes are already what :func:`json_item` returns. Nothing is written before all of it is made, so
+    that what fails writes nothing.
     """
     with spooled() as page:
         before = b"{\n "
@@ -79,11 +76,8 @@ def write_json_in_parts(parts: "Iterable[tuple[str, Any]]") -> None:
                 page.write(_json(value).replace(b"\n", b"\n "))
                 continue
             between = b"[\n "
-            while some := list(islice(value, _TOGETHER)):
-                if isinstance(some[0], bytes):
-                    page.write(between + b",\n ".join(some))
-                else:
-                    page.write(between + _json(some)[2:-2].replace(b"\n", b"\n "))
+            for item in value:
+                page.write(between + (item if isinstance(item, bytes) else json_item(item)))
                 between = b",\n "
             page.write(b"[]" if between == b"[\n " else b"\n ]")
         page.write(b"\n}\n")
@@ -102,12 +96,9 @@ def spooled() -> Iterator[IO[bytes]]:
 
 
 def json_item(value: Any) -> bytes:
-    """Return one item of a list of :func:`write_json_in_parts`, encoded; for whoever makes it in another process."""
+    """Return one item of a list of :func:`write_json_in_parts`, encoded."""
     return _json([value])[2:-2].replace(b"\n", b"\n ")
 
-
-_TOGETHER = 50
-"""How many items of a list are encoded together."""
 
 _SPOOLED = 4 << 20
 """How many bytes are held in memory before they are written to disk."""
@@ -133,20 +124,20 @@ _BEGIN_CONTROLS = (b"\x7f", b"\xc2")
 """How U+007F to U+009F begin in UTF-8, among others."""
 
 
-def show(page: "Iterable[Block]") -> None:
+def show(page: Iterable[Block]) -> None:
     """Show lines and tables: drawn on a terminal, as text on a pipe."""
-    from scoring.views.table import draw, pipe_text  # most failures and JSON need neither
-
     if not on_terminal():
         write(pipe_text(page))
         return
     from rich.console import Console
 
+    from scoring.views.drawing import draw, unpadded  # rich, which a pipe does not need
+
     console = Console(highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         draw(page, console)
     # A terminal that lacks a character gets another one.
-    write_bytes(captured.get().encode(sys.stdout.encoding or "utf-8", "replace"))
+    write_bytes(unpadded(captured.get()).encode(sys.stdout.encoding or "utf-8", "replace"))
 
 
 def on_terminal() -> bool:
@@ -241,5 +232,5 @@ def _say(kind: str, text: str) -> None:
         return
     line = visible(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
     said = f"da-score: {kind}: {line}\n"
-    with contextlib.suppress(OSError, ValueError):  # nobody may be listening
+    with contextlib.suppress(OSError, ValueError):  # the reader may be gone
         print(_folded(said, sys.stderr) if sys.stderr.isatty() else said, end="", file=sys.stderr)

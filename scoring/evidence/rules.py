@@ -184,9 +184,7 @@ class Sources(Frozen, frozen=True):
         """
         from scoring.log.load import load_log_for  # transcripts begin to be read before it is loaded
 
-        return load_log_for(
-            rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, self.keeps, self.processes
-        )
+        return load_log_for(rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, self.keeps)
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

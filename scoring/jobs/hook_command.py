@@ -1,7 +1,6 @@
-"""The command that a hook runs: where it is, whether it runs, and how it leaves a settings file without a trace.
+"""The command that a hook runs: where it is, and whether it runs.
 
-A harness starts hooks with the environment that it was started with, in which a virtual environment need not be. So
-what is installed is the absolute path of the command that installs it, and it is run once before.
+A harness may start hooks without the virtual environment of the project, so the command has an absolute path.
 """
 
 import os
@@ -9,13 +8,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from scoring.errors import InputError
-from scoring.files import read_file
-from scoring.jobs.hook_install import BACKUP_SUFFIX, HookChange, commands_in, uninstall_hook
 
 PROGRAM = "da-score"
 _SECONDS = 30
@@ -25,7 +20,7 @@ def hook_command() -> str:
     """Return the command line that scores a task, with the absolute path of the program that runs now.
 
     Raises:
-        InputError: no program of this name is to be found.
+        InputError: there is no such program.
     """
     beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
     found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
@@ -35,7 +30,7 @@ def hook_command() -> str:
 
 
 def why_it_does_not_run(command: str) -> str:
-    """Run the program of a hook once, for nothing but its help; return why that fails, "" when it does not."""
+    """Run the program of a hook once, for its help; return why that fails, "" when it does not."""
     try:
         words = shlex.split(command)
     except ValueError as e:
@@ -56,29 +51,3 @@ def why_it_does_not_run(command: str) -> str:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         return f"{program} ends with status {done.returncode}{f': {said[-1]}' if said else ''}"
     return ""
-
-
-def hooks_that_do_not_run(path: Path) -> Iterator[str]:
-    """Yield why a hook of a settings file does not run, for each that does not; raises as :func:`commands_in`."""
-    for command in dict.fromkeys(commands_in(path)):
-        if why := why_it_does_not_run(command):
-            yield why
-
-
-def remove_hook(path: Path) -> HookChange:
-    """Take the hook out of a settings file, and what installing it left behind; raises as :func:`uninstall_hook`.
-
-    The copy of the former file goes; a file that only the hook was in goes too, where nothing was there before.
-    """
-    target = Path(os.path.realpath(path))
-    backup = target.with_name(target.name + BACKUP_SUFFIX)
-    was_there = backup.is_file()
-    change = uninstall_hook(path)
-    if not change.changed:
-        return change
-    backup.unlink(missing_ok=True)
-    if not was_there and not path.is_symlink() and read_file(path).strip() == b"{}":
-        path.unlink()
-        if not any(path.parent.iterdir()):
-            path.parent.rmdir()
-    return replace(change, backup=None)

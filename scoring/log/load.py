@@ -15,7 +15,7 @@ from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
 from scoring.files import list_names, read_file, reason
 from scoring.frozen import Frozen
-from scoring.log.kept import EntryIndex, Records
+from scoring.log.kept import Entry, Records, read_entries
 from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
@@ -70,19 +70,18 @@ def load_log_for(
     broken: Broken,
     cache_dir: Path | None = None,
     keep: bool = True,
-    processes: int | None = None,
 ) -> Records:
     """Return the entries of a log as some rubrics have it loaded, sorted by iteration.
 
     A strict rubric stops at what cannot be read; where no rubric is strict, that is passed to ``broken`` and left out.
     With a ``cache_dir`` only entries that are not known from an earlier run are opened; to ``keep`` is to write there
-    what this one read. A long log is read by several ``processes``; None lets its length decide.
+    what this one read.
 
     Raises:
         LogError: as :func:`load_iteration_log`.
     """
     strict = any(rubric.loading == STRICT for rubric in rubrics)
-    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep, processes)
+    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep)
 
 
 def _load(
@@ -91,7 +90,6 @@ def _load(
     broken: Broken | None,
     cache_dir: Path | None = None,
     keep: bool = True,
-    processes: int | None = None,
 ) -> Records:
     found: list[LogError] = []
     leave_out = found.append if broken is None else broken
@@ -99,19 +97,20 @@ def _load(
         names = os.listdir(directory)
     except (OSError, ValueError) as e:
         raise LogError(no_log(directory, f"{directory}: {reason(e)}")) from e
-    index = EntryIndex(cache_dir, directory, true_flags, _bytes_of, partial(_parsed, true_flags), keep, processes)
-    entries = index.entries(sorted(filter(is_entry_name, names)), leave_out)
-    archived: dict[int, IterationRecord] = {}
+    files = sorted(filter(is_entry_name, names))
+    parsed = read_entries(
+        directory, files, true_flags, partial(load_entry, true_flags=true_flags), leave_out, cache_dir, keep
+    )
+    entries = {entry.number: entry for entry in parsed}
     if ARCHIVE_NAME in names:
         try:
-            archive = load_archive(directory / ARCHIVE_NAME, true_flags, broken)
-            there = set(entries.numbers)
-            archived = {record.iteration: record for record in reversed(archive) if record.iteration not in there}
+            for record in load_archive(directory / ARCHIVE_NAME, true_flags, broken):
+                entries.setdefault(record.iteration, Entry.of(record))
         except LogError as e:
             leave_out(e)
     if found:
         raise LogError(*map(str, found)) from found[0]
-    return entries.with_others(archived)
+    return Records(entries[number] for number in sorted(entries))
 
 
 def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
@@ -125,23 +124,14 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
     Raises:
         LogError: the file cannot be read or is no entry.
     """
-    return _parsed(true_flags, path, _bytes_of(path))
-
-
-def _bytes_of(path: Path) -> bytes:
     try:
-        return read_file(path)
+        return parse_iteration_record(read_file(path), true_flags)
     except FileNotFoundError as e:
         raise LogError(f"{path}: disappeared while the log was read; run again") from e
-    except InputError as e:
-        raise LogError(f"{e}; an entry must be a readable file of YAML") from e
-
-
-def _parsed(true_flags: Collection[str], path: Path, data: bytes) -> IterationRecord:
-    try:
-        return parse_iteration_record(data, true_flags)
     except YamlError as e:
         raise LogError(f"{path}: {e}") from e
+    except InputError as e:
+        raise LogError(f"{e}; an entry must be a readable file of YAML") from e
 
 
 def load_archive(

@@ -9,13 +9,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from scoring.evidence.labels import CORRECTNESS, HALLUCINATIONS, SCOPES, Judgement
-
-Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
-"""What the distance of two values goes by: whether they differ, their ranks, their difference, or their ratio."""
+from scoring.statistics import spearman
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -30,8 +29,8 @@ SCALES: Mapping[str, Sequence[Any]] = {"correctness": CORRECTNESS, "scope": SCOP
 T = TypeVar("T")
 
 
-def krippendorff_alpha(units: Iterable[Sequence[float]], level: Level = "ordinal") -> float | None:
-    """Return Krippendorff's alpha of units, each a sequence of the values that it was given, at most 1.
+def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Return Krippendorff's ordinal alpha of units, each a sequence of the values that it was given, at most 1.
 
     Units with fewer than two values say nothing. None where there is nothing to agree on: all values are equal.
     """
@@ -39,36 +38,23 @@ def krippendorff_alpha(units: Iterable[Sequence[float]], level: Level = "ordinal
     values = sorted({value for unit in counts for value in unit})
     if len(values) < 2:
         return None
-    together: Counter[tuple[float, float]] = Counter()  # the coincidences of two values
+    together: dict[tuple[float, float], float] = {}  # the coincidences of two values
     total: Counter[float] = Counter()
     for unit, times in counts.items():
         of = Counter(unit)
         for a, n in of.items():
             total[a] += times * n
             for b, m in of.items():
-                together[a, b] += times * n * (m - (a == b)) / (len(unit) - 1)  # type: ignore[assignment]
-    distance = _distance(values, total, level)
-    observed = sum(n * distance[pair] for pair, n in together.items())
-    expected = sum(total[a] * total[b] * distance[a, b] for a in values for b in values)
+                together[a, b] = together.get((a, b), 0) + times * n * (m - (a == b)) / (len(unit) - 1)
+
+    @cache
+    def distance(a: float, b: float) -> float:
+        between = sum(total[value] for value in values if min(a, b) <= value <= max(a, b))
+        return (between - (total[a] + total[b]) / 2) ** 2 if a != b else 0.0
+
+    observed = sum(n * distance(*pair) for pair, n in together.items())
+    expected = sum(total[a] * total[b] * distance(a, b) for a in values for b in values)
     return 1 - (sum(total.values()) - 1) * observed / expected if expected else None
-
-
-def _distance(values: Sequence[float], total: Mapping[float, int], level: Level) -> dict[tuple[float, float], float]:
-    """Return the squared distance of every two values."""
-
-    def between(i: int, j: int) -> float:
-        a, b = values[i], values[j]
-        if level == "nominal":
-            return float(a != b)
-        if level == "interval":
-            return (a - b) ** 2
-        if level == "ratio":
-            return ((a - b) / (a + b)) ** 2 if a + b else 0.0
-        low, high = min(i, j), max(i, j)
-        return (sum(total[value] for value in values[low : high + 1]) - (total[a] + total[b]) / 2) ** 2
-
-    places = range(len(values))
-    return {(values[i], values[j]): between(i, j) if i != j else 0.0 for i in places for j in places}
 
 
 def weighted_kappa(pairs: Iterable[tuple[float, float]]) -> float | None:
@@ -86,26 +72,6 @@ def weighted_kappa(pairs: Iterable[tuple[float, float]]) -> float | None:
     observed = sum(n * (a - b) ** 2 for (a, b), n in counts.items())
     expected = sum(n * m * (a - b) ** 2 for a, n in firsts.items() for b, m in seconds.items())
     return 1 - number * observed / expected if expected else None
-
-
-def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return Spearman's rank correlation, ties at their mean rank, from -1 to 1; None where a side does not vary."""
-    if len(pairs) < 2:
-        return None
-    xs, ys = (_ranks([pair[side] for pair in pairs]) for side in (0, 1))
-    middle = (len(pairs) + 1) / 2
-    spread = sum((x - middle) ** 2 for x in xs) * sum((y - middle) ** 2 for y in ys)
-    shared = sum((x - middle) * (y - middle) for x, y in zip(xs, ys, strict=True))
-    return float(shared / spread**0.5) if spread else None
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    counts, below = Counter(values), 0
-    rank: dict[float, float] = {}
-    for value in sorted(counts):
-        rank[value] = below + (counts[value] + 1) / 2
-        below += counts[value]
-    return [rank[value] for value in values]
 
 
 def resampled(
@@ -181,8 +147,12 @@ def agreement(given: Given, scores: Sequence[tuple[float, float]]) -> LabelAgree
         if any(a in said and b in said for said in given.values())
     }
     alpha = {name: _alpha(given, name) for name in SCALES}
-    correlation = Measured(len(scores), rank_correlation(scores), resampled(scores, rank_correlation))
+    correlation = Measured(len(scores), _correlation(scores), resampled(scores, _correlation))
     return LabelAgreement(len(given), tuple(actors), alpha, kappa, correlation)
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    return spearman([a for a, _ in pairs], [b for _, b in pairs])
 
 
 def _alpha(given: Given, name: str) -> Measured:

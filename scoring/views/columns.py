@@ -6,15 +6,13 @@ A new column is one line here, and one in docs/TABLES.md. The module is long bec
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from rubric import Rubric, SignalContribution
 from scoring.sessions import SessionIterRef, SessionScore, session_score
-
-if TYPE_CHECKING:  # the list of tables is for --help too, which examines nothing
-    from rubric import Rubric, SignalContribution
-    from scoring.signals.values import IntegrityObservation, SignalValue
-    from scoring.views.examined import Examined
-    from scoring.views.spending import Purchase, Used
+from scoring.signals.values import IntegrityObservation, SignalValue
+from scoring.views.examined import Examined
+from scoring.views.spending import Purchase, Used, purchase
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]
@@ -69,17 +67,17 @@ def _flag(name: str, meaning: str, take: Callable[[Of[T]], Any], missing: bool =
     return DataColumn(name, "yes/no", "", meaning, take, missing)
 
 
-def _tokens(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
+def _tokens(name: str, meaning: str = "likewise") -> DataColumn[Examined]:
     """Return a column of tokens that the entry counted, if it did."""
     return _count(name, "tokens", meaning, lambda of: getattr(of.it.record.session_tokens, name, None), True)
 
 
-def _used(name: str) -> "Callable[[Of[Examined]], Any]":
+def _used(name: str) -> Callable[[Of[Examined]], Any]:
     """Return what takes a part of what an iteration used, where that is known."""
     return lambda of: getattr(of.it.spending, name, None)
 
 
-def _kind(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
+def _kind(name: str, meaning: str = "likewise") -> DataColumn[Examined]:
     """Return a column of the tokens of one kind that an iteration used."""
     return _count(
         f"used_{name}",
@@ -90,25 +88,25 @@ def _kind(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
     )
 
 
-def _listed(names: "Sequence[str] | None", unknown: str = "unknown") -> str | None:
+def _listed(names: Sequence[str] | None, unknown: str = "unknown") -> str | None:
     return ", ".join(name or unknown for name in names) if names else None
 
 
-def _objective(name: str, meaning: str = "likewise") -> "DataColumn[Examined]":
+def _objective(name: str, meaning: str = "likewise") -> DataColumn[Examined]:
     """Return a column of an objective check, which has no part in the score."""
     return _flag(name, meaning, lambda of: _seen(getattr(of.it.signals.objective, name)), True)
 
 
-def _became(name: str) -> "Callable[[Of[Examined]], Any]":
+def _became(name: str) -> Callable[[Of[Examined]], Any]:
     """Return what takes a part of the outcome, where that was looked for."""
     return lambda of: getattr(of.it.outcome, name, None)
 
 
-def _seen(value: "SignalValue | None") -> bool | None:
+def _seen(value: SignalValue | None) -> bool | None:
     return bool(value.sub_score) if value and value.present else None
 
 
-def _sub_score(value: "SignalValue | SignalContribution") -> float | None:
+def _sub_score(value: SignalValue | SignalContribution) -> float | None:
     return float(value.sub_score) if value.present else None
 
 
@@ -116,7 +114,7 @@ class GroupSeen(NamedTuple):
     """The iterations of one session or one task under one rubric, with what their tokens bought."""
 
     score: SessionScore
-    bought: "Purchase"
+    bought: Purchase
     sessions: int
 
 
@@ -138,7 +136,7 @@ def _dollars(name: str, meaning: str, take: Callable[[Of[T]], Any]) -> DataColum
 _LOG: DataColumn[Any] = _text("log", "the log directory, as it was named", lambda of: of.log)
 _ITERATION: DataColumn[Any] = _count("iteration", "", "the number of the iteration", lambda of: of.iteration)
 
-_ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
+_ITERATIONS: tuple[DataColumn[Examined], ...] = (
     _LOG,
     _ITERATION,
     _text("date", "when the agent says it was", lambda of: of.it.record.date, "as in the entry"),
@@ -217,7 +215,7 @@ _ITERATIONS: "tuple[DataColumn[Examined], ...]" = (
     _count("used_shared_with", "", "the iteration that counts the same lines", _used("shared_with"), True),
 )
 
-_SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (
+_SIGNALS: tuple[DataColumn[tuple[str, SignalContribution]], ...] = (
     _LOG,
     _ITERATION,
     _text("rubric_version", "the rubric of the score", lambda of: of.it[0]),
@@ -233,7 +231,7 @@ _SIGNALS: "tuple[DataColumn[tuple[str, SignalContribution]], ...]" = (
     _text("detail", "what produced the vote, or why there is none", lambda of: of.it[1].detail),
 )
 
-_INTEGRITY: "tuple[DataColumn[IntegrityObservation], ...]" = (
+_INTEGRITY: tuple[DataColumn[IntegrityObservation], ...] = (
     _LOG,
     _ITERATION,
     _text("signal", "the signal that was claimed", lambda of: str(of.it.signal)),
@@ -333,12 +331,12 @@ class GroupRows:
     """Collects the members of sessions and of tasks during a pass over a log, and makes the rows of both tables."""
 
     log: Path
-    rubric: "Rubric"
+    rubric: Rubric
     members: dict[tuple[str, str, str], list[SessionIterRef]] = field(default_factory=dict)
-    used: "dict[tuple[str, str, str], list[Used]]" = field(default_factory=dict)
+    used: dict[tuple[str, str, str], list[Used]] = field(default_factory=dict)
     sessions: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
-    def add(self, examined: "Examined") -> None:
+    def add(self, examined: Examined) -> None:
         """Note one iteration."""
         score, record = examined.score, examined.record
         session = record.agent.session_id
@@ -353,8 +351,6 @@ class GroupRows:
 
     def rows(self) -> Iterator[tuple[str, DataRow]]:
         """Yield the rows with the names of their tables: by session and rubric version, then by task and version."""
-        from scoring.views.spending import purchase  # loaded by whoever examined
-
         for key in sorted(self.members):
             table, name, version = key
             score = replace(session_score(self.rubric, name, self.members[key]), rubric_version=version)
@@ -362,7 +358,7 @@ class GroupRows:
             yield table, _row(table, self.log, score.iterations[0], group)
 
 
-def table_rows(log: Path, rubric: "Rubric", examined: "Iterable[Examined]") -> Iterator[tuple[str, DataRow]]:
+def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
     groups = GroupRows(log, rubric)
     for one in examined:

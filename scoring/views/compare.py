@@ -9,14 +9,15 @@ its sub-score. The effects of all signals add up to the change, and a signal who
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalSpec
 from scoring.score import ScoredIteration, ScoredLog
+from scoring.signals.landed import LANDED
+from scoring.signals.scope import SCOPE
 from scoring.statistics import Interval, paired_interval
-from scoring.views.compare_reasons import Reason, Side, Sides, reasons
 
 EQUAL_WITHIN = 1e-9
 """Values no further apart are equal: weights are decimals, and their sums are not."""
@@ -69,6 +70,11 @@ class RubricDiff:
         return self.before.bands == self.after.bands
 
     @property
+    def same_combination(self) -> bool:
+        """Whether both combine signals alike."""
+        return self.before.combination == self.after.combination
+
+    @property
     def same_proportions(self) -> bool:
         """Whether the signals of both rubrics weigh the same in proportion to each other."""
         pairs = [(s.before.weight, s.after.weight) for s in self.signals if s.before and s.after]
@@ -80,11 +86,6 @@ class RubricDiff:
         """What else differs in the data of both, by :data:`DATA`."""
         sides = {name: (getattr(self.before, name), getattr(self.after, name)) for name in DATA}
         return {name: (a, b) for name, (a, b) in sides.items() if a != b}
-
-    @property
-    def same_combination(self) -> bool:
-        """Whether both combine signals alike."""
-        return self.before.combination == self.after.combination
 
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
@@ -111,6 +112,14 @@ class SignalMove:
     def moved(self) -> bool:
         """Whether the signal has a part in the change of the value."""
         return abs(self.effect) > EQUAL_WITHIN
+
+
+class Reason(NamedTuple):
+    """A rule that moved an iteration, the signals that it moved (none where it is about the band), and in words."""
+
+    rule: str
+    signals: tuple[str, ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +162,14 @@ class IterationDiff:
         return self.change is not None and BAND_INSUFFICIENT not in (self.before.band, self.after.band)
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(NamedTuple):
     """What the step does to a whole log.
 
     ``mean_change`` is over the iterations that are scored on both sides on enough evidence, with the ``interval`` of a
     paired bootstrap where there are two; ``mean_move`` is over those of them that moved. They are None where there is
-    no such iteration. ``insufficient`` counts the iterations that have too little evidence on one side.
-    ``band_changes`` counts pairs of bands that differ. ``signals`` has, for each signal that moved a value, how many it
-    moved and its mean effect on them. ``reasons`` counts iterations by the rules that moved them.
+    no such iteration. ``band_changes`` counts pairs of bands that differ, ``signals`` has the number of iterations that
+    a signal moved and its mean effect on them, ``insufficient`` counts the iterations that have too little evidence on
+    one side, ``reasons`` the iterations by the rules that moved them.
     """
 
     iterations: int
@@ -170,9 +178,9 @@ class Totals:
     mean_move: float | None
     band_changes: Mapping[tuple[str, str], int]
     signals: Mapping[str, tuple[int, float]]
-    interval: Interval | None = None
-    insufficient: int = 0
-    reasons: Mapping[str, int] = field(default_factory=dict)
+    interval: Interval | None
+    insufficient: int
+    reasons: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +225,18 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
     return LogDiff(tuple(_explained(before.rubric, a, after.rubric, b) for a, b in pairs))
 
 
+class _Side(NamedTuple):
+    """One iteration under one rubric."""
+
+    rubric: Rubric
+    one: ScoredIteration
+
+
 def _explained(first: Rubric, a: ScoredIteration, second: Rubric, b: ScoredIteration) -> IterationDiff:
     diff = diff_scores(a.score, b.score)
     if not (diff.moved or diff.band_changed):
         return diff
-    moved = [Sides(m.signal, m.before, m.after) for m in diff.signals if set(m.causes) - {"weight"}]
-    by_weight = [m.signal for m in diff.signals if m.moved and m.causes == ("weight",)]
-    sides = (
-        Side(rubric, one.facts, one.score.value, one.score.band, one.score.coverage.weight, one.score.breakdown)
-        for rubric, one in ((first, a), (second, b))
-    )
-    return replace(diff, reasons=reasons(moved, by_weight, *sides))
+    return replace(diff, reasons=tuple(_reasons(diff, _Side(first, a), _Side(second, b))))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
@@ -281,3 +290,66 @@ def _votes(row: SignalContribution | None) -> bool:
 
 def _weight(row: SignalContribution | None) -> float:
     return row.effective_weight if row is not None and row.present else 0.0
+
+
+# Why an iteration moved
+
+
+def _counted_before(move: SignalMove, old: _Side, new: _Side) -> bool:
+    counted = old.one.facts.counted_for is None and new.one.facts.counted_for is not None
+    return counted and _votes(move.before) and not _votes(move.after) and move.signal in (LANDED, SCOPE)
+
+
+def _claim(move: SignalMove, old: _Side, new: _Side) -> bool:
+    claimed = move.before is not None and move.before.source == "claimed"
+    return claimed and old.rubric.claims_vote and not new.rubric.claims_vote
+
+
+RULES: Sequence[tuple[str, str, Callable[[SignalMove, _Side, _Side], bool]]] = (
+    ("signal_joined", "signal joined", lambda move, *_: move.before is None),
+    ("signal_left", "signal left", lambda move, *_: move.after is None),
+    ("commit_counted_before", "commit already counted for iteration {counted_for}", _counted_before),
+    ("claim_dropped", "claim dropped", lambda move, *sides: _claim(move, *sides) and not _votes(move.after)),
+    ("claim_replaced", "claim replaced by what was observed", _claim),
+    ("not_applicable", "not applicable", lambda move, *_: _applies(move.before) and not _applies(move.after)),
+    ("other_evidence", "other evidence", lambda _, old, new: old.rubric.evidence != new.rubric.evidence),
+    ("other_meter", "its meter goes by other data", lambda *_: True),
+)
+"""What may have moved a signal: name, words, and whether it did; the first that did is given.
+
+A rule looks at the facts and the rows of both sides, never at the texts of details.
+"""
+
+
+def _reasons(diff: IterationDiff, old: _Side, new: _Side) -> Iterator[Reason]:
+    moved = [move for move in diff.signals if set(move.causes) - {"weight"}]
+    for name, words, holds in RULES:
+        signals = tuple(move.signal for move in moved if holds(move, old, new))
+        moved = [move for move in moved if move.signal not in signals]
+        if signals:
+            text = words.format(counted_for=new.one.facts.counted_for)
+            yield Reason(name, signals, f"{text}: {', '.join(signals)}")
+    if diff.band_changed:
+        yield from _about_bands(diff, new.rubric)
+    if by_weight := tuple(move.signal for move in diff.signals if move.moved and move.causes == ("weight",)):
+        yield Reason("weights", by_weight, f"weights: {', '.join(by_weight)}")
+
+
+def _about_bands(diff: IterationDiff, rubric: Rubric) -> Iterator[Reason]:
+    """Yield why the band is another one than the value says."""
+    after, weight = diff.after, diff.after.coverage.weight
+    capping = tuple(row.signal for row in after.breakdown if row.cap)
+    if after.band == BAND_INSUFFICIENT:
+        lack = f"{weight * 100:.1f} % of the weight, {rubric.minimum_coverage * 100:.1f} % needed"
+        lack = "none of its own tool calls was seen" if rubric.suffices(weight) else lack
+        yield Reason("too_little_evidence", (), f"too little evidence: {lack}")
+    elif diff.before.band == BAND_INSUFFICIENT:
+        yield Reason("enough_evidence", (), f"enough evidence: {weight * 100:.1f} % of the weight")
+    elif (capping := tuple(row.signal for row in after.breakdown if row.cap)) and after.band != rubric.band(
+        after.value
+    ):
+        yield Reason("last_test_run_failed", capping, f"last test run failed: at best {after.band}")
+
+
+def _applies(row: SignalContribution | None) -> bool:
+    return row is not None and row.applicable

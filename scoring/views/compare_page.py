@@ -1,14 +1,14 @@
 """What ``rubric diff`` shows: two rubrics side by side, and a log under both, as lines, tables and JSON."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rubric import BAND_LABELS, Rubric, Score, SignalContribution
+from rubric import Rubric, SignalContribution
 from rubric.model import FULL_TEXT
+from scoring.text import counted
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.score_cells import BAND, ITER, TASK, band_cell, score_cell
+from scoring.views.score_cells import BAND, ITER, TASK, band_cell, band_text, score_cell
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
 
 NOT_IN = "not in this rubric"
@@ -75,28 +75,16 @@ def _word(value: object) -> str:
     return f"{value * 100:.1f} %" if isinstance(value, float) else str(value) or "none"
 
 
-_DATA_WORDS = {
-    "claims_vote": "Claims vote",
-    "minimum_coverage": "Minimum coverage",
-    "loading": "Loading",
-    "text": "Text",
-    "sidecar": "Sidecar",
-    "test_flags": "Test flags",
-}
-
-
 def _summary(diff: RubricDiff) -> Iterator[str]:
     before, after = names(diff)
     if diff.same_proportions and any(spec.change in ("added", "removed") for spec in diff.signals):
         yield "The signals that both have keep their proportions to each other."
-    for name, a, b, more in (
-        ("Combination", diff.before.combination, diff.after.combination, ""),
-        ("Evidence", diff.before.evidence, diff.after.evidence, "; each side is read under its own rules."),
-    ):
-        yield f"{name}: {a} in both." if a == b else f"{name}: {a} → {b}{more}"
+    for name, more in (("combination", ""), ("evidence", "; each side is read under its own rules.")):
+        a, b = (getattr(side, name) for side in (diff.before, diff.after))
+        yield f"{name.capitalize()}: {a} in both." if a == b else f"{name.capitalize()}: {a} → {b}{more}"
     for name, (a, b) in diff.changed_data.items():
         if name != "evidence":
-            yield f"{_DATA_WORDS[name]}: {_word(a)} → {_word(b)}"
+            yield f"{name.replace('_', ' ').capitalize()}: {_word(a)} → {_word(b)}"
     if diff.same_bands:
         yield f"Bands: {_bands(diff.before)} in both."
     else:
@@ -113,8 +101,7 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[Any
     change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
     band = band_cell(item.after.band)
     if item.band_changed:
-        before_name, after_name = (BAND_LABELS.get(side.band, side.band) for side in (item.before, item.after))
-        band = Cell(band.value, f"{before_name} → {after_name}", band.style)
+        band = Cell(band.value, f"{band_text(item.before.band)} → {band.text}", band.style)
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
@@ -168,16 +155,16 @@ def details(diff: RubricDiff, move: SignalMove) -> Iterator[tuple[str, str]]:
 
 
 def _total_rows(totals: Totals) -> list[tuple[str, str]]:
-    rows = [("MOVED", f"{totals.moved} of {totals.iterations} iterations")]
+    rows = [("MOVED", f"{totals.moved} of {counted(totals.iterations, 'iteration')}")]
     if totals.mean_change is not None:
         over = "" if totals.mean_move is None else f", {totals.mean_move:+.4f} over those that moved"
         sure = "" if totals.interval is None else f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
         rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{sure}{over}"))
     if totals.insufficient:
-        rows.append(("LEFT OUT", f"{totals.insufficient} iterations without enough evidence, in no mean"))
+        rows.append(("LEFT OUT", f"{counted(totals.insufficient, 'iteration')} without enough evidence, in no mean"))
     for rule, count in totals.reasons.items():
         if rule not in _SEEN_ANYWAY:
-            rows.append(("BECAUSE", f"{rule.replace('_', ' ')}: {count} iterations"))
+            rows.append(("BECAUSE", f"{rule.replace('_', ' ')}: {counted(count, 'iteration')}"))
     changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
     rows.append(("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}"))
     for signal, (count, mean) in totals.signals.items():
@@ -205,13 +192,13 @@ def comparison_payload(
 
 
 def _rubric(rubric: Rubric) -> dict[str, Any]:
-    rules = {name: getattr(rubric, name) for name in ("version", "combination", *DATA)}
-    return {**rules, "bands": [{"name": band.name, "min": band.min} for band in rubric.bands]}
+    bands = [_picked(band, "name", "min") for band in rubric.bands]
+    return _picked(rubric, "version", "combination", *DATA) | {"bands": bands}
 
 
 def _spec(spec: SpecChange) -> dict[str, Any]:
     def sides(field: str) -> dict[str, Any]:
-        return {side: getattr(found, field, None) for side, found in (("a", spec.before), ("b", spec.after))}
+        return {"a": getattr(spec.before, field, None), "b": getattr(spec.after, field, None)}
 
     weights = sides("weight")
     both = None not in weights.values()
@@ -232,7 +219,7 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
         "change": item.change,
         "moved": item.moved,
         "band_changed": item.band_changed,
-        "reasons": [{**asdict(reason), "signals": list(reason.signals)} for reason in item.reasons],
+        "reasons": [reason._asdict() for reason in item.reasons],
         "signals": [
             {
                 "signal": move.signal,
@@ -247,17 +234,11 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
     }
 
 
-def _picked(found: Score | SignalContribution, *keys: str) -> dict[str, Any]:
+def _picked(found: object, *keys: str) -> dict[str, Any]:
     return {key: getattr(found, key) for key in keys}
 
 
 def _totals(totals: Totals) -> dict[str, Any]:
     bands = [{"a": a, "b": b, "iterations": n} for (a, b), n in sorted(totals.band_changes.items())]
     moved = [{"signal": s, "moved": count, "mean_effect": mean} for s, (count, mean) in totals.signals.items()]
-    interval = None if totals.interval is None else list(totals.interval)
-    return asdict(totals) | {
-        "band_changes": bands,
-        "signals": moved,
-        "interval": interval,
-        "reasons": dict(totals.reasons),
-    }
+    return totals._asdict() | {"band_changes": bands, "signals": moved}

@@ -7,7 +7,7 @@ from typing import Any
 
 from rubric import coverage_of
 from scoring.errors import Warn
-from scoring.evidence.labels import READONLY, LabelRecord, label_facts
+from scoring.evidence.labels import READONLY, LabelFacts, LabelRecord, label_facts
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
 from scoring.text import counted, cut, printable
@@ -163,8 +163,6 @@ def agreement_of(labels: dict[int, tuple[LabelRecord, ...]], scores: Sequence[Pe
 
 def label_value_of(labels: Sequence[LabelRecord], iteration: int) -> float | None:
     """Return what the labels of an iteration say together, from 0 to 1; None when none counts."""
-    from scoring.evidence.labels import LabelFacts
-
     found = label_value(LabelFacts(Path(), tuple(labels)), iteration)
     return found.sub_score if found.present else None
 

@@ -1,13 +1,8 @@
 """The columns and cells that pages of scores have in common: values, bands, bounds."""
 
-from typing import TYPE_CHECKING
-
-from rubric import BAND_LABELS
+from rubric import BAND_LABELS, Bounds
+from rubric.scorer import Coverage
 from scoring.views.table import Cell, Column, number
-
-if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
-    from rubric import Bounds
-    from rubric.scorer import Coverage
 
 _BAND_STYLES = {
     "excellent": "bold green",
@@ -42,16 +37,16 @@ def band_text(band: str) -> str:
     return BAND_LABELS.get(band, band)
 
 
-def bounds_text(bounds: "Bounds | None", scored: bool = True) -> str:
+def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:
     """Return what the absent signals could make of a value, as a terminal shows it beside the value."""
     return f"({bounds.low:.2f}–{bounds.high:.2f})" if bounds and scored else ""
 
 
-def coverage_cell(coverage: "Coverage") -> Cell:
+def coverage_cell(coverage: Coverage) -> Cell:
     """Return what a score rests on as a cell, in brief ``6/8 · 83 %``."""
     return Cell(None, str(coverage), brief=f"{coverage.present}/{coverage.total} · {coverage.weight * 100:.0f} %")
 
 
-def value_text(value: float, scored: bool, bounds: "Bounds | None") -> str:
+def value_text(value: float, scored: bool, bounds: Bounds | None) -> str:
     """Return a value with its bounds, as a terminal shows both."""
     return f"{number(value, scored)}  {bounds_text(bounds, scored)}".rstrip()

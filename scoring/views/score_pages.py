@@ -8,12 +8,16 @@ hold beside them.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rubric import newest_version
+from rubric import SignalContribution, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
+from scoring.evidence.beside import HookOutcome
+from scoring.score import ScoredIteration, ScoredLine, ScoredLog, Told
 from scoring.sidecars.loss import in_words
-from scoring.signals.values import deliberation_dict
+from scoring.sidecars.scores import PersistedScore
+from scoring.sidecars.states import State
+from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.chain import chain_payload
 from scoring.views.score_cells import (
     BAND,
@@ -30,17 +34,8 @@ from scoring.views.score_cells import (
     value_text,
 )
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
-from scoring.views.spending import spending_of
+from scoring.views.spending import Spending, spending_of
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
-
-if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
-    from rubric import SignalContribution
-    from scoring.evidence.beside import HookOutcome
-    from scoring.score import ScoredIteration, ScoredLine, ScoredLog, Told
-    from scoring.sidecars.scores import PersistedScore
-    from scoring.sidecars.states import State
-    from scoring.signals.values import Deliberation, IterationObjectives
-    from scoring.views.spending import Spending
 
 _BAR = 20
 
@@ -65,7 +60,7 @@ _HOOKS = (
 )
 
 
-def run_page(scored: "Told", source: Path, written: tuple[int, int] | None, intervals: bool = False) -> Iterator[Block]:
+def run_page(scored: Told, source: Path, written: tuple[int, int] | None, intervals: bool = False) -> Iterator[Block]:
     """Yield the summary of a scored log; a terminal sees too how sure the scores are, and where the log is blind.
 
     ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. With
@@ -93,7 +88,7 @@ def run_page(scored: "Told", source: Path, written: tuple[int, int] | None, inte
         yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
 
 
-def pointer(scored: "Told", named: bool) -> Iterator[Block]:
+def pointer(scored: Told, named: bool) -> Iterator[Block]:
     """Yield the line that says what a rubric of the reference cannot see here, and what to do; only on a terminal.
 
     ``named`` is whether folders of transcripts were named.
@@ -109,7 +104,7 @@ def pointer(scored: "Told", named: bool) -> Iterator[Block]:
         yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
 
 
-def next_steps(scored: "Told") -> Iterator[Block]:
+def next_steps(scored: Told) -> Iterator[Block]:
     """Yield the line that points on after the first score of a log; only on a terminal."""
     with_value = [line for line in scored.lines if line.scored]
     if with_value:
@@ -120,7 +115,7 @@ def next_steps(scored: "Told") -> Iterator[Block]:
     yield Line(text, "dim", only="terminal")
 
 
-def _iteration_row(line: "ScoredLine") -> tuple[AnyCell, ...]:
+def _iteration_row(line: ScoredLine) -> tuple[AnyCell, ...]:
     value, bounds = score_cell(line.value, line.scored), bounds_text(line.bounds, line.scored)
     return (
         line.iteration,
@@ -146,14 +141,14 @@ def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
 
 
 def iteration_page(
-    score: "PersistedScore",
-    hooks: "Sequence[HookOutcome]",
+    score: PersistedScore,
+    hooks: Sequence[HookOutcome],
     source: Path,
-    deliberation: "Deliberation | None" = None,
-    objectives: "IterationObjectives | None" = None,
+    deliberation: Deliberation | None = None,
+    objectives: IterationObjectives | None = None,
     full: bool = False,
-    state: "State | None" = None,
-    spending: "Spending | None" = None,
+    state: State | None = None,
+    spending: Spending | None = None,
 ) -> Iterator[Block]:
     """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
@@ -193,7 +188,7 @@ def iteration_page(
     yield from (Line(), Line(f"Source: {source}", "dim"))
 
 
-def _breakdown_row(row: "SignalContribution") -> TableRow:
+def _breakdown_row(row: SignalContribution) -> TableRow:
     there, weight = row.present, row.effective_weight if row.present else row.nominal_weight
     numbers = number(row.sub_score, there), number(weight), number(row.contribution, there)
     detail = f"{row.fact} · {row.detail}" if row.fact and row.detail else row.fact or row.detail
@@ -209,7 +204,7 @@ def _section(title: str, table: Table) -> Iterator[Block]:
     yield table._replace(only="terminal")
 
 
-def _deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
+def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:
     meter, rows = deliberation.meter, [("ABSENT", deliberation.value.detail)]
     if meter is not None and deliberation.value.present:
         stop, parts = meter["stop_recommendation"], meter["components"]
@@ -230,11 +225,11 @@ def _deliberation_rows(deliberation: "Deliberation") -> list[tuple[str, str]]:
 
 
 def score_payload(
-    score: "PersistedScore",
-    deliberation: "Deliberation | None" = None,
+    score: PersistedScore,
+    deliberation: Deliberation | None = None,
     attribution: Mapping[str, Any] | None = None,
-    state: "State | None" = None,
-    spending: "Spending | None" = None,
+    state: State | None = None,
+    spending: Spending | None = None,
 ) -> dict[str, Any]:
     """Return one iteration with its bounds and coverage, and the ``state`` of its sidecar; what is scored is current.
 
@@ -246,7 +241,7 @@ def score_payload(
     return {**score.payload(), **worth, **deliberation_dict(deliberation), **whose, **used}
 
 
-def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
+def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
     """Return one iteration that was scored now, with the objective checks and integrity."""
     return {
         **score_payload(
@@ -257,7 +252,7 @@ def scored_now_payload(one: "ScoredIteration") -> dict[str, Any]:
     }
 
 
-def run_payload(scored: "ScoredLog") -> dict[str, Any]:
+def run_payload(scored: ScoredLog) -> dict[str, Any]:
     """Return a whole scored log, with the share of iterations in which each signal is present."""
     members = {line.iteration: line for line in scored.lines}
     sessions = (session_payload(session, members) for session in scored.sessions)
@@ -265,7 +260,7 @@ def run_payload(scored: "ScoredLog") -> dict[str, Any]:
     return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
 
 
-def run_parts(scored: "Told", items: Iterator[Any], sessions: Iterator[Any]) -> Iterator[tuple[str, Any]]:
+def run_parts(scored: Told, items: Iterator[Any], sessions: Iterator[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other.
 
     ``items`` are what :func:`run_item` returns of each iteration, ``sessions`` what
@@ -277,12 +272,12 @@ def run_parts(scored: "Told", items: Iterator[Any], sessions: Iterator[Any]) -> 
     yield "presence", scored.presence()
 
 
-def run_item(one: "ScoredIteration") -> dict[str, Any]:
+def run_item(one: ScoredIteration) -> dict[str, Any]:
     """Return one iteration of a scored log, with what its score lost of the evidence that its sidecar had."""
     lost = {"lost": in_words(one.lost)} if one.lost else {}
     return {**score_payload(one.persisted, one.signals.deliberation), **lost}
 
 
-def signals_payload(one: "ScoredIteration") -> dict[str, Any]:
+def signals_payload(one: ScoredIteration) -> dict[str, Any]:
     """Return the signals of one iteration, with the bounds and the coverage they give its score."""
     return {**one.signals.as_dict(), "bounds": asdict(one.score.bounds), "coverage": asdict(one.score.coverage)}

@@ -3,9 +3,13 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rubric import Bounds
+from rubric.scorer import Rested
+from scoring.sessions import SessionIterRef, SessionScore
+from scoring.sidecars.scores import session_as_dict
+from scoring.sidecars.states import State
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.views.score_cells import (
     BAND,
@@ -21,14 +25,8 @@ from scoring.views.score_cells import (
     score_cell,
     value_text,
 )
-from scoring.views.spending import spending_lines
+from scoring.views.spending import Spending, spending_lines
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, number
-
-if TYPE_CHECKING:  # what is shown was loaded by whoever computed it
-    from rubric.scorer import Rested
-    from scoring.sessions import SessionIterRef, SessionScore
-    from scoring.sidecars.states import State
-    from scoring.views.spending import Spending
 
 SESSIONS = (
     Column("SESSION", width=40, cut=True),
@@ -44,7 +42,7 @@ _MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", pr
 
 
 def session_rows(
-    sessions: Sequence["SessionScore"], members: "Mapping[int, Rested]", intervals: bool
+    sessions: Sequence["SessionScore"], members: Mapping[int, Rested], intervals: bool
 ) -> list[tuple[AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
     rows: list[tuple[AnyCell, ...]] = []
@@ -68,7 +66,7 @@ def _beginnings(ids: Sequence[str]) -> dict[str, str]:
     return beginnings
 
 
-def _coverage(session: "SessionScore", members: "Mapping[int, Rested]") -> str:
+def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> str:
     """Return in brief what :func:`session_coverage_text` says."""
     coverage = _session_coverage(session, members)
     weight = "" if coverage["weight"] is None else f" · {coverage['weight'] * 100:.0f} %"
@@ -77,13 +75,13 @@ def _coverage(session: "SessionScore", members: "Mapping[int, Rested]") -> str:
 
 
 def session_page(
-    session: "SessionScore",
-    members: "Mapping[int, Rested]",
+    session: SessionScore,
+    members: Mapping[int, Rested],
     source: Path,
     intervals: bool = False,
     full: bool = False,
-    spending: "Spending | None" = None,
-    states: "Mapping[int, State] | None" = None,
+    spending: Spending | None = None,
+    states: Mapping[int, State] | None = None,
 ) -> Iterator[Block]:
     """Yield a session and its iterations.
 
@@ -107,7 +105,7 @@ def session_page(
     yield from (Line(), Line(f"Source: {source}", "dim"))
 
 
-def spending_section(found: "Spending | None", full: bool = False) -> Iterator[Block]:
+def spending_section(found: Spending | None, full: bool = False) -> Iterator[Block]:
     """Yield what an iteration or a session used; only on a terminal, and where the text is ``full``."""
     lines = spending_lines(found)
     if lines:
@@ -117,7 +115,7 @@ def spending_section(found: "Spending | None", full: bool = False) -> Iterator[B
         yield from (Line(text, only=only) for text in lines)
 
 
-def _member_row(ref: "SessionIterRef", member: "Rested | None", states: "Mapping[int, State]") -> tuple[AnyCell, ...]:
+def _member_row(ref: SessionIterRef, member: Rested | None, states: Mapping[int, State]) -> tuple[AnyCell, ...]:
     state = states.get(ref.iteration)
     bounds, coverage = (
         (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
@@ -125,31 +123,31 @@ def _member_row(ref: "SessionIterRef", member: "Rested | None", states: "Mapping
     return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, _state_cell(state)
 
 
-def _state_cell(state: "State | None") -> Cell:
+def _state_cell(state: State | None) -> Cell:
     """Return what a score is worth as a cell, with the reason where it is not current."""
     if state is None:
         return Cell(None, "")
     return Cell(state.name, str(state), "dim" if state.name == "current" else "bold yellow", brief=state.name)
 
 
-def session_state(states: "Mapping[int, State]") -> str | None:
+def session_state(states: Mapping[int, State]) -> str | None:
     """Return the worst state of a session's scores: stale, unverified or current; None where none is known."""
     names = {state.name for state in states.values()}
     return next((name for name in ("stale", "unverified", "current") if name in names), None)
 
 
-def session_interval(session: "SessionScore") -> Interval | None:
+def session_interval(session: SessionScore) -> Interval | None:
     """Return the bootstrap interval of a session's mean; None where fewer than two iterations are in it."""
     return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
 
 
-def interval_text(session: "SessionScore") -> str:
+def interval_text(session: SessionScore) -> str:
     """Return that interval as a terminal shows it; nothing where there is none."""
     interval = session_interval(session)
     return "" if interval is None else str(interval)
 
 
-def session_bounds(session: "SessionScore", members: "Mapping[int, Rested]") -> Bounds | None:
+def session_bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
     """Return the means of the bounds of the iterations in a session's mean; None when not all of them are known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not all(n in members for n in counting):
@@ -158,7 +156,7 @@ def session_bounds(session: "SessionScore", members: "Mapping[int, Rested]") -> 
     return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
 
 
-def session_coverage_text(session: "SessionScore", members: "Mapping[int, Rested]", brief: bool = False) -> str:
+def session_coverage_text(session: SessionScore, members: Mapping[int, Rested], brief: bool = False) -> str:
     """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
     coverage = _session_coverage(session, members)
     what, average = ("", "") if brief else (" iterations", " on average")
@@ -167,7 +165,7 @@ def session_coverage_text(session: "SessionScore", members: "Mapping[int, Rested
     return f"{coverage['scored']} of {coverage['total']}{what}{weight}{too_few}"
 
 
-def _session_coverage(session: "SessionScore", members: "Mapping[int, Rested]") -> dict[str, Any]:
+def _session_coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str, Any]:
     known = [members[n].coverage.weight for n in session.iterations if n in members]
     return {
         "scored": sum(ref.scored for ref in session.per_iteration),
@@ -178,10 +176,10 @@ def _session_coverage(session: "SessionScore", members: "Mapping[int, Rested]") 
 
 
 def session_payload(
-    session: "SessionScore",
-    members: "Mapping[int, Rested]",
-    spending: "Spending | None" = None,
-    states: "Mapping[int, State] | None" = None,
+    session: SessionScore,
+    members: Mapping[int, Rested],
+    spending: Spending | None = None,
+    states: Mapping[int, State] | None = None,
 ) -> dict[str, Any]:
     """Return one session as its sidecar holds it, with its bounds, what it rests on, and what it used, if known.
 
@@ -192,8 +190,6 @@ def session_payload(
     with 95 % confidence; null when fewer than two members are in it. The coverage says how many members are scored,
     how many of these on too little evidence, and on how much of the weight they rest.
     """
-    from scoring.sidecars.scores import session_as_dict
-
     bounds, interval = session_bounds(session, members), session_interval(session)
     return {
         **session_as_dict(session),
@@ -205,6 +201,6 @@ def session_payload(
     }
 
 
-def _states_payload(states: "Mapping[int, State]") -> dict[str, Any]:
+def _states_payload(states: Mapping[int, State]) -> dict[str, Any]:
     each = [{"iteration": n, "state": state.name, "state_reason": state.reason or None} for n, state in states.items()]
     return {"state": session_state(states), "states": each}

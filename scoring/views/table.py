@@ -1,17 +1,13 @@
-"""What a command shows, as a value: lines and tables, rendered as text for a pipe, drawn on a terminal, or as JSON.
+"""What a command shows, as a value: lines and tables, as text for a pipe and as JSON; drawing.py draws them.
 
 The text is byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a pipe").
-Every text is shown with its control characters escaped; rich is imported only to draw.
+Every text is shown with its control characters escaped.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from scoring.text import cut, printable, show_hidden
-
-if TYPE_CHECKING:
-    import rich.console
-    import rich.text
+from scoring.text import cut, printable
 
 Place: TypeAlias = Literal["pipe", "terminal"]
 
@@ -44,7 +40,8 @@ AnyCell: TypeAlias = Cell | str | int
 """A cell; a plain string or integer is shown as it is."""
 
 
-def _cell(cell: AnyCell) -> Cell:
+def as_cell(cell: AnyCell) -> Cell:
+    """Return a cell as a :class:`Cell`."""
     return cell if isinstance(cell, Cell) else Cell(cell)
 
 
@@ -121,7 +118,7 @@ class Table(NamedTuple):
         if self.heads:
             lines.append(([column.head for column in columns], ()))
         for row in self.table_rows():
-            cells = [_cell(row.cells[n]).shown for n in shown]
+            cells = [as_cell(row.cells[n]).shown for n in shown]
             limits = [column.width if column.cut else None for column in columns]
             fitted = [text if most is None else cut(text, most) for text, most in zip(cells, limits, strict=True)]
             lines.append((fitted, row.notes))
@@ -138,31 +135,20 @@ class Table(NamedTuple):
             text += [" " * (self.indent + self.notes_indent) + printable(note) for note in notes]
         return "".join(f"{line}\n" for line in text)
 
-    def drawn(self, width: int) -> "Iterator[rich.text.Text]":
-        """Yield the table as lines of a terminal of some width; nothing is cut off."""
-        from scoring.views.layout import table_drawn
-
-        return table_drawn(self, width)
-
-    def columns_drawn(self) -> list[int]:
-        """Return the numbers of the columns that a terminal shows."""
-        return [n for n, column in enumerate(self.columns) if column.only in (None, "terminal", "full")]
-
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""
         return [
-            {column.key: _cell(cell).value for column, cell in zip(self.columns, row.cells, strict=True) if column.key}
+            {
+                column.key: as_cell(cell).value
+                for column, cell in zip(self.columns, row.cells, strict=True)
+                if column.key
+            }
             for row in self.table_rows()
         ]
 
     def table_rows(self) -> list[TableRow]:
         """Return the rows, each with its notes."""
         return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
-
-    @staticmethod
-    def cells_of(row: TableRow) -> list[Cell]:
-        """Return the cells of a row."""
-        return list(map(_cell, row.cells))
 
 
 class Line(NamedTuple):
@@ -174,28 +160,14 @@ class Line(NamedTuple):
 
     def pipe(self) -> str:
         """Return the line as text."""
-        return "".join(_cell(part).shown for part in self._cells()) + "\n"
+        return "".join(as_cell(part).shown for part in self.cells()) + "\n"
 
-    def drawn(self, width: int) -> "Iterator[rich.text.Text]":
-        """Yield the line as lines of a terminal of some width."""
-        from rich.text import Text
-
-        from scoring.views.layout import text_drawn
-
-        return text_drawn(Text(style=self.style).join(map(_drawn, self._cells())), width)
-
-    def _cells(self) -> Sequence[AnyCell]:
+    def cells(self) -> Sequence[AnyCell]:
+        """Return the parts."""
         return [self.parts] if isinstance(self.parts, str) else self.parts
 
 
 Block: TypeAlias = Line | Table
-
-
-def _drawn(cell: AnyCell) -> "rich.text.Text":
-    from rich.text import Text
-
-    found = _cell(cell)
-    return Text(show_hidden(found.shown), found.style)
 
 
 def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
@@ -206,11 +178,3 @@ def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int
 def pipe_text(blocks: Iterable[Block]) -> str:
     """Return lines and tables as text for a pipe."""
     return "".join(block.pipe() for block in blocks if block.only in (None, "pipe"))
-
-
-def draw(blocks: Iterable[Block], console: "rich.console.Console") -> None:
-    """Draw lines and tables on a terminal."""
-    for block in blocks:
-        if block.only in (None, "terminal"):
-            for line in block.drawn(console.width):
-                console.print(line, no_wrap=True, overflow="ignore", crop=False)

@@ -40,7 +40,8 @@ class TestHelp:
             if isinstance(parameter, click.Option):
                 assert parameter.help, f"{parameter.name} says nothing"
                 assert any(parameter.opts[0] in flags for flags in documented), f"{parameter.name} is not listed"
-        assert command.get_short_help_str()
+        if len(path) == 1:
+            assert command.get_short_help_str(10**6) == COMMANDS[path[0]]
 
     def test_lists_every_command(self, da_score: DaScore) -> None:
         listed = re.findall(r"^  ([a-z-]+)  +\S", da_score("--help").out.split("Commands:")[1], re.MULTILINE)

@@ -32,10 +32,11 @@ from scoring.evidence.transcripts.reference_exact import read_exactly
 from scoring.evidence.transcripts.shell import commands_of
 from scoring.evidence.transcripts.testruns import TestCommand as Run
 from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.jobs.derive import _COMMIT_FIELD, task_of
+from scoring.jobs.derive import _COMMIT_FIELD
 from scoring.jobs.entries import _BLOCK, _ITEMS
+from scoring.jobs.entry_text import task_of
 from scoring.jobs.hook_input import parse_hook_input
-from scoring.jobs.hook_install import parse_spans, put_item
+from scoring.jobs.json_edit import parse_json, put_item
 from scoring.jobs.label_file import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
@@ -260,7 +261,7 @@ PLACES: dict[str, Work] = {
         _ITEMS.search(f"a:\n{text}".encode()),
     ),
     "the layout of labels": lambda text: round_trip(f"labels:\n{text}".encode()),
-    "settings of a harness": _refused(lambda text: parse_spans(json.dumps({"hooks": {"Stop": text}, text: [text]}))),
+    "settings of a harness": _refused(lambda text: parse_json(json.dumps({"hooks": {"Stop": text}, text: [text]}))),
     "settings of a harness as they are written": _refused(lambda text: put_item(text, ("hooks", "Stop"), {})),
     "input of a hook": _refused(parse_hook_input),
     "the id of a session in the input of a hook": lambda text: parse_hook_input(json.dumps({"session_id": text})),

@@ -235,14 +235,13 @@ class TestUninstall:
     def test_gives_back_what_was_before_the_installation(self, settings: Path, text: str) -> None:
         given(settings, text)
         install_hook(settings)
-        installed = settings.read_bytes()
-        assert uninstall_hook(settings) == HookChange(settings, changed=True, backup=backup_of(settings))
-        assert (settings.read_bytes(), backup_of(settings).read_bytes()) == (text.encode(), installed)
+        assert uninstall_hook(settings) == HookChange(settings, changed=True)
+        assert (settings.read_bytes(), backup_of(settings).exists()) == (text.encode(), False)
 
-    def test_leaves_an_empty_object_in_a_file_of_its_own(self, settings: Path) -> None:
+    def test_leaves_nothing_of_a_file_of_its_own(self, settings: Path) -> None:
         install_hook(settings)
         uninstall_hook(settings)
-        assert settings.read_text() == "{}\n"
+        assert not settings.parent.exists()
 
     @pytest.mark.parametrize(
         ("text", "wanted"),
@@ -264,9 +263,9 @@ class TestUninstall:
                 id="behind another command",
             ),
             pytest.param(
-                '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": '
+                '{"a": 1, "hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": '
                 '"x/da-score close-task"}]}]}}',
-                "{}",
+                '{"a": 1}',
                 id="twice in a group",
             ),
             pytest.param(
@@ -456,8 +455,7 @@ def test_a_read_only_folder_is_a_clear_error(job: Job) -> None:
     with read_only(text) as path:
         with no_privileges(), pytest.raises(WriteError) as raised:
             job(path)
-        assert str(raised.value).endswith("cannot write: permission denied")
-        assert str(raised.value).startswith(str(path))
+        assert re.match(rf"{path}.*: cannot write: permission denied", str(raised.value))
         assert (path.read_text(), os.listdir(path.parent)) == (text, ["settings.json"])
 
 

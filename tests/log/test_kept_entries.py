@@ -3,15 +3,15 @@
 import os
 import random
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.commands import DaScore
 from helpers.doors import watched_doors
+from msgspec.structs import fields
 
 import scoring.log.kept
+import scoring.store
 from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
 from scoring.errors import LogError, silent
@@ -31,8 +31,8 @@ def entry(iteration: int, wave: str = "w") -> str:
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are known by their stamps at once: nobody waits two seconds here."""
-    monkeypatch.setattr(scoring.log.kept, "SETTLED", 0)
+    """Files are known by their stamps at once: no test waits two seconds."""
+    monkeypatch.setattr(scoring.store, "SETTLED", 0)
 
 
 @pytest.fixture
@@ -58,11 +58,6 @@ def opened_in(log: Path, cache: Path) -> list[str]:
     with watched_doors() as doors:
         list(load(log, cache))
     return sorted({Path(name).name for name in doors.opened if Path(name).parent == log})
-
-
-def index_of(cache: Path) -> Path:
-    (place,) = cache.glob("entries-*/*.idx")
-    return place
 
 
 def test_a_log_that_is_known_is_not_opened_again(log: Path, cache: Path) -> None:
@@ -106,87 +101,38 @@ def test_what_changed_is_opened_and_nothing_else(
     assert list(load(log, cache)) == load_iteration_log(log)
 
 
-def test_an_entry_that_was_just_changed_is_known_by_its_bytes(
+def test_an_entry_that_was_just_changed_is_opened_every_time(
     log: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring.log.kept, "SETTLED", 3_600_000_000_000)
+    monkeypatch.setattr(scoring.store, "SETTLED", 3_600_000_000_000)
     load(log, cache)
-    stamps = [(path, path.stat()) for path in sorted(log.iterdir())]
-    for path, _ in stamps:
-        path.write_text(path.read_text().replace("wave: w", "wave: x"))
-    real = os.stat
-    kept = {os.fspath(path): found for path, found in stamps}
-
-    def as_before(path: Any, **how: Any) -> os.stat_result:
-        return kept.get(os.fspath(path)) or real(path, **how)
-
-    monkeypatch.setattr("scoring.log.kept.os.stat", as_before)
-    assert {record.wave for record in load(log, cache)} == {"x"}
+    assert len(opened_in(log, cache)) == 12
 
 
-def test_an_entry_with_the_bytes_that_it_had_is_not_parsed(
-    log: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_bytes_change_nothing_and_are_replaced(log: Path, cache: Path) -> None:
     load(log, cache)
-    for path in log.iterdir():
-        _touch(path)
-    expected = load_iteration_log(log)
-
-    def never(*_: object) -> IterationRecord:
-        raise AssertionError("parsed again")
-
-    monkeypatch.setattr("scoring.log.load.parse_iteration_record", never)
-    assert list(load(log, cache)) == expected
-
-
-class TestWrongBytes:
-    def test_change_nothing(self, log: Path, cache: Path) -> None:
-        load(log, cache)
-        expected, place = load_iteration_log(log), index_of(cache)
-        whole, rng = place.read_bytes(), random.Random(5)
-        for _ in range(150):
-            data = bytearray(whole)
-            for _ in range(rng.choice((1, 1, 3, 40))):
-                data[rng.randrange(len(data))] = rng.randrange(256)
-            place.write_bytes(bytes(data[: rng.choice((len(data), len(data), rng.randrange(len(data)))) or None]))
-            assert list(load(log, cache, keep=False)) == expected
-
-    @pytest.mark.parametrize("data", [b"", b"DASENTRY", b"x" * 100, bytes(5000)], ids=["none", "few", "text", "zeros"])
-    def test_are_replaced(self, log: Path, cache: Path, data: bytes) -> None:
-        load(log, cache)
-        whole = index_of(cache).read_bytes()
-        index_of(cache).write_bytes(data)
-        assert list(load(log, cache)) == load_iteration_log(log)
-        assert index_of(cache).read_bytes() == whole
-
-    def test_that_are_those_of_another_log_are_not_taken(self, log: Path, cache: Path, tmp_path: Path) -> None:
-        load(log, cache)
-        other = tmp_path / "other"
-        log.rename(other)
-        log.mkdir()
-        (log / "iter-1.yaml").write_text(entry(1, "x"))
-        place = index_of(cache)
-        load(other, cache)
-        (foreign,) = set(cache.glob("entries-*/*.idx")) - {place}
-        place.write_bytes(foreign.read_bytes())
-        assert [record.wave for record in load(log, cache)] == ["x"]
-
-
-def test_a_record_that_went_bad_after_the_load_is_read_from_its_file(log: Path, cache: Path) -> None:
+    expected, place = load_iteration_log(log), cache / scoring.store.NAME
+    whole, rng = place.read_bytes(), random.Random(5)
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 1, 3, 40))):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        place.write_bytes(bytes(data[: rng.choice((len(data), len(data), rng.randrange(len(data)))) or None]))
+        assert list(load(log, cache, keep=False)) == expected
+    place.write_bytes(b"x" * 5000)
+    load(log, cache)  # takes away what is no store
     load(log, cache)
-    records = load(log, cache)
-    with open(index_of(cache), "r+b") as f:
-        f.write(b"\xff" * 2000)
-    assert list(records) == load_iteration_log(log)
+    assert opened_in(log, cache) == []
 
 
-def test_the_spellings_of_a_flag_have_an_index_each(log: Path, cache: Path) -> None:
+def test_the_spellings_of_a_flag_are_kept_apart(log: Path, cache: Path) -> None:
     (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntests_total_pass: True\n")
-    assert load(log, cache)[0].impl.tests_total_pass is False
-    assert load(log, cache, frozenset({"true", "True"}))[0].impl.tests_total_pass is True
+    for _ in range(2):
+        assert load(log, cache)[0].impl.tests_total_pass is False
+        assert load(log, cache, frozenset({"true", "True"}))[0].impl.tests_total_pass is True
 
 
-def test_order_duplicates_and_the_archive_are_as_without_an_index(log: Path, cache: Path) -> None:
+def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cache: Path) -> None:
     (log / "iter-02.yaml").write_text(entry(2, "loses"))
     (log / "iter-99.yaml").write_text(entry(5, "wins"))
     (log / "iter-100.yaml").write_text(entry(-7, "first"))
@@ -194,6 +140,7 @@ def test_order_duplicates_and_the_archive_are_as_without_an_index(log: Path, cac
         "iterations:\n  - {iteration: 5, wave: hidden}\n  - {iteration: 50, wave: once}\n  - {iteration: 50}\n"
     )
     expected = load_iteration_log(log)
+    assert [record.wave for record in expected if record.iteration in (-7, 2, 5, 50)] == ["first", "w", "wins", "once"]
     for _ in range(2):
         records = load(log, cache)
         assert list(records) == expected
@@ -202,6 +149,16 @@ def test_order_duplicates_and_the_archive_are_as_without_an_index(log: Path, cac
         assert records.sessions == [record.agent.session_id for record in expected]
         assert records.place(50) == len(records) - 1
         assert records.place(51) is None
+
+
+def test_records_of_a_long_log_are_not_held(log: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(log, cache)
+    records = load(log, cache)
+    assert records[0] is records[0]
+    monkeypatch.setattr(scoring.log.kept, "HELD", 11)
+    records = load(log, cache)
+    assert records[0] == records[0]
+    assert records[0] is not records[0]
 
 
 def test_a_broken_entry_stops_a_strict_rubric_every_time(log: Path, cache: Path) -> None:
@@ -231,15 +188,15 @@ def test_a_cache_that_cannot_be_written_is_no_error(log: Path, tmp_path: Path) -
     assert list(load(log, tmp_path / "file")) == load_iteration_log(log)
 
 
-def test_nothing_is_written_where_nothing_is_to_be_kept(log: Path, cache: Path) -> None:
+def test_nothing_is_kept_where_nothing_is_to_be_kept(log: Path, cache: Path) -> None:
     assert list(load(log, cache, keep=False)) == load_iteration_log(log)
-    assert not cache.exists()
+    assert len(opened_in(log, cache)) == 12
 
 
 def test_the_format_goes_up_with_the_records() -> None:
-    """What is kept is a record's fields; whoever changes these sets FORMAT up, and the names here."""
+    """What is kept is a record's fields: a change of these sets FORMAT of the store up, and the numbers here."""
     models = (IterationRecord, ImplBlock, VerifierRecord, SelfAssessment)
-    assert scoring.log.kept.FORMAT == 2
+    assert scoring.store.FORMAT == 1
     assert [len(fields(model)) for model in models] == [17, 9, 11, 15]
 
 

@@ -32,9 +32,6 @@ class TestTable:
     def test_whose_text_is_not_has_neither(self) -> None:
         assert self.TABLE.pipe() == "NAME    N\na-l...  3\n"
 
-    def test_on_a_terminal_has_all(self) -> None:
-        assert next(self.TABLE.drawn(100)).plain.split() == ["NAME", "SURE", "BOUNDS", "N"]
-
 
 class TestPipe:
     def test_of_a_run_has_coverage_and_whole_names(self, da_score: DaScore, project: Path) -> None:

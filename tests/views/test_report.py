@@ -23,6 +23,7 @@ from rich.console import Console
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import InputError, installing
+from scoring.views.drawing import draw
 from scoring.views.examined import LogView
 from scoring.views.report import page, read_snapshot
 from scoring.views.report.charts import smooth
@@ -30,7 +31,7 @@ from scoring.views.report.digest import Digest, digest
 from scoring.views.report.essentials import report_lines, sparkline
 from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
-from scoring.views.table import draw, pipe_text
+from scoring.views.table import pipe_text
 
 SIGNALS, WIDE_PICTURES = 7, 5
 DATA = '<script type="application/json" id="da-score-data">'

@@ -7,7 +7,8 @@ import sys
 import pytest
 from rich.console import Console
 
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, draw, number, pairs, pipe_text
+from scoring.views.drawing import draw
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, number, pairs, pipe_text
 
 SCORES = Table(
     (

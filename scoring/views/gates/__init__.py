@@ -7,11 +7,13 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file of this folder
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 from rubric import BAND_INSUFFICIENT
+from scoring.sidecars.states import State
 from scoring.text import as_utf8, cut, visible
+from scoring.views.examined import Examined, LogView
 from scoring.views.gates.drops import MaxDrop
 from scoring.views.gates.gate import (
     CheckedScore,
@@ -24,10 +26,6 @@ from scoring.views.gates.gate import (
     mean_score,
 )
 from scoring.views.gates.grounds import MinCoverage, MinLow, NoStale, NoUnresolvedCommits, RequireVerified
-
-if TYPE_CHECKING:  # what is checked, somebody else has loaded
-    from scoring.sidecars.states import State
-    from scoring.views.examined import Examined, LogView
 
 GATES: list[type[Gate]] = [
     *(MinScore, MinBand, MinMean, MinCoverage, MinLow, MaxDrop),
@@ -68,7 +66,7 @@ class Checked:
     score: CheckedScore
     failures: tuple[Failure, ...]
     notes: tuple[str, ...] = ()
-    state: "State | None" = None
+    state: State | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -123,7 +121,7 @@ class Verdict:
         }
 
 
-def demands(given: Mapping[str, Any], log: "LogView") -> list[Gate]:
+def demands(given: Mapping[str, Any], log: LogView) -> list[Gate]:
     """Return the demands that some options make, by the keys of the options.
 
     Raises:
@@ -133,7 +131,7 @@ def demands(given: Mapping[str, Any], log: "LogView") -> list[Gate]:
     return [demand for gate in GATES if (demand := gate.demanded(given, log))]
 
 
-def check(examined: "Iterable[Examined]", gates: Sequence[Gate], last: int | None = None) -> Verdict:
+def check(examined: Iterable[Examined], gates: Sequence[Gate], last: int | None = None) -> Verdict:
     """Check iterations, in order; ``last`` is how many of the newest they are, for the verdict to say.
 
     The scores are those that the evidence gives. One whose evidence is gone is that of the sidecar, and is noted. A

@@ -4,16 +4,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from rubric import BAND_INSUFFICIENT
 from rubric.scorer import TOLERANCE
 from scoring.errors import InputError, OptionError, SettingsError
+from scoring.evidence.git.repository import GitRepository
 from scoring.files import read_file
+from scoring.sidecars.scores import is_iteration_score_name, parse_iteration_score
+from scoring.views.examined import Examined, LogView
 from scoring.views.gates.gate import CheckedScore, Gate, GateOption, weakest
-
-if TYPE_CHECKING:  # what is checked, somebody else has loaded
-    from scoring.views.examined import Examined, LogView
 
 _SIZE_LIMIT = 256 << 20
 
@@ -48,13 +48,13 @@ class MaxDrop(Gate):
         ),
     )
 
-    def __init__(self, value: float, log: "LogView", baseline: Baseline) -> None:
+    def __init__(self, value: float, log: LogView, baseline: Baseline) -> None:
         """Compare with ``baseline``; as many of its newest iterations as are checked make the mean."""
         super().__init__(value, log)
         self.baseline = baseline
 
     @classmethod
-    def demanded(cls, given: Mapping[str, Any], log: "LogView") -> "MaxDrop | None":
+    def demanded(cls, given: Mapping[str, Any], log: LogView) -> Self | None:
         """Return the demand with its baseline: a file if there is one of this name, else a revision.
 
         Raises:
@@ -73,7 +73,7 @@ class MaxDrop(Gate):
         """Return the largest drop, and where the baseline comes from."""
         return {"max_drop": self.value, "baseline": self.baseline.source}
 
-    def fails(self, one: "Examined") -> Iterator[str]:
+    def fails(self, one: Examined) -> Iterator[str]:
         """Compare the score with the earlier one, where the two compare."""
         score, old = one.score, self.baseline.scores.get(one.record.iteration)
         if score.scored and old and old.value is not None and old.rubric_version == score.rubric_version:
@@ -82,7 +82,7 @@ class MaxDrop(Gate):
                 before = f"the {old.value:.3f} of {self.baseline.source}"
                 yield f"score {score.value:.3f} is {drop:.3f} below {before}; {weakest(score)}"
 
-    def notes(self, one: "Examined") -> Iterator[str]:
+    def notes(self, one: Examined) -> Iterator[str]:
         """Say of a score why it does not compare."""
         old = self.baseline.scores.get(one.record.iteration)
         if not one.score.scored:
@@ -95,7 +95,7 @@ class MaxDrop(Gate):
             was = f"was scored under rubric {old.rubric_version} in the baseline"
             yield f"{was}; scores compare under one rubric only"
 
-    def fails_whole(self, scores: "Sequence[CheckedScore]") -> Iterator[str]:
+    def fails_whole(self, scores: Sequence[CheckedScore]) -> Iterator[str]:
         """Compare the mean with that of the baseline, under the rubrics that both have.
 
         Raises:
@@ -154,10 +154,7 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
     return iteration, BaselineScore(version, float(value), row.get("band") != BAND_INSUFFICIENT)
 
 
-def _from_revision(name: str, log: "LogView") -> Baseline:
-    from scoring.evidence.git.repository import GitRepository  # a baseline that is a file needs no git
-    from scoring.sidecars.scores import is_iteration_score_name, parse_iteration_score
-
+def _from_revision(name: str, log: LogView) -> Baseline:
     repository, iter_log_dir = GitRepository(log.repo_dir), log.iter_log_dir
     sha = repository.resolve([name])[name]
     if sha is None:

@@ -1,15 +1,12 @@
 """Gates on what scores rest on: coverage, the lower bound, commits that are here, and sidecars that still stand."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rubric.scorer import TOLERANCE
 from scoring.evidence.git.facts import Unknown
 from scoring.text import cut, printable
+from scoring.views.examined import Examined
 from scoring.views.gates.gate import Gate, GateOption
-
-if TYPE_CHECKING:  # what is checked, somebody else has loaded
-    from scoring.views.examined import Examined
 
 _LONGEST = 80
 
@@ -19,7 +16,7 @@ class MinCoverage(Gate):
 
     options = (GateOption("min-coverage", "Every score rests on at least X of the weight.", "X", "share"),)
 
-    def fails(self, one: "Examined") -> Iterator[str]:
+    def fails(self, one: Examined) -> Iterator[str]:
         """Compare the share; without a score it is 0."""
         coverage = one.score.coverage
         if coverage.weight < self.value - TOLERANCE:
@@ -32,7 +29,7 @@ class MinLow(Gate):
 
     options = (GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),)
 
-    def fails(self, one: "Examined") -> Iterator[str]:
+    def fails(self, one: Examined) -> Iterator[str]:
         """Compare the lower bound; without a score it is 0."""
         low = one.score.bounds.low
         if low < self.value - TOLERANCE:
@@ -44,13 +41,13 @@ class NoUnresolvedCommits(Gate):
 
     options = (GateOption("no-unresolved-commits", "Every commit that an entry names is here."),)
 
-    def fails(self, one: "Examined") -> Iterator[str]:
+    def fails(self, one: Examined) -> Iterator[str]:
         """Fail a commit that git cannot find, neither by its id nor by its subject."""
         landing = one.facts.landing
         if landing.field and landing.sha is None and landing.commit is None:
             yield f"commit {cut(printable(landing.field), _LONGEST)} is not in this repository"
 
-    def notes(self, one: "Examined") -> Iterator[str]:
+    def notes(self, one: Examined) -> Iterator[str]:
         """Say which entries name no commit."""
         if one.facts.landing.unknown is Unknown.NO_COMMIT:
             yield "names no commit"
@@ -61,7 +58,7 @@ class NoStale(Gate):
 
     options = (GateOption("no-stale", "No sidecar differs from what the evidence gives."),)
 
-    def fails(self, one: "Examined") -> Iterator[str]:
+    def fails(self, one: Examined) -> Iterator[str]:
         """Fail a sidecar whose inputs are here and give another score; one that says more fails anyway."""
         if one.state.name == "stale" and not one.state.says_more:
             number = one.record.iteration
@@ -73,7 +70,7 @@ class RequireVerified(Gate):
 
     options = (GateOption("require-verified", "Every sidecar's evidence is here."),)
 
-    def fails(self, one: "Examined") -> Iterator[str]:
+    def fails(self, one: Examined) -> Iterator[str]:
         """Fail a sidecar whose evidence is gone."""
         if one.state.name == "unverified":
             yield f"its sidecar is {one.state}"

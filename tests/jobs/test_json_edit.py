@@ -9,37 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.jobs.hook_install import JsonSpan, parse_spans, put_item, take_item
+from scoring.jobs.json_edit import parse_json, put_item, take_item
 
 PATH = ("hooks", "Stop")
 ITEM = {"type": "command", "n": 30}
 
 
-class TestParseSpans:
-    def test_gives_data_and_where_everything_stands(self) -> None:
-        text = ' {"a": [1, "x]"], "b" : {}}\n'
-        data, span = parse_spans(text)
-        assert data == {"a": [1, "x]"], "b": {}}
-        assert span == JsonSpan(
-            1,
-            27,
-            {"a": JsonSpan(7, 16, [JsonSpan(8, 9, None), JsonSpan(11, 15, None)]), "b": JsonSpan(24, 26, {})},
-        )
-        assert isinstance(span.inside, dict)
-        assert text[span.inside["b"].start : span.inside["b"].end] == "{}"
-
-    @pytest.mark.parametrize(
-        "text",
-        ["null", "true", "-1.5e+3", '""', '"\\""', '"\\\\"', '"{\\u0022"', "[]", "{}", "[[],{}]", '{"":0}', "[1,2]"],
-    )
-    def test_spans_a_whole_document(self, text: str) -> None:
-        assert parse_spans(f"\r\n\t {text} \n")[1][:2] == (4, 4 + len(text))
-
-    def test_knows_a_key_however_it_is_spelled(self) -> None:
-        span = parse_spans('{"h\\u006foks": 1}')[1]
-        assert isinstance(span.inside, dict)
-        assert list(span.inside) == ["hooks"]
-
+class TestParseJson:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
@@ -61,7 +37,7 @@ class TestParseSpans:
     )
     def test_refuses(self, text: str, reason: str) -> None:
         with pytest.raises(InputError, match=f"^not JSON: .*({reason})"):
-            parse_spans(text)
+            parse_json(text)
 
 
 STYLES = {
@@ -163,6 +139,9 @@ class TestPutItem:
     def test_keeps_text_that_looks_like_something_else(self) -> None:
         text = '{"a": "\\"hooks\\": {\\"Stop\\": []}", "b": "\\\\"}'
         assert put_item(text, PATH, 1) == text[:-1] + ', "hooks": {"Stop": [1]}}'
+
+    def test_knows_a_key_however_it_is_spelled(self) -> None:
+        assert put_item('{"h\\u006foks": {"Stop": [1]}}', PATH, 2) == '{"h\\u006foks": {"Stop": [1, 2]}}'
 
     def test_keeps_numbers_as_they_are_written(self) -> None:
         text = '{"a": 1.50, "b": 1E5, "c": 123456789012345678901234567890}'
