@@ -168,7 +168,7 @@ class Lines:
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
         reader, first = self._first or self._choose(block), self._number
-        if self._tools and first + block.count(b"\n") > MOST_LINES:
+        if first + block.count(b"\n") > MOST_LINES:
             raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
         reader.number = first
         odd = reader.block(block)
