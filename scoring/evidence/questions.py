@@ -71,11 +71,9 @@ def ask_transcripts(
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or place_of(entries, sha) != NOBODY
 
-        commits = {name: resolved.get(name, "") for name in made}
-        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit, commits)
+        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
 
-    state = (sources.worktrees, sorted(remotes), git.state())
-    answers = scan.answers(questions, neighbourhood, git.landed_as, state)
+    answers = scan.answers(questions, neighbourhood, git.landed_as)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
 
 

@@ -24,7 +24,7 @@ def count_lines(
     """
     windows = [IterationWindow(place, place - 1, place) for place in range(1, count + 1)]
     tallies = Tallies(windows, [harness.name for harness in harnesses])
-    counters = {h.name: h.counter(tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
+    counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
     for number, file in enumerate(continued(files)):
         places = [
             (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0

@@ -20,11 +20,6 @@ class WorkTrees:
         self._repo_dir = repo_dir
         self._known: dict[str, bool] = {}
 
-    @property
-    def folders(self) -> dict[str, tuple[bool, bool]]:
-        """Of each folder that was asked about, whether it is in the repository, and whether it is there now."""
-        return {folder: (inside, is_there(folder)) for folder, inside in self._known.items()}
-
     def __call__(self, folder: str) -> bool:
         """Say whether work in a folder is work in the repository; ``folder`` is as a transcript names it.
 
