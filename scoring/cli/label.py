@@ -200,7 +200,7 @@ def list_(settings: Settings, selection: Selection) -> None:
 def next_(actor: str | None, settings: Settings) -> None:
     """Say which unlabelled iteration would tell most.
 
-    One whose score is far from those of its neighbours; of several, one that rests on little evidence, then an old one.
+    One with a score far from those of its neighbours; of several, one that rests on little evidence, then an old one.
     """
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
     labels = labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)

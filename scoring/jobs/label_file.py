@@ -1,8 +1,8 @@
 """One file of labels, with labels added (``docs/LOG.md``, "Labels").
 
 Everyone who labels writes to this file, with any tool, so everything else in it stays as it was. What is about to be
-written is read back first: a file whose other labels would change, because they share a part of their history by an
-alias, is refused.
+written is read back first: a file in which other labels would change, because they share a part of their history by
+an alias, is refused.
 """
 
 import datetime
