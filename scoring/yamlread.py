@@ -37,8 +37,10 @@ from scoring.yamlnodes import (
     Node,
     Scalar,
     Sequence,
+    is_merge,
     resolve,
     shown_scalar,
+    target_of,
 )
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
@@ -186,10 +188,10 @@ class Reader:
             merge: Node | None = None
             given: set[str] = set()
             for key, value in target.pairs:
-                if _is_merge(key):
+                if is_merge(key):
                     merge = value
                     continue
-                if isinstance(self._target(key), Scalar) and self.is_null(key):
+                if isinstance(target_of(key), Scalar) and self.is_null(key):
                     continue
                 name = self.string(key)
                 given.add(name)
@@ -211,7 +213,7 @@ class Reader:
     def _merge(self, node: Node, fields: Mapping[str, Take], values: dict[str, Any], done: set[str]) -> None:
         sources = node.items if isinstance(node, Sequence) else [node]
         for source in sources:
-            if not isinstance(self._target(source), MappingNode):
+            if not isinstance(target_of(source), MappingNode):
                 raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
             self._struct(source, fields, values, done)
 
@@ -228,7 +230,7 @@ class Reader:
 
     def is_null(self, node: Node) -> bool:
         """Tell whether a node reads as null."""
-        target = self._target(node)
+        target = target_of(node)
         if not isinstance(target, Scalar) or target.is_text:
             return False
         return target.tag == NULL or (target.tag == "" and WORDS.get(target.value, (STR,))[0] == NULL)
@@ -242,13 +244,7 @@ class Reader:
         finally:
             self._leave(node)
 
-    @staticmethod
-    def _target(node: Node) -> Any:
-        while isinstance(node, Alias):
-            node = node.target
-        return node
-
-    def _enter(self, node: Node) -> Node:
+    def _enter(self, node: Node) -> Scalar | Sequence | MappingNode:
         """Count one decoding step, follow an alias, and refuse aliases that multiply or contain themselves."""
         self._decoded += 1
         if self._open_aliases:
@@ -263,13 +259,13 @@ class Reader:
             if id(node) in self._open_aliases:
                 raise YamlError(f"line {node.line}: anchor {node.name!r} contains itself")
             self._open_aliases.add(id(node))
-        return self._target(node)  # type: ignore[no-any-return]
+        return target_of(node)
 
     def _leave(self, node: Node) -> None:
         self._open_aliases.discard(id(node))
 
     def _misfit(self, node: Node, wanted: str) -> YamlError:
-        target = self._target(node)
+        target = target_of(node)
         if isinstance(target, Scalar):
             what = f"quoted {shown_scalar(target.value)}" if target.quoted else shown_scalar(target.value)
         else:
@@ -285,10 +281,6 @@ def items_of(take: Take) -> Take:
         return reader.items(node, take)
 
     return take_list
-
-
-def _is_merge(key: Node) -> bool:
-    return isinstance(key, Scalar) and key.value == "<<" and not key.quoted and key.tag in ("", "!!merge")
 
 
 def _allowed_alias_ratio(decoded: int) -> float:

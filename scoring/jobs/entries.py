@@ -160,9 +160,7 @@ _DEEPEST = 2
 
 def template(iteration: int, known: Mapping[str, str]) -> str:
     """Return an entry with a comment for each field; what is not known is a comment too, and claims nothing."""
-    first = (
-        f"Iteration {iteration}. Say what you know and leave out the rest: what is not there is not held against you."
-    )
+    first = f"Iteration {iteration}. Say what you know and leave out the rest: it does not count against you."
     lines = [f"# {line}" for line in textwrap.wrap(f"{first} `da-score lint` checks the log.", _WIDTH - 2)]
     given = {"schema_version": "2", "iteration": str(iteration), **known}
     before = ""

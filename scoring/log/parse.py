@@ -102,7 +102,7 @@ def parse_archive(
 ) -> list[IterationRecord]:
     """Read ``historical.yaml``: a mapping with a list ``iterations`` of schema-1 entries.
 
-    With ``broken`` an entry whose fields do not fit is passed to it, and left out.
+    With ``broken`` an entry with fields that do not fit is passed to it, and left out.
 
     Raises:
         YamlError: broken YAML or a value that does not fit its field.

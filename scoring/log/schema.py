@@ -15,7 +15,7 @@ from scoring.log.fields import ENTRIES, Block, Field, described_fields
 from scoring.log.fields import Scalar as ScalarField
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
 from scoring.text import shown
-from scoring.yamlnodes import NULL, Alias, MappingNode, Node, Scalar, Sequence
+from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of
 from scoring.yamlread import Reader
 
 _MOST_NODES = 20_000
@@ -88,13 +88,13 @@ def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]
 
     What the parser refuses beyond single fields (keys given twice, aliases that multiply) is not looked for.
     """
-    document = _target(document)
-    if not isinstance(document, MappingNode):
-        return [EntryFault("", getattr(document, "line", None), "an entry is a mapping")]
-    version = SCHEMA_FLAT if archived else _version(document)
+    whole = target_of(document)
+    if not isinstance(whole, MappingNode):
+        return [EntryFault("", whole.line if whole else None, "an entry is a mapping")]
+    version = SCHEMA_FLAT if archived else _version(whole)
     if version not in ENTRIES:
         return []  # the parser says so
-    found = _Check(version).block(document, ENTRIES[version], "", document.line)
+    found = _Check(version).block(whole, ENTRIES[version], "", whole.line)
     return sorted(found, key=lambda fault: (fault.line or 0, fault.way))
 
 
@@ -126,16 +126,16 @@ class _Check:
         given: dict[str, tuple[Node | None, int]] = {}
         merged: list[Node] = []
         for key, value in node.pairs:
-            name, target = _target(key), _target(value)
+            name, held = target_of(key), target_of(value)
             self._left -= 1
             if not isinstance(name, Scalar) or self._left < 0:
                 continue
             if name.value == "<<" and not name.quoted:
-                merged.extend(target.items if isinstance(target, Sequence) else [value])
-            elif name.value not in block.fields or not _is_null(target):
-                given[name.value] = target, key.line
+                merged.extend(held.items if isinstance(held, Sequence) else [value])
+            elif name.value not in block.fields or not _is_null(held):
+                given[name.value] = held, key.line
         for other in merged:
-            source = _target(other)
+            source = target_of(other)
             if isinstance(source, MappingNode) and id(source) not in merging and self._left > 0:
                 for name_, (target, _) in self._given(source, block, {*merging, id(source)}).items():
                     given.setdefault(name_, (target, other.line))
@@ -147,7 +147,7 @@ class _Check:
         elif not isinstance(value, Sequence):
             yield EntryFault(way, line, f"{way}: {_words(value)} where a list belongs")
         else:
-            targets = ((_target(item), item.line) for item in value.items)
+            targets = ((target_of(item), item.line) for item in value.items)
             for n, (item, at) in enumerate((item, at) for item, at in targets if not _is_null(item)):
                 self._left -= 1
                 if self._left < 0:
@@ -208,12 +208,6 @@ def _version(document: MappingNode) -> int | None:
     except YamlError:
         return None
     return found
-
-
-def _target(node: Node | None) -> Node | None:
-    while isinstance(node, Alias):
-        node = node.target
-    return node
 
 
 def _is_null(node: Node | None) -> bool:

@@ -48,8 +48,8 @@ class Settings(Frozen, frozen=True):
     ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,
     and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
     found. ``worktrees`` are globs of folders, absolute or beginning with a wildcard, where work trees of the repository
-    may have been; ``test_commands`` the beginnings of commands that run tests here. ``code_globs`` are the files whose
-    lines count as code in outcomes, by default all known source files; ``fix_words`` the words of which the subject of
+    may have been; ``test_commands`` the beginnings of commands that run tests here. ``code_globs`` say which
+    files are code in outcomes, by default all known source files; ``fix_words`` the words of which the subject of
     a fix has one, and ``horizon`` how long work is watched (:func:`days_of`). ``derive`` is whether ``close-task``
     writes the entries that the session which ended lacks.
     """
