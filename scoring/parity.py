@@ -57,7 +57,7 @@ class IterlogSignals:
     """What the entry and its verification artifacts say.
 
     ``retries`` and ``user_corrections`` are counts; they may be negative, as the log may be. ``corrections_reported``
-    is whether anybody reported them.
+    is whether they were reported.
     """
 
     scope_claimed: SignalValue

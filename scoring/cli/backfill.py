@@ -93,7 +93,7 @@ def command(
 
 
 def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob], list[LogReport]]:
-    """Return what to do, and a report of each log whose settings cannot be used."""
+    """Return what to do, and a report of each log with settings that cannot be used."""
     jobs: list[LogJob] = []
     broken: list[LogReport] = []
     for log in found:

@@ -112,7 +112,7 @@ def _score(settings: Settings, iteration: int) -> ScoredIteration:
 
 
 def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
-    """Return the hook records behind a score whose hook signal is present, by the bytes of rule and sentinel."""
+    """Return the hook records behind a score in which the hook signal is present, by the bytes of rule and sentinel."""
     if not any(row.signal == "hook_outcomes" and row.present for row in score.breakdown):
         return []
     found = hook_facts(log_dir, score.iteration)

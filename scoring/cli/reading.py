@@ -38,7 +38,7 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
     settings = resolve_settings(options, files=files)
     try:
         top = GitRepository(settings.repo_dir).top_level
-    except GitError:  # whoever needs the repository will say so
+    except GitError:  # the code that needs the repository says so
         return settings
     if top.samefile(settings.repo_dir):
         return settings

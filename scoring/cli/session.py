@@ -22,7 +22,7 @@ from scoring.sidecars.scores import (
 )
 from scoring.views.session_pages import session_page, session_payload
 
-if TYPE_CHECKING:  # only what looks at evidence pays for it
+if TYPE_CHECKING:  # loaded where evidence is looked at
     from scoring.sidecars.states import State
     from scoring.views.spending import Spending
 

@@ -146,16 +146,6 @@ class Evidence:
             labels=self._said(n) if self._labels else None,
         )
 
-    def gather(self) -> None:
-        """Ask for all that is asked for in batches, about every iteration: a fork of this process has it then."""
-        attributes, scopes = self.sources.rules.attributes, self.scopes
-        self.git.gather(self._records, lambda record: attributes or record.task_id in scopes)
-        for number in self._records.numbers:
-            self.transcripts(number)
-        if attributes:
-            _ = self._first_to_name
-        self.is_there("")
-
     def _place_of(self, artifact: str) -> str:
         """Return where an artifact is in the repository, looked for once."""
         if artifact not in self._places:

@@ -66,7 +66,7 @@ class BackfillPlan:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One iteration of a log that was brought up to date, and the score that stands for it.
+    """One iteration of a log that was brought up to date, and the score that counts for it.
 
     ``score`` is ``computed``, what the evidence gives now, or what its sidecar holds, where that stays.
     """
@@ -98,8 +98,8 @@ class LogJob:
 class LogReport:
     """What was done with one log.
 
-    ``scored`` has the reason per iteration (with ``dry_run``: what would be scored); ``kept`` the signals whose
-    evidence a new score would have lost; ``git_changed`` the iterations whose score stands although git answers
+    ``scored`` has the reason per iteration (with ``dry_run``: what would be scored); ``kept`` the signals of which a
+    new score would have lost evidence; ``git_changed`` the iterations with a score that stays although git answers
     otherwise now. ``broken`` says of each entry that could not be read where and why: those that stopped the log, or
     those that a lenient rubric left out.
     """
@@ -139,7 +139,7 @@ class LogReport:
 def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogReport:
     """Bring one log up to date, or find out what would be. Never raises what a user can act on: that is in the report.
 
-    ``take`` gets every iteration with the score that stands for it then, also in a dry run.
+    ``take`` gets every iteration with the score that counts for it then, also in a dry run.
     """
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
@@ -241,7 +241,7 @@ def _reason(
     data: bytes,
     report: LogReport,
 ) -> str | None:
-    """Return why an iteration must be scored, or None; what stands is counted in the report."""
+    """Return why an iteration must be scored, or None; what stays is counted in the report."""
     voted = plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
     if voted or (plan.since and not _is_since(facts, plan.since)):
         report.passed_over += 1

@@ -1,6 +1,6 @@
 """Follows a log while it grows: what appeared, what changed, what went away, and what it scores.
 
-A file that cannot be read as an entry may be half written: what it held before counts until it can be read, and only
+A file that cannot be read as an entry may be half written: its entries before that count until it can be read, and only
 when it has not changed for some looks is it called broken. When the trunk moves, work may have landed or been reverted:
 the iterations that were reported are scored again, and those that score differently now are reported.
 """
@@ -62,7 +62,7 @@ class Seen:
 
 @dataclass(slots=True)
 class _File:
-    """What is known of one file: its state, the entries that it held when it could last be read, and looks in vain."""
+    """What is known of one file: its state, its entries when it could last be read, and looks in vain."""
 
     stamp: _Stamp
     records: list[IterationRecord] = field(default_factory=list)
@@ -92,7 +92,7 @@ class LogWatch:
         self._refs: Path | None = None
         self._trunk_ref = f"refs/heads/{TRUNK}"
         self._names: frozenset[str] = frozenset()
-        self._untold: list[Seen] = []
+        self._unreported: list[Seen] = []
         self._trunk: tuple[_Stamp | None, ...] | None = None
 
     def begin(self, last: int) -> list[Seen]:
@@ -118,7 +118,7 @@ class LogWatch:
     @property
     def restless(self) -> bool:
         """Whether a later look may find something where nothing changes: an entry that is broken, or not scored yet."""
-        return bool(self._due or self._untold) or any(0 < file.in_vain < PATIENCE for file in self._files.values())
+        return bool(self._due or self._unreported) or any(0 < file.in_vain < PATIENCE for file in self._files.values())
 
     @staticmethod
     def matters(path: str) -> bool:
@@ -130,7 +130,7 @@ class LogWatch:
 
         With ``settle`` entries are only noted, and none is scored.
         """
-        self._untold += self._read_changed()
+        self._unreported += self._read_changed()
         records = self._current()
         beside = {n: self._stamps_beside(n) for n in records}
         for n, record in records.items():
@@ -140,12 +140,12 @@ class LogWatch:
                 self._due.setdefault(n, "changed")
         for n in sorted(self._records.keys() - records.keys()):
             self._due.pop(n, None)
-            self._untold.append(Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None)))
+            self._unreported.append(Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None)))
         self._records, self._beside = records, beside
         if not settle:
-            self._untold += self._scored()
-            self._untold += self._moved()
-        found, self._untold = self._untold, []
+            self._unreported += self._scored()
+            self._unreported += self._moved()
+        found, self._unreported = self._unreported, []
         return found
 
     def _read_changed(self) -> Iterator[Seen]:

@@ -1,6 +1,6 @@
 """What a score was computed from, in a few bytes, so that a later run can tell whether it is still right.
 
-Kept in the store and never in a sidecar, whose bytes are the reference's. Three fingerprints per iteration:
+Kept in the store and never in a sidecar, which has the reference's bytes. Three fingerprints per iteration:
 
 - ``inputs``: the entry, its artifacts, its task's declared scope, and the files beside it that the signals depend on
   (hook outcomes, and the DR transcript under a rubric in which that votes);
@@ -68,7 +68,7 @@ def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted
 
 
 def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:
-    """Take the fingerprint of one iteration whose ``inputs`` were taken before."""
+    """Take the fingerprint of one iteration; its ``inputs`` were taken before."""
     landing = replace(facts.landing, trunk=replace(facts.trunk, commit=None))  # that the trunk moves on is no answer
     return Fingerprint(
         inputs=inputs,

@@ -1,4 +1,4 @@
-"""Whose work it is: the chain from the commit of an iteration to the lines of transcripts that count for it.
+"""The author of the work: the chain from the commit of an iteration to the lines of transcripts that count for it.
 
 ``docs/EVIDENCE.md``, "Attribution", says how lines are found.
 """

@@ -1,7 +1,7 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
 The score that is shown is that of the sidecar, because it may rest on evidence that is gone by now, and beside it
-stands what it is worth (:mod:`scoring.sidecars.states`). An iteration that has no sidecar is scored in memory, and so
+is what it is worth (:mod:`scoring.sidecars.states`). An iteration that has no sidecar is scored in memory, and so
 is every one when asked to.
 """
 
@@ -30,7 +30,7 @@ from scoring.signals.values import SignalSet
 from scoring.views.spending import Spending, Used, spending_of
 
 if TYPE_CHECKING:
-    from scoring.outcomes.outcome import Outcome, OutcomeRules  # a view without outcomes does not pay for them
+    from scoring.outcomes.outcome import Outcome, OutcomeRules  # loaded where outcomes are asked for
 
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this very pass."""
@@ -59,7 +59,7 @@ class Examined(Frozen, frozen=True):
 
     @property
     def spending(self) -> Spending | None:
-        """What the iteration used; None where nobody knows."""
+        """What the iteration used; None where that is not known."""
         return spending_of(self.facts)
 
     @property
@@ -88,7 +88,7 @@ class LogView(Frozen, frozen=True):
     ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one.
     ``observe`` reads DR transcripts also where the rubric does not have them vote; ``options`` say how evidence is
     found and read, and those of :meth:`examine` come before them. ``broken`` takes every entry that a lenient rubric
-    leaves out because it cannot be read. ``outcomes`` says how outcomes are measured; without it nobody looks at them.
+    leaves out because it cannot be read. ``outcomes`` says how outcomes are measured; without it none are.
     """
 
     iter_log_dir: Path
