@@ -18,9 +18,8 @@ from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
-from scoring.jobs.label_file import NewLabel
+from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.jobs.label_import import read_rows
-from scoring.jobs.labelling import add_labels
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
