@@ -169,7 +169,7 @@ class TestRefused:
             pytest.param((5,), 2, "Nothing to say", id="nothing, and nobody to ask"),
             pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
-            pytest.param(("five",), 2, "No such command 'five'", id="neither a number nor a command"),
+            pytest.param(("five",), 2, "'five' is not a whole number", id="neither a number nor a command"),
             pytest.param(("--nope", "5"), 2, "--nope", id="an unknown option"),
         ],
     )
