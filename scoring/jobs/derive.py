@@ -103,7 +103,7 @@ def derive(
     cache_dir = sources.reading.get("cache_dir")
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
-        with alone_in(GitRepository(sources.repo_dir).common_dir):
+        with alone_in(GitRepository(sources.repo_dir).common_dir, seconds=600):
             log = _read_log(log_dir)
             history = AttributedHistory(sources.repo_dir, log.records, cache_dir, sources.trunk)
             commits, branches = _looked_at(history, sources.warn)
