@@ -29,7 +29,7 @@ from helpers.deliberations import (
 from helpers.doors import ends
 
 from scoring.cli import main
-from scoring.errors import InputError, SettingsError, TranscriptError, installing
+from scoring.errors import SettingsError, TranscriptError, installing
 from scoring.meters.dr import Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import Update, contents_of, follow, growing_contents, whole_lines
 from scoring.meters.dr.profile import Tuning, tuning_from
@@ -267,30 +267,6 @@ class TestTuning:
         (tmp_path / name).write_text(text)
         assert read_config(tmp_path / name) == TUNED
 
-    @pytest.mark.parametrize(
-        ("name", "text", "message"),
-        [
-            ("t.txt", "", "name the file .toml, .json, .yaml or .yml after what is in it"),
-            ("t.toml", "k = ", "not TOML: "),
-            ("t.json", "{", "line 1, column 2: the text ends within the JSON"),
-            ("t.json", '{"k": 1, "k": 2}', "k: is given twice"),
-            ("t.json", "[" * 100_000, "line 1, column 1: nested too deep"),
-            ("t.yaml", "a: [\n", "line 2: "),
-            ("t.yaml", "a: &x [1]\nb: *x\n", "line 2: an alias; write the value out"),
-            ("t.yaml", "[" * 200, "line 1: nested more than 100 deep"),
-            ("t.yaml", "- 1\n", "not a table of settings"),
-            ("t.json", "\udcff", "line 1: not UTF-8"),
-            ("none.toml", None, "no such file"),
-        ],
-    )
-    def test_says_what_is_wrong_with_a_file(self, tmp_path: Path, name: str, text: str | None, message: str) -> None:
-        if text is not None:
-            (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
-        with pytest.raises(InputError) as raised:
-            read_config(tmp_path / name)
-        assert str(raised.value).startswith(f"{tmp_path / name}: {message}")
-        assert "\n" not in str(raised.value)
-
     def test_is_read_from_the_settings_of_the_repository(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0, 0))))
         repository = tmp_path / "repository"
@@ -436,10 +412,6 @@ class TestWatching:
     def test_ends_at_the_first_round_that_says_stop(self, dr: DaScore, path: Path) -> None:
         assert len(dr("watch", path, "--until-stop").out.splitlines()) == 4
         assert len(dr("watch", path, "--until-stop", "--k", "1").out.splitlines()) == 3
-
-    def test_prints_nothing_while_there_is_no_round(self, dr: DaScore, path: Path) -> None:
-        path.write_text("")
-        assert dr("watch", path, "--once") == (0, "", "")
 
     @staticmethod
     @contextlib.contextmanager

@@ -165,10 +165,9 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
     path = write(tmp_path / "r", [record("3"), record(2, focus__core_count=True)])
     done = da_score("meeting", path)
     assert (done.status, done.out) == (1, "")
-    assert done.err.splitlines() == [
-        f'da-score: error: {path}: record 1: round_index: "3" where a whole number belongs',
-        f"da-score: error: {path}: round 2: focus.core_count: true where a whole number belongs",
-    ]
+    one, other = done.err.splitlines()
+    assert one.startswith(f'da-score: error: {path}: record 1: round_index: "3": ')
+    assert other.startswith(f"da-score: error: {path}: round 2: focus.core_count: true: ")
 
 
 @pytest.mark.parametrize(
