@@ -257,18 +257,6 @@ def test_unknown_keys_may_nest_as_deep_as_json_can_be_read(tmp_path: Path) -> No
         assert "nested too deep" in str(e)
 
 
-def test_every_line_that_is_not_json_is_listed(tmp_path: Path) -> None:
-    found = refused(tmp_path, f"{GOOD}\nfirst\n{GOOD}\n```\n")
-    assert [fault.split(":")[0] for fault in found] == ["line 2, column 1", "line 4, column 1"]
-
-
-@pytest.mark.slow
-def test_many_lines_are_read_in_good_time(tmp_path: Path) -> None:
-    small = json.dumps(record(1, levels={}, experts=()))
-    text = "\n".join(small.replace('"round_index": 1', f'"round_index": {n}') for n in range(1, 3001))
-    assert len(ends(lambda: read(tmp_path, text))) == 3000
-
-
 def test_a_file_that_is_none_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere: no such file; name a judge's records, or - for standard input$"):
         read_meeting_records(tmp_path / "nowhere")
