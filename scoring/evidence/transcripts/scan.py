@@ -41,7 +41,7 @@ NOTHING_USABLE = "no line that could be used"
 class TranscriptRules(NamedTuple):
     """Under which rules transcripts are read.
 
-    ``discover`` finds them, ``harnesses`` returns those whose readers are used, ``name`` is what rows are kept under.
+    ``discover`` finds them, ``harnesses`` returns those that read, ``name`` is what rows are kept under.
     With ``tools``, which makes the test tools that some further commands belong to, what is done is looked at.
     """
 
