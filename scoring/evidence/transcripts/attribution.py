@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scoring.evidence.transcripts.facts import Method
-from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, LandedAs, KnownCommits
+from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, KnownCommits, LandedAs
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
