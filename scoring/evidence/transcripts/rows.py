@@ -199,11 +199,11 @@ def key_of(name: str | bytes) -> int:
 _HALF = 1 << 63
 
 
-def sealed(data: bytes, secret: bytes, stamp: bytes | None) -> bytes:
+def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
     """Return bytes as the store keeps them, or as they were before: mixed with a stream made of the store's secret.
 
     What is kept so says nothing without the secret: no hash in it can be compared with one made elsewhere. The hashes
     themselves stay as they are, since the order of what is counted once must be the same on every machine.
     """
-    stream = shake_256(secret + (stamp or b"")).digest(len(data))
+    stream = shake_256(secret + stamp).digest(len(data))
     return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")

@@ -179,8 +179,9 @@ class Scan:
         """
         with Store(self.cache_dir) as store:
             for path, rows in read:
-                stamp = stamp_of(path.stat())
-                store.put("transcript", self._key(TranscriptFile(path, True)), stamp, sealed(rows, store.secret, stamp))
+                if stamp := stamp_of(path.stat()):
+                    value = sealed(rows, store.secret, stamp)
+                    store.put("transcript", self._key(TranscriptFile(path, True)), stamp, value)
 
     def _read(self) -> Iterator[tuple[TranscriptFile, FileRows]]:
         """Yield every transcript that could be read, and what it says by the name of the harness."""
@@ -205,7 +206,8 @@ class Scan:
             for number, (rows, warnings) in self._pool.results():
                 source = self._sources[number]
                 source.rows = rows
-                if rows is not None and not warnings:  # what was warned of is read again, to be warned of again
+                # What was warned of is read again next time, to be warned of again.
+                if rows is not None and not warnings and source.stamp is not None:
                     value = sealed(pack(rows), store.secret, source.stamp)
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
                 yield source, warnings
@@ -234,7 +236,7 @@ class Scan:
                 size, stamp = found.st_size, stamp_of(found)
         value = store.get("transcript", self._key(transcript), stamp)
         rows = None
-        if value is not None:
+        if value is not None and stamp is not None:
             with contextlib.suppress(ValueError):  # as if nothing were kept
                 rows = unpack(sealed(value, store.secret, stamp))
         self._sources.append(_Source(transcript, size, stamp, rows))
