@@ -259,13 +259,6 @@ def examine_iteration(
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
     records = sources.entries([rubric], iter_log_dir, broken)
-    return score_one(records, iter_log_dir, sources, rubric, iteration, observe)
-
-
-def score_one(
-    records: Records, iter_log_dir: Path | str, sources: Sources, rubric: Rubric, iteration: int, observe: bool = False
-) -> ScoredIteration:
-    """Score one iteration of entries that are loaded; raises as :func:`examine_iteration`."""
     if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     ((one,),) = score_iterations(records, iter_log_dir, sources, rubric, only={iteration}, observe=observe)
