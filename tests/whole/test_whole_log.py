@@ -33,17 +33,16 @@ def gone_through(demo: Demo, selection: Selection = ALL, write: bool = False) ->
     return log, json.dumps({key: list(value) if hasattr(value, "__next__") else value for key, value in parts})
 
 
+def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
+    in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC)
+    assert gone_through(demo)[1] == json.dumps(run_payload(in_memory))
+
+
 @pytest.mark.parametrize(
-    "selection",
-    [
-        pytest.param(Selection(), id="all of them"),
-        pytest.param(Selection(last=3), id="the newest"),
-        pytest.param(Selection(task="no-such-task"), id="none of them"),
-    ],
+    ("selection", "shown"), [(Selection(last=3), [7, 8, 9]), (Selection(task="no-such-task"), [])], ids=str
 )
-def test_says_what_a_log_in_memory_says(demo: Demo, selection: Selection) -> None:
-    in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC).of(selection)
-    assert gone_through(demo, selection)[1] == json.dumps(run_payload(in_memory))
+def test_shows_what_is_chosen(demo: Demo, selection: Selection, shown: list[int]) -> None:
+    assert [line.iteration for line in gone_through(demo, selection)[0].lines] == shown
 
 
 def files_of(log: Path) -> dict[str, bytes]:
