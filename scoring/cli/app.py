@@ -4,11 +4,11 @@ import functools
 import importlib
 import math
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
-from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
 from rubric.names import RUBRIC_VERSION
@@ -47,7 +47,8 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             if cmd_name.startswith("-") or ctx.resilient_parsing:
                 return None
-            raise NoSuchCommand(cmd_name, possibilities=COMMANDS, ctx=ctx)
+            meant = "".join(f" Did you mean {name!r}?" for name in get_close_matches(cmd_name, COMMANDS, 1))
+            ctx.fail(f"No such command {cmd_name!r}.{meant}")
         command: click.Command = importlib.import_module(f"scoring.cli.{cmd_name.replace('-', '_')}").command
         return with_its_help(command, _EVERYWHERE)
 
