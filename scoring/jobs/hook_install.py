@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError, WriteError
-from scoring.files import is_inside, read_file, remove_stale, write_atomically
+from scoring.files import is_inside, read_file, reason, remove_stale, write_atomically
 from scoring.jobs.hook_command import PROGRAM, hook_command, why_it_does_not_run
 from scoring.jobs.json_edit import parse_json, put_item, take_item
 
@@ -187,6 +187,6 @@ def _write(path: Path, new: str, keep: bool) -> Path | None:
         raise
     except OSError as e:
         old = "; the file is untouched" if os.path.lexists(path) else ""
-        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}{old}") from e
+        raise WriteError(f"{path}: cannot write: {reason(e)}{old}") from e
     write_atomically(target, new.encode("utf-8"), mode=mode, owner=owner)
     return backup
