@@ -20,19 +20,11 @@ class TestParseJson:
         ("text", "reason"),
         [
             pytest.param("", "Expecting value", id="nothing"),
-            pytest.param("{", "Expecting property name", id="cut off"),
             pytest.param('{"a": 1,}', "Illegal trailing comma|Expecting property name", id="a trailing comma"),
             pytest.param('{"a": 1} // mine', "Extra data", id="a comment behind"),
-            pytest.param('{/* mine */ "a": 1}', "Expecting property name", id="a comment inside"),
-            pytest.param("{'a': 1}", "Expecting property name", id="single quotes"),
-            pytest.param("{a: 1}", "Expecting property name", id="no quotes"),
-            pytest.param('{"a": 1} {"b": 2}', "Extra data", id="two documents"),
-            pytest.param('{"a": "\n"}', "Invalid control character", id="a line break in a string"),
-            pytest.param("\ufeff{}", "BOM", id="a byte-order mark"),
             pytest.param('{"a": 1, "a": 2}', "a key is given twice", id="a key given twice"),
             pytest.param('{"b": [{"a": 1, "\\u0061": 2}]}', "a key is given twice", id="given twice, deep inside"),
             pytest.param("[" * 100_000 + "]" * 100_000, "recursion", id="nested without end"),
-            pytest.param('{"a":' * 100_000 + "1" + "}" * 100_000, "recursion", id="objects without end"),
         ],
     )
     def test_refuses(self, text: str, reason: str) -> None:
@@ -46,19 +38,10 @@ STYLES = {
         '{\n  "model": "x",\n  "hooks": {\n    "Stop": [\n      {\n        "type": "command",\n        "n": 30\n'
         "      }\n    ]\n  }\n}\n",
     ),
-    "four spaces": (
-        '{\n    "hooks": {\n        "Stop": [\n            1\n        ]\n    }\n}\n',
-        '{\n    "hooks": {\n        "Stop": [\n            1,\n            {\n                "type": "command",\n'
-        '                "n": 30\n            }\n        ]\n    }\n}\n',
-    ),
     "tabs": (
         '{\n\t"hooks": {\n\t\t"Start": []\n\t}\n}\n',
         '{\n\t"hooks": {\n\t\t"Start": [],\n\t\t"Stop": [\n\t\t\t{\n\t\t\t\t"type": "command",\n\t\t\t\t"n": 30\n'
         "\t\t\t}\n\t\t]\n\t}\n}\n",
-    ),
-    "no trailing newline": (
-        '{\n "a": 1\n}',
-        '{\n "a": 1,\n "hooks": {\n  "Stop": [\n   {\n    "type": "command",\n    "n": 30\n   }\n  ]\n }\n}',
     ),
     "CRLF": (
         '{\r\n  "a": 1\r\n}\r\n',
@@ -69,35 +52,13 @@ STYLES = {
         '{"a": 1}',
         '{"a": 1, "hooks": {"Stop": [{"type": "command", "n": 30}]}}',
     ),
-    "one line and a newline": (
-        '{"hooks": {"Stop": [1, 2]}}\n',
-        '{"hooks": {"Stop": [1, 2, {"type": "command", "n": 30}]}}\n',
-    ),
-    "one line with air inside": (
-        '{ "a": 1 }\n',
-        '{ "a": 1, "hooks": {"Stop": [{"type": "command", "n": 30}]} }\n',
-    ),
     "one line with much air": (
         '{ "hooks" : { "Stop" : [ 1 , 2 ] } }',
         '{ "hooks" : { "Stop" : [ 1 , 2, {"type": "command", "n": 30} ] } }',
     ),
-    "lines that are not indented": (
-        '{\n"a": 1\n}\n',
-        '{\n"a": 1,\n  "hooks": {\n    "Stop": [\n      {\n        "type": "command",\n        "n": 30\n'
-        "      }\n    ]\n  }\n}\n",
-    ),
-    "a list on one line of many": (
-        '{\n  "hooks": {"Stop": [1]}\n}\n',
-        '{\n  "hooks": {"Stop": [1,\n      {\n        "type": "command",\n        "n": 30\n      }]}\n}\n',
-    ),
     "nothing inside": (
         "{}",
         '{\n  "hooks": {\n    "Stop": [\n      {\n        "type": "command",\n        "n": 30\n      }\n    ]\n  }\n}',
-    ),
-    "commas in front": (
-        '{\n    "a": 1\n  , "b": {"x": "}, ["}\n}\n',
-        '{\n    "a": 1\n  , "b": {"x": "}, ["},\n    "hooks": {\n        "Stop": [\n            {\n'
-        '                "type": "command",\n                "n": 30\n            }\n        ]\n    }\n}\n',
     ),
     "text that is not ASCII": (
         '{\n  "ü": "é\\u0301 ☃"\n}\n',
@@ -120,21 +81,6 @@ class TestPutItem:
     @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t"], ids=repr)
     def test_makes_a_document_of_nothing(self, text: str) -> None:
         assert put_item(text, ("a",), 1) == '{\n  "a": [\n    1\n  ]\n}\n'
-
-    @pytest.mark.parametrize(
-        "text",
-        ['{"hooks": {}}', '{"hooks": { }}', '{\n  "hooks": {\n  }\n}\n', '{"hooks": {"Stop": []}}', "{ }", "{\n}\n"],
-        ids=repr,
-    )
-    def test_fills_what_is_empty(self, text: str) -> None:
-        assert json.loads(put_item(text, PATH, ITEM)) == {"hooks": {"Stop": [ITEM]}}
-
-    def test_keeps_what_stands_between_the_braces_of_one_line(self) -> None:
-        assert put_item('{"hooks": {"Stop": [  ]}}', PATH, 1) == '{"hooks": {"Stop": [  1]}}'
-
-    def test_keeps_the_order_of_keys(self) -> None:
-        new = put_item('{"z": 1, "hooks": {"Z": [], "Stop": [1], "A": []}, "a": 2}', PATH, 2)
-        assert new == '{"z": 1, "hooks": {"Z": [], "Stop": [1, 2], "A": []}, "a": 2}'
 
     def test_keeps_text_that_looks_like_something_else(self) -> None:
         text = '{"a": "\\"hooks\\": {\\"Stop\\": []}", "b": "\\\\"}'
@@ -192,11 +138,6 @@ class TestTakeItem:
     def test_takes_what_becomes_empty_with_it(self, text: str, wanted: str) -> None:
         assert take_item(text, PATH, 0) == wanted
 
-    def test_leaves_lines_as_they_were(self) -> None:
-        text = '{\n  "hooks": {\n    "Stop": [\n      1,\n      2\n    ]\n  }\n}\n'
-        assert take_item(text, PATH, 0) == '{\n  "hooks": {\n    "Stop": [\n      2\n    ]\n  }\n}\n'
-
-
 def document(stop: list[Any] | None, hooks: dict[str, Any] | None, rest: dict[str, Any], first: bool) -> dict[str, Any]:
     """A settings file with or without the event, with or without hooks, and with other things."""
     members = None if hooks is None else hooks if stop is None else {**hooks, "Stop": stop}
@@ -241,8 +182,7 @@ SPACES = st.sampled_from(
 )
 
 
-@pytest.mark.slow
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(DOCUMENTS, VALUES, st.randoms(use_true_random=False), SPACES)
 def test_whatever_the_text_an_item_goes_in_and_comes_out_again(
     data: dict[str, Any], item: Any, random: Random, spaces: list[str]
