@@ -94,6 +94,26 @@ class TestInstall:
         assert (settings.read_text(), backup_of(settings).read_text()) == (NEW_FILE, text)
 
     @pytest.mark.parametrize(
+        "text",
+        [
+            '{\n    "model": "ö \\ud83d",\n    "n": 1.5,\n    "list": []\n}\n',
+            '{\r\n\t"a": {\r\n\t\t"b": null\r\n\t}\r\n}',
+            '{"hooks": {"Stop": [{"hooks": [{"command": "mine"}]}], "PreToolUse": []}, "z": 1}\n',
+        ],
+        ids=["four spaces", "tabs and the line ends of Windows", "one line"],
+    )
+    def test_keeps_the_rest_and_its_style_and_gives_back_every_byte(self, settings: Path, text: str) -> None:
+        given(settings, text)
+        install_hook(settings)
+        data, new = json.loads(text), settings.read_bytes()
+        data.setdefault("hooks", {}).setdefault("Stop", []).append(json.loads(ONE_LINE))
+        assert (json.loads(new), list(json.loads(new))) == (data, list(data))
+        assert new.startswith(text.partition(":")[0].encode())
+        assert new.endswith(text[-2:].encode())
+        uninstall_hook(settings)
+        assert (settings.read_bytes(), backup_of(settings).exists()) == (text.encode(), False)
+
+    @pytest.mark.parametrize(
         "text", [None, "{}", '{ "a": 1 }', '{\r\n\t"hooks": {\r\n\t\t"Stop": [1]\r\n\t}\r\n}'], ids=repr
     )
     def test_twice_is_as_good_as_once(self, settings: Path, text: str | None) -> None:
@@ -160,7 +180,6 @@ class TestInstall:
 
 
 class TestUninstall:
-
     @pytest.mark.parametrize(
         ("text", "wanted"),
         [
@@ -172,7 +191,7 @@ class TestUninstall:
             ),
             pytest.param(
                 '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": "yours"}]}]}}',
-                '{"hooks": {"Stop": [{"hooks": [ {"command": "yours"}]}]}}',
+                '{"hooks": {"Stop": [{"hooks": [{"command": "yours"}]}]}}',
                 id="before another command",
             ),
             pytest.param(
@@ -189,7 +208,7 @@ class TestUninstall:
             pytest.param(
                 '{"a": 1, "hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}, 7], '
                 '"SubagentStop": [{"hooks": [{"command": "da-score close-task --json"}]}]}, "b": 2}',
-                '{"a": 1, "hooks": {"Stop": [ 7]}, "b": 2}',
+                '{"a": 1, "hooks": {"Stop": [7]}, "b": 2}',
                 id="of two events",
             ),
         ],
@@ -257,6 +276,7 @@ class TestSymlink:
         install_hook(settings)
         assert (settings.is_symlink(), (tmp_path / "dotfiles/claude.json").read_text()) == (True, NEW_FILE)
 
+
 INSTALLED_BUT = '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}]}'
 """What a file begins with in which the hook could be found if its rest were not read."""
 
@@ -314,6 +334,7 @@ class TestRefused:
         given(settings, "")
         os.truncate(settings, (16 << 20) + 1)
         self.refused(install_hook, settings, "larger than 16 MiB")
+
 
 @contextmanager
 def read_only(text: str) -> Iterator[Path]:
