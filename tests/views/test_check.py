@@ -167,7 +167,7 @@ class TestCommand:
     def test_no_gate_is_a_number_that_is_none(self, da_score: DaScore, option: str) -> None:
         found = da_score("check", option, "nan", "--baseline", "HEAD")
         assert (found.status, found.err.count("\n")) == (2, 1)
-        assert "'nan' is not a number" in found.err
+        assert "'nan' is not a valid number" in found.err
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("written", "said"), [(".nan", "nan"), (".inf", "inf"), ("7", "7"), ("-0.5", "-0.5")])
