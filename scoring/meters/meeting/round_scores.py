@@ -186,20 +186,13 @@ def _contradictions(record: JudgeRecord, lead: Lead | None, missing: Sequence[st
     for name, count in (annotated(record.focus.message_annotations) or {}).items():
         if count > (stated := getattr(record.focus, name)):
             yield Difference(f"focus.{name}", stated, count)
-    stated_option = record.convergence.leading_option
-    if stated_option is not None and not _leads(stated_option, record.convergence.expert_positions, lead):
-        yield Difference("convergence.leading_option", stated_option, lead.option if lead else "none")
+    if (option := record.convergence.leading_option) is not None:
+        mine = leading([p for p in record.convergence.expert_positions if p.preferred_option == option])
+        if not (mine and lead) or mine.supporters < lead.supporters or lead.confidence - mine.confidence > TOLERANCE:
+            yield Difference("convergence.leading_option", option, lead.option if lead else "none")
     still = record.exploration.missing_critical_aspects or []
     if stale := [name for name in still if name not in missing]:
         yield Difference("exploration.missing_critical_aspects", ", ".join(stale), ", ".join(missing) or "none")
-
-
-def _leads(option: str, positions: Sequence[ExpertPosition], lead: Lead | None) -> bool:
-    """Return whether an option leads: it is the one, or as many experts prefer it as surely."""
-    mine = [position.confidence for position in positions if position.preferred_option == option]
-    if lead is None or len(mine) != lead.supporters:
-        return False
-    return abs(math.fsum(mine) / len(mine) - lead.confidence) <= TOLERANCE
 
 
 def _numbers(record: JudgeRecord, scores: Scores, lead: Lead | None) -> Iterator[tuple[str, float | None, float]]:
