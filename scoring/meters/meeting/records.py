@@ -128,15 +128,12 @@ def annotated(annotations: Any) -> dict[str, int] | None:
     """Return the counts of messages that annotations give, by field; None when they are not what they should be."""
     if not isinstance(annotations, list) or not annotations:
         return None
-    counts = dict.fromkeys(("core_count", "context_count", "off_topic_count"), 0)
-    for item in annotations:
-        kind = item.topic_relevance if isinstance(item, Annotation) else None
-        if isinstance(item, Mapping):
-            kind = item.get("topic_relevance")
-        if not isinstance(kind, str) or f"{kind}_count" not in counts:
-            return None
-        counts[f"{kind}_count"] += 1
-    return counts
+    kinds = [
+        item.get("topic_relevance") if isinstance(item, Mapping) else getattr(item, "topic_relevance", None)
+        for item in annotations
+    ]
+    counts = {f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")}
+    return counts if sum(counts.values()) == len(kinds) else None
 
 
 NOT_COUNTED = "counted_from_messages"
