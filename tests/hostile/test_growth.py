@@ -177,7 +177,7 @@ def _actions(text: str) -> None:
         METER.is_specific(action)
         METER.is_owned(action)
         METER.names_artifact(action)
-        METER.has_other_sense(action)
+        METER.measure(1, [action], [], None)
 
 
 def _deliberation(text: str) -> None:
