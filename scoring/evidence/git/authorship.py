@@ -116,7 +116,7 @@ class AttributedHistory(CorrectedHistory):
         """Return whether commits landed that no entry may name, by SHA; none where the trunk cannot be named."""
         records = [IterationRecord(iteration=n, commit=sha) for n, sha in enumerate(dict.fromkeys(shas))]
         try:
-            history = AttributedHistory(self._repository, records, None, self.trunk.name) if records else self
+            history = AttributedHistory(self._repository, records, self.trunk.name) if records else self
         except GitError:  # the trunk is a branch of none of the names that may be given: nothing lands
             return {}
         return {record.commit: history.landing(record) for record in records}

@@ -5,7 +5,7 @@ Two histories state them: the reference's (:mod:`scoring.evidence.git.reference`
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -176,13 +176,3 @@ class GitFacts(ABC):
         """Return the commit field of an entry, trimmed, and the SHA of the commit that it names."""
         field = trim(record.commit)
         return field, self._resolved[field] if field else None
-
-    def gather(self, records: Sequence[IterationRecord], with_files: Callable[[IterationRecord], bool], /) -> None:
-        """Ask git what it will be asked of these entries; ``with_files`` says of which the changed files are, too."""
-        for record in records:
-            self.landing(record)
-            self.changed(record, files=with_files(record))
-
-    @abstractmethod
-    def keep(self) -> None:
-        """Keep what was learnt and will never change for the next run."""

@@ -10,7 +10,6 @@ from scoring.errors import InputError
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Range, changed_files, range_of
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Unknown
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
@@ -42,13 +41,12 @@ class CorrectedHistory(GitFacts):
         self,
         repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
-        cache_dir: Path | None = None,
         trunk: str | None = None,
     ) -> None:
         """Open the repository unless it is open, choose its trunk and resolve the commit fields.
 
-        ``records`` are all records of the log, sorted by iteration; ``cache_dir`` is where answers that never change
-        are kept (None keeps none); ``trunk`` is the branch on which work lands (None looks for it).
+        ``records`` are all records of the log, sorted by iteration; ``trunk`` is the branch on which work lands (None
+        looks for it).
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no git work tree.
@@ -58,15 +56,10 @@ class CorrectedHistory(GitFacts):
         self._known_landings: dict[tuple[str, str], Landing] = {}
         self._known_files: dict[Range, tuple[str, ...] | None] = {}
         self._repository = GitRepository.of(repo_dir)
-        self._store = GitStore(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
         self.trunk = choose_trunk(self._repository, self._references, trunk)
         commits = self._records.commits
         self._resolved = self._repository.resolve([*commits, *map(trim, commits)])
-
-    def keep(self) -> None:
-        """Keep the shapes of the trunk's changes, and what subclasses add."""
-        self._store.save()
 
     def _time_of(self, sha: str) -> int | None:
         return self._named[sha].time if sha in self._named else None
@@ -153,7 +146,6 @@ class CorrectedHistory(GitFacts):
             sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration),
             sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch),
             subjects,
-            self._store,
             self.trunk,
         )
 

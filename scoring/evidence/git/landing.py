@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import IsolatedRepository, same_changes
 from scoring.evidence.git.repository import GitRepository
@@ -38,7 +37,6 @@ class Landings:
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
         subjects: Mapping[str, Sequence[str]],
-        store: GitStore,
         trunk: Trunk,
     ) -> None:
         """Take what is known of the history.
@@ -48,7 +46,7 @@ class Landings:
         subject, newest first.
         """
         self._repository, self._graph, self._reverts, self._commits = repository, graph, reverts, commits
-        self._subjects, self._store, self._tip = subjects, store, trunk.commit or ""
+        self._subjects, self._tip = subjects, trunk.commit or ""
         self._found = partial(Landing, "corrected", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
@@ -137,7 +135,7 @@ class Landings:
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
         with IsolatedRepository(self._repository, "sha256" if len(shas[0]) == 64 else "sha1") as isolated:
-            same, unread = same_changes(self._repository, self._graph, self._store, isolated, wanted, self._changes)
+            same, unread = same_changes(self._repository, self._graph, isolated, wanted, self._changes)
             self._own |= {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
             # A side that changes nothing can be merged without a trace, and has not landed for that.
             rest = [sha for sha in shas if self._own[sha] is None and any(map(self._changes.get, sides[sha]))]

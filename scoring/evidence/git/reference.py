@@ -25,7 +25,6 @@ class ReferenceHistory(GitFacts):
         self,
         repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
-        cache_dir: Path | None = None,  # noqa: ARG002 - as of the other history
         trunk: str | None = None,
     ) -> None:
         """Open the repository unless it is open, and resolve the commit fields.
@@ -44,9 +43,6 @@ class ReferenceHistory(GitFacts):
         how = "the trunk of the reference's rules"
         shallow = (self._repository.common_dir / "shallow").exists()
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
-
-    def keep(self) -> None:
-        """Keep nothing: git says all of it in 0.3 s of a command's 3 at 2,000 entries."""
 
     def _time_of(self, sha: str) -> int | None:
         return self._shown[sha].time if sha in self._shown else None

@@ -23,7 +23,6 @@ from scoring.evidence.git.checkpoints import (
     checkpoint_ids,
     read_checkpoints,
 )
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.objects import ObjectReader
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import PIECE
@@ -34,12 +33,8 @@ ID = name(7)
 PLACE = f"{ID[:2]}/{ID[2:]}"
 
 
-def read(repo: Repo, cache_dir: Path | None = None, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
-    opened = GitRepository(repo.path)
-    cache = GitStore(cache_dir, opened.common_dir)
-    found = read_checkpoints(opened, cache, warn)
-    cache.save()
-    return dict(found)
+def read(repo: Repo, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
+    return dict(read_checkpoints(GitRepository(repo.path), warn))
 
 
 def one(repo: Repo, files: Files) -> Checkpoint:
@@ -288,19 +283,19 @@ class TestBranches:
 
 
 class TestObjectsThatAreNotHere:
-    def test_are_said_to_be_missing(self, repo: Repo, tmp_path: Path) -> None:
+    def test_are_said_to_be_missing(self, repo: Repo) -> None:
         files: Files = {"0/metadata.json": about(), "0/full.jsonl": b"here", "0/full.jsonl.001": b"lost"}
         record(repo, {ID: files, name(8): {"0/metadata.json": about("lost"), "0/full.jsonl": b"here"}})
         repo.lose(f"{BRANCH}:{PLACE}/0/full.jsonl.001")
         repo.lose(f"{BRANCH}:{name(8)[:2]}/{name(8)[2:]}/0/metadata.json")
         for _ in range(2):
-            found = read(repo, tmp_path / "cache")
+            found = read(repo)
             assert [(s.missing, s.size, s.session_id) for each in found.values() for s in each.sessions] == [
                 (True, 4, "s1"),
                 (False, 4, ""),
             ]
         repo.write("blob", b"lost")
-        assert not read(repo, tmp_path / "cache")[ID].sessions[0].missing
+        assert not read(repo)[ID].sessions[0].missing
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("gives_up", [False, True], ids=["a git that goes on", "a git that gives up"])
@@ -323,30 +318,12 @@ class TestObjectsThatAreNotHere:
 class TestAsking:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [1, 150])
-    def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, tmp_path: Path, count: int) -> None:
+    def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, count: int) -> None:
         record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(count)})
-        first: list[list[str]] = []
-        again: list[list[str]] = []
-        for commands in (first, again):
-            opened = GitRepository(repo.path)
-            with watched_doors() as doors:
-                cache = GitStore(tmp_path / "cache", opened.common_dir)
-                assert len(read_checkpoints(opened, cache)) == count
-                cache.save()
-            commands += doors.commands
-        assert (len(first), len(again)) == (4, 1)
-
-    def test_gives_the_same_from_the_cache(self, repo: Repo, tmp_path: Path) -> None:
-        attribution = {"agent_lines": 1, "human_added": 2}
-        record(repo, {name(n): {"0/metadata.json": about(initial_attribution=attribution)} for n in range(3)})
-        record(repo, {ID: {"metadata.json": {"files_touched": ["ä\u2028"]}}}, REMOTE)
-        assert read(repo, tmp_path / "cache") == read(repo, tmp_path / "cache") == read(repo)
-
-    def test_reads_a_branch_anew_that_moved(self, repo: Repo, tmp_path: Path) -> None:
-        record(repo, {ID: {"0/metadata.json": about()}})
-        assert list(read(repo, tmp_path / "cache")) == [ID]
-        record(repo, {name(8): {"0/metadata.json": about()}})
-        assert list(read(repo, tmp_path / "cache")) == [name(8)]
+        opened = GitRepository(repo.path)
+        with watched_doors() as doors:
+            assert len(read_checkpoints(opened)) == count
+        assert len(doors.commands) == 4
 
     def test_changes_no_work_tree(self, repo: Repo) -> None:
         repo.commit({"a": "1"})

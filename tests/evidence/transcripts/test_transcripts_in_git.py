@@ -17,7 +17,6 @@ from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
 from scoring.evidence.git.checkpoints import read_checkpoints
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import lines
 from scoring.evidence.transcripts.discovery import Discovery, discover
@@ -42,7 +41,7 @@ CODEX = [meta(1, "c1"), tokens(2, counted(100, 50, 7)), tokens(3, counted(300, 9
 
 def found_in(repo: Repo) -> Discovery:
     opened = GitRepository(repo.path)
-    return checkpoint_transcripts(read_checkpoints(opened, GitStore(None, opened.common_dir)).values(), opened)
+    return checkpoint_transcripts(read_checkpoints(opened).values(), opened)
 
 
 def beside(extra: Discovery) -> TranscriptRules:
