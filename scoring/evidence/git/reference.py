@@ -8,7 +8,7 @@ from pathlib import Path
 from scoring.evidence.git import facts
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.git.walk import ShownCommit, TrunkLine, newest_by_subject, shown_commits, trunk_lines
+from scoring.evidence.git.walk import Commit, ShownCommit, newest_by_subject, shown_commits, trunk_commits
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -96,8 +96,8 @@ class ReferenceHistory(GitFacts):
         return shown_commits(self._repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
-    def _walk(self) -> list[TrunkLine]:
-        return trunk_lines(self._repository, self.trunk.commit) if self.trunk.commit else []
+    def _walk(self) -> list[Commit]:
+        return trunk_commits(self._repository, self.trunk.commit) if self.trunk.commit else []
 
     @cached_property
     def _places(self) -> dict[str, int]:

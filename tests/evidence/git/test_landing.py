@@ -259,7 +259,7 @@ class TestPatchId:
         assert landing(repo, again).method == "not-landed"
         third = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "nothing")
         records = [record(n, sha) for n, sha in enumerate((third, older, again), 1)]
-        git = CorrectedHistory(repo.path, records)  # the second question is about all the others at once
+        git = CorrectedHistory(repo.path, records)
         assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
 
     @pytest.mark.slow
@@ -700,19 +700,6 @@ class TestCost:
         assert many <= few
         assert methods == {"ancestor", "patch-id", "squash", "later-ancestor", "subject", "merge-tree", "not-landed"}
         assert processes(on_trunk) <= 10
-
-    def test_the_first_question_decides_about_one_commit_alone(self, tmp_path: Path) -> None:
-        repo, one, two = forked(tmp_path)
-        repo.branch("other", "master~1")
-        other = repo.commit({"o": "1\n"}, "other")
-        repo.checkout("master")
-        records = [record(n, sha) for n, sha in enumerate((one, other, two), 1)]
-        git = CorrectedHistory(repo.path, records)
-        git.landing(records[1])
-        decided = git._landings._decided
-        assert set(decided) == {other}
-        git.landing(records[0])
-        assert set(decided) == {one, other, two}
 
 
 class TestPartialClone:

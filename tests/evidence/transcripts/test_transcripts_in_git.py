@@ -180,7 +180,7 @@ class TestIndex:
                 surveys.append(scanned(extra, cache_dir=tmp_path / "cache", processes=1))
             commands.append([command for command in doors.commands if "cat-file" in command])
         assert surveys[0] == surveys[1]
-        assert [len(started) for started in commands] == [1, 0]
+        assert [len(started) for started in commands] == [2, 0]
 
     def test_knows_a_transcript_by_what_it_holds(self, repo: Repo, tmp_path: Path) -> None:
         scanned(stored(repo, as_bytes(CLAUDE), as_bytes(CODEX)), cache_dir=tmp_path / "cache")
@@ -212,7 +212,7 @@ class TestObjectsThatAreNotHere:
         survey = scanned(extra, warn=warnings.append, cache_dir=tmp_path / "cache")
         assert [(file.harness, file.left_out) for file in survey.files] == [("", UNREADABLE), ("codex", "")]
         assert len(warnings) == 1
-        assert "is not in this clone" in warnings[0]
+        assert "0/full.jsonl: " in warnings[0]
 
     @pytest.mark.slow
     def test_are_not_fetched(self, repo: Repo, tmp_path: Path) -> None:
