@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import structs
+
 from scoring.evidence.transcripts.facts import FileFound
 from scoring.text import counted, short, spans
 from scoring.views.doctor import AttributionFound, Examination
@@ -165,7 +167,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             "branches": repository.browsed.branches,
             "remotes": dict(repository.browsed.remotes),
         },
-        "trunk": repository.trunk and asdict(repository.trunk),
+        "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
             "unresolved": [{"iteration": n, "commit": commit} for n, commit in repository.unresolved.items()],
@@ -174,7 +176,8 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
         "transcripts": {
             "auto": seen.sources.places.auto,
             "roots": [
-                {**asdict(root), "path": str(root.path), "problem": root.problem or None} for root in survey.roots
+                {**structs.asdict(root), "path": str(root.path), "problem": root.problem or None}
+                for root in survey.roots
             ],
             "files": [
                 {
@@ -189,7 +192,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             ],
             "lines_skipped": survey.lines_skipped,
             "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
-            "harnesses": [{key: n for key, n in asdict(h).items() if key != "flags"} for h in survey.harnesses],
+            "harnesses": [{key: n for key, n in structs.asdict(h).items() if key != "flags"} for h in survey.harnesses],
             "uncovered_iterations": list(seen.uncovered),
         },
         "attribution": _attribution_payload(seen),
