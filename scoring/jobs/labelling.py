@@ -7,9 +7,8 @@ from pathlib import Path
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.beside import label_file_name
-from scoring.files import read_file, reason, remove_stale, write_together
+from scoring.files import alone_in, read_file, reason, remove_stale, write_together
 from scoring.jobs.label_file import FILE_LIMIT, NewLabel, with_labels
-from scoring.locks import alone_in
 
 Clock = Callable[[], datetime.datetime]
 
