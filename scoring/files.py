@@ -13,12 +13,11 @@ same directory, are flushed to disk, and are renamed over the target. What this 
 
 A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
 :func:`remove_stale` takes it away, and :func:`remove_stale_directories` the temporary directories.
-
-The module is long because reading safely, writing whole and sweeping up are promises about the same files.
 """
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -32,11 +31,23 @@ from scoring.errors import InputError, WriteError
 READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 """How files are opened: should a FIFO take the place of a file just now, opening it does not wait."""
 
-SETTLED = 2_000_000_000
-"""How long, in nanoseconds, a file must have been left alone when it was read, to be known by its stamp alone."""
-
 SIZE_LIMIT = 16 << 20
 """The largest file, in bytes, that is read as YAML or JSON."""
+
+MODE = 0o600
+STALE_AGE = 3600.0
+"""Seconds after which a temporary file is stale, whatever its process does."""
+
+_LONGEST_AGE = 24 * 3600.0
+"""Seconds after which a temporary directory is stale, whatever its process does."""
+
+_MANY = 64
+"""From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
+_TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a-z0-9_]{8}")
 
 
 def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
@@ -48,25 +59,17 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
     """
     try:
         refuse_special(path)
-        fd = os.open(path, READ_PLAIN)
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
+        with open(os.open(path, READ_PLAIN), "rb") as f:
+            refuse_special(f.fileno())
+            is_small = os.fstat(f.fileno()).st_size <= limit
+            data = f.read(limit + 1) if is_small else b""
     except (FileNotFoundError, NotADirectoryError) as e:
         raise FileNotFoundError(e.errno, "no such file", str(path)) from e
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: {reason(e)}") from e
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            raise InputError(f"{path}: is {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a plain file'}")
-        if found.st_size > limit:
-            raise InputError(f"{path}: larger than {in_words(limit)}")
-        data = os.read(fd, found.st_size + 1)
-        while len(data) <= limit and (more := os.read(fd, limit + 1 - len(data))):  # it grows, or comes in pieces
-            data += more
-    except OSError as e:
-        raise InputError(f"{path}: {reason(e)}") from e
-    finally:
-        os.close(fd)
-    if len(data) > limit:
+    if not is_small or len(data) > limit:
         raise InputError(f"{path}: larger than {in_words(limit)}")
     return data
 
@@ -82,7 +85,7 @@ def in_words(limit: int) -> str:
     return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
 
 
-def refuse_special(path: Path | str) -> None:
+def refuse_special(path: Path | str | int) -> None:
     """Raise for a FIFO, a device or a socket, which even to open may have effects.
 
     Raises:
@@ -100,13 +103,6 @@ def reason(error: Exception) -> str:
     return str(error)
 
 
-def kept_as(name: bytes | str) -> str:
-    """Return the name that a file of the cache has for what it is about, which may be a path or anything longer."""
-    from hashlib import blake2b  # only a command that keeps something needs it
-
-    return blake2b(os.fsencode(name), digest_size=16).hexdigest()
-
-
 def list_names(directory: Path | str) -> list[str]:
     """List the names in a directory, in byte order.
 
@@ -119,22 +115,43 @@ def list_names(directory: Path | str) -> list[str]:
         raise InputError(f"{directory}: {reason(e)}") from e
 
 
-MODE = 0o600
-STALE_AGE = 3600.0
-"""Seconds after which a temporary file is stale, whatever its process does."""
+@contextlib.contextmanager
+def alone_in(directory: Path, seconds: float = 30) -> Iterator[None]:
+    """Have a folder for this process alone, as far as other processes of da-score go.
 
-_AT_ONCE, _FLUSHERS = 128, 8
-"""How many files are written together, and how many threads wait for the disk: it serves several at once."""
+    The system gives the lock back when the process ends, however it ends.
 
-_MANY = 1000
-"""From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
+    Raises:
+        OSError: it is no folder that can be read.
+        WriteError: another process has had it for as many ``seconds``.
+    """
+    fd, until = os.open(directory, _DIRECTORY), time.monotonic() + seconds
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as e:
+                if time.monotonic() >= until:
+                    raise WriteError(f"{directory}: another da-score is at work here; try again later") from e
+                time.sleep(0.02)
+            except OSError:  # some network file systems have no locks
+                break
+        yield
+    finally:
+        os.close(fd)
 
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a-z0-9_]{8}")
-_LONGEST_AGE = 24 * 3600.0
-"""Seconds after which a temporary directory is stale, whatever its process does."""
 
-_TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
+def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
+    """Return whether a plain file of this mode at ``path`` has exactly these bytes."""
+    try:
+        found = os.lstat(path)
+        if (found.st_mode, found.st_size) != (stat.S_IFREG | mode, len(data)):
+            return False
+        with open(os.open(path, READ_PLAIN | os.O_NOFOLLOW), "rb") as f:
+            return f.read(len(data) + 1) == data
+    except OSError:
+        return False
 
 
 def write_atomically(
@@ -142,104 +159,75 @@ def write_atomically(
 ) -> None:
     """Write ``data`` to ``path``, by default with mode 0600. A file that holds these bytes already is left alone.
 
-    What need not survive a power cut (a cache) is not ``durable``, and not waited for. ``owner`` are the numbers of the
-    user and the group that own it; by default those of this process.
-
-    Raises:
-        WriteError: the file could not be written; what was at ``path`` is still there.
+    The rest is as for :func:`atomic_stream`.
     """
-    if holds(path, data, mode):
-        return
-    with _placed(path, durable) as temporary:
-        _write_whole(temporary, data, durable, mode, owner)
-
-
-def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
-    """Write many files of one directory, each as :func:`write_atomically` does, and wait for the disk once for several.
-
-    Raises:
-        WriteError: naming the first that could not be written. Those before it may be written or not.
-    """
-    count = _AT_ONCE if len(files) < _MANY else 10 * _MANY
-    for start in range(0, len(files), count):
-        some = files[start : start + count]
-        _write_some([(path, data) for path, data in some if not holds(path, data, mode)], mode)
-
-
-def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
-    if not files:
-        return
-    from concurrent.futures import ThreadPoolExecutor  # one file alone needs no threads
-
-    waiting: list[tuple[Path, Path]] = []
-    path = files[0][0]
-    try:
-        for path, data in files:
-            temporary = _temporary(path)
-            waiting.append((temporary, path))
-            _write_whole(temporary, data, False, mode)
-        if len(waiting) < _MANY:
-            with ThreadPoolExecutor(_FLUSHERS) as pool:
-                list(pool.map(_flush, [temporary for temporary, _ in waiting]))
-        else:
-            os.sync()
-        waiting.reverse()
-        while waiting:
-            temporary, path = waiting[-1]
-            os.replace(temporary, path)
-            waiting.pop()
-        _flush_directory(path.parent)
-    except OSError as e:
-        raise _cannot_write(path, e) from e
-    finally:
-        for temporary, _ in waiting:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-
-
-def _flush(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    if not holds(path, data, mode):
+        with atomic_stream(path, mode, durable, owner) as f:
+            f.write(data)
 
 
 @contextlib.contextmanager
-def atomic_stream(path: Path, mode: int = MODE, durable: bool = True) -> Iterator[BinaryIO]:
+def atomic_stream(
+    path: Path, mode: int = MODE, durable: bool = True, owner: tuple[int, int] | None = None
+) -> Iterator[BinaryIO]:
     """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
 
-    When the block is left by an error nothing is put there. What need not survive a power cut is not ``durable``. What
-    a killed process left beside it is taken away.
+    When the block is left by an error nothing is put there. What need not survive a power cut (a cache) is not
+    ``durable``, and not waited for. ``owner`` are the numbers of the user and the group that own it; by default those
+    of this process. What a killed process left beside it is taken away.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
     """
     remove_stale(path.parent)
-    with _placed(path, durable) as temporary, open(os.open(temporary, _NEW, mode), "wb") as f:
+    temporary = _temporary(path)
+    try:
+        with _new_file(temporary, mode, durable, owner) as f:
+            yield f
+        os.replace(temporary, path)
+        if durable:
+            _flush_directory(path.parent)
+    except OSError as e:
+        raise _cannot_write(path, e) from e
+    finally:
+        _unlink(temporary)
+
+
+def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
+    """Write many files of one directory, each as :func:`write_atomically` does, and wait for the disk once for many.
+
+    Raises:
+        WriteError: naming the first that could not be written. Those before it may be written or not.
+    """
+    new = [(path, _temporary(path), data) for path, data in files if not holds(path, data, mode)]
+    try:
+        for path, temporary, data in new:  # noqa: B007 - which one fails is asked below
+            with _new_file(temporary, mode, len(new) < _MANY) as f:
+                f.write(data)
+        if len(new) >= _MANY:
+            os.sync()
+        for path, temporary, _ in new:
+            os.replace(temporary, path)
+        for directory in {path.parent for path, _, _ in new}:
+            _flush_directory(directory)
+    except OSError as e:
+        raise _cannot_write(path, e) from e
+    finally:
+        for _, temporary, _ in new:
+            _unlink(temporary)
+
+
+@contextlib.contextmanager
+def _new_file(path: Path, mode: int, durable: bool, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
+    with open(os.open(path, _NEW, MODE & mode), "wb") as f:
+        made = os.fstat(f.fileno())
+        if owner is not None and owner != (made.st_uid, made.st_gid):
+            os.fchown(f.fileno(), *owner)
         os.fchmod(f.fileno(), mode)
         yield f
         f.flush()
         if durable:
             os.fsync(f.fileno())
-
-
-@contextlib.contextmanager
-def _placed(path: Path, durable: bool = True) -> Iterator[Path]:
-    """Name a file to write, and put it at ``path`` when that is done; take it away when it fails."""
-    temporary = _temporary(path)
-    try:
-        try:
-            yield temporary
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        if durable:
-            _flush_directory(path.parent)
-    except OSError as e:
-        raise _cannot_write(path, e) from e
 
 
 def _temporary(path: Path) -> Path:
@@ -251,59 +239,26 @@ def _cannot_write(path: Path, error: OSError) -> WriteError:
     return WriteError(f"{path}: cannot write: {(error.strerror or str(error)).lower()}{old}")
 
 
-def _write_whole(path: Path, data: bytes, flush: bool, mode: int, owner: tuple[int, int] | None = None) -> None:
-    fd = os.open(path, _NEW, MODE & mode)
-    try:
-        made = os.fstat(fd)
-        if owner is not None and owner != (made.st_uid, made.st_gid):
-            os.fchown(fd, *owner)
-        os.fchmod(fd, mode)
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(fd, rest) :]
-        if flush:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def _flush_directory(directory: Path) -> None:
     """Make the rename last through a power cut, where the file system lets us."""
     with contextlib.suppress(OSError):
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = os.open(directory, _DIRECTORY)
         try:
             os.fsync(fd)
         finally:
             os.close(fd)
 
 
-def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
-    """Tell whether a plain file of this mode at ``path`` holds exactly these bytes."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        found = os.fstat(fd)
-        same_kind = found.st_mode == 0o100000 | mode and found.st_size == len(data)
-        return same_kind and os.read(fd, len(data) + 1) == data
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
+def _unlink(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
     """Remove temporary files that no living process will finish. Never raises."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(directory):
-            if (
-                name.startswith(".")
-                and (m := _TEMPORARY.fullmatch(name))
-                and _is_stale(directory / name, int(m[1]), now())
-            ):
-                with contextlib.suppress(OSError):
-                    os.unlink(directory / name)
+    for path, found, process in _left_in(directory, _TEMPORARY):
+        if now() - found.st_mtime > STALE_AGE or not _is_alive(int(process)):
+            _unlink(path)
 
 
 @contextlib.contextmanager
@@ -331,24 +286,20 @@ def remove_stale_directories(now: Callable[[], float] = time.time) -> None:
     import shutil
     import tempfile
 
-    place = Path(tempfile.gettempdir())
+    for path, found, process in _left_in(Path(tempfile.gettempdir()), _TEMPORARY_DIRECTORY):
+        age = now() - found.st_mtime
+        is_stale = age > _LONGEST_AGE or (age > STALE_AGE and process and not _is_alive(int(process)))
+        if is_stale and stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _left_in(directory: Path, pattern: re.Pattern[str]) -> Iterator[tuple[Path, os.stat_result, str]]:
+    """Yield what has a temporary name in a directory, with its stat and the number of its process."""
     with contextlib.suppress(OSError):
-        for name in os.listdir(place):
-            if m := _TEMPORARY_DIRECTORY.fullmatch(name):
-                found = os.lstat(place / name)
-                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                    continue
-                age = now() - found.st_mtime
-                if age > _LONGEST_AGE or (age > STALE_AGE and m[1] and not _is_alive(int(m[1]))):
-                    shutil.rmtree(place / name, ignore_errors=True)
-
-
-def _is_stale(path: Path, process: int, now: float) -> bool:
-    try:
-        age = now - os.lstat(path).st_mtime
-    except OSError:
-        return False
-    return age > STALE_AGE or not _is_alive(process)
+        for name in os.listdir(directory):
+            if m := pattern.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    yield directory / name, os.lstat(directory / name), m[1]
 
 
 def _is_alive(process: int) -> bool:

@@ -8,12 +8,10 @@ Introduction to the Bootstrap, 1993).
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:  # most pages show no interval and draw nothing
-    import random
+import random
 from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 DRAWS = 2000
 """How many means an interval is taken from."""
@@ -49,14 +47,10 @@ def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = 
         return None
     if len(values) > _FEW or min(values) == max(values):
         return _middle(_means(values, draws, _source(seed)))
-    drawn = [pick(values) for pick in _few(len(values), draws, seed)]
-    low, high = _middle(list(map(math.fsum, zip(*drawn, strict=True))))
-    return Interval(low / len(values), high / len(values))  # to divide all of the sums would not change their order
+    return _middle([math.fsum(pick(values)) / len(values) for pick in _few(len(values), draws, seed)])
 
 
-def paired_interval(
-    before: Sequence[float], after: Sequence[float], draws: int = DRAWS, seed: int = SEED
-) -> Interval | None:
+def paired_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
     """Return the interval of the mean change of the same things, measured twice; None for fewer than two.
 
     Each pair is drawn as one, so what makes all values of a pair high or low does not widen the interval.
@@ -64,41 +58,33 @@ def paired_interval(
     Raises:
         ValueError: there are not as many values before as after.
     """
-    return bootstrap_interval([b - a for a, b in zip(before, after, strict=True)], draws, seed)
+    return bootstrap_interval([b - a for a, b in zip(before, after, strict=True)])
 
 
-def difference_interval(
-    before: Sequence[float], after: Sequence[float], draws: int = DRAWS, seed: int = SEED
-) -> Interval | None:
+def difference_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
     """Return the interval of the difference of the means of two groups; None where either has fewer than two.
 
     The draws of both groups go in pairs; the groups need not be of one size, as two periods of a log.
     """
     if len(before) < 2 or len(after) < 2:
         return None
-    source = _source(seed)
-    first, second = _means(before, draws, source), _means(after, draws, source)
-    return _middle(b - a for a, b in zip(first, second, strict=True))
+    source = _source(SEED)
+    first, second = _means(before, DRAWS, source), _means(after, DRAWS, source)
+    return _middle([b - a for a, b in zip(first, second, strict=True)])
 
 
 @functools.lru_cache(maxsize=_FEW)
 def _few(count: int, draws: int, seed: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
-    """Return what takes the first value of each of ``draws`` samples of two values or more, the second and so on.
-
-    They are the samples that :func:`_means` takes.
-    """
-    source, places = _source(seed), range(count)
-    samples = [source.choices(places, k=count) for _ in range(draws)]
-    return [operator.itemgetter(*column) for column in zip(*samples, strict=True)]
+    """Return what takes each sample of a few values that :func:`_means` takes."""
+    source = _source(seed)
+    return [operator.itemgetter(*source.choices(range(count), k=count)) for _ in range(draws)]
 
 
-def _source(seed: int) -> "random.Random":
-    import random
-
+def _source(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - the same numbers every time are the point of it
 
 
-def _means(values: Sequence[float], draws: int, source: "random.Random") -> list[float]:
+def _means(values: Sequence[float], draws: int, source: random.Random) -> list[float]:
     """Return the means of ``draws`` samples, with repetition and as large as the values.
 
     To draw 10,000 values 2,000 times takes seconds. The mean of so many follows the normal distribution but for its
@@ -118,7 +104,7 @@ def _means(values: Sequence[float], draws: int, source: "random.Random") -> list
     return [mean + spread * (z + skew * (z * z - 1) / 6) for z in normal]
 
 
-def _middle(means: "Iterator[float] | Sequence[float]") -> Interval:
+def _middle(means: Sequence[float]) -> Interval:
     """Return where the middle 95 % of some means begin and end."""
     found = sorted(means)
     tail = (1 - CONFIDENCE) / 2 * (len(found) - 1)
@@ -130,17 +116,15 @@ def auc(values: Sequence[float], truths: Sequence[float], weights: Sequence[int]
 
     Weights are how often each case is there. None where one of the kinds is missing.
     """
-    weights = weights or [1] * len(values)
-    good: Counter[float] = Counter()
-    bad: Counter[float] = Counter()
-    for value, truth, weight in zip(values, truths, weights, strict=True):
+    good, bad = Counter[float](), Counter[float]()
+    for value, truth, weight in zip(values, truths, weights or [1] * len(values), strict=True):
         (good if truth else bad)[value] += weight
-    above, below = 0.0, 0
+    above = below = 0
     for value in sorted(good.keys() | bad.keys()):
-        above += good[value] * (below + bad[value] / 2)
+        above += good[value] * (2 * below + bad[value])
         below += bad[value]
     pairs = good.total() * below
-    return above / pairs if pairs else None
+    return above / 2 / pairs if pairs else None
 
 
 def spearman(values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None) -> float | None:
@@ -149,26 +133,20 @@ def spearman(values: Sequence[float], truths: Sequence[float], weights: Sequence
     Equal values have their mean rank. None where all values, or all truths, are equal.
     """
     weights = weights or [1] * len(values)
-    a, b, count = _ranks(values, weights), _ranks(truths, weights), sum(weights)
-    if not count:
-        return None
-    mean = (count + 1) / 2
-    x, y = [rank - mean for rank in a], [rank - mean for rank in b]
+    x, y = _ranks(values, weights), _ranks(truths, weights)
     together = math.fsum(w * p * q for w, p, q in zip(weights, x, y, strict=True))
-    alone = (
-        math.fsum(w * p * p for w, p in zip(weights, x, strict=True)),
-        math.fsum(w * q * q for w, q in zip(weights, y, strict=True)),
-    )
-    return together / math.sqrt(alone[0] * alone[1]) if alone[0] and alone[1] else None
+    alone = math.prod(math.fsum(w * p * p for w, p in zip(weights, ranks, strict=True)) for ranks in (x, y))
+    return together / math.sqrt(alone) if alone else None
 
 
 def _ranks(values: Sequence[float], weights: Sequence[int]) -> list[float]:
-    count: Counter[float] = Counter()
+    """Return how far the rank of each value is above the mean of all ranks."""
+    count = Counter[float]()
     for value, weight in zip(values, weights, strict=True):
         count[value] += weight
-    rank, below = {}, 0
+    rank, below, mean = {}, 0, (count.total() + 1) / 2
     for value in sorted(count):
-        rank[value] = below + (count[value] + 1) / 2
+        rank[value] = below + (count[value] + 1) / 2 - mean
         below += count[value]
     return [rank[value] for value in values]
 
@@ -189,13 +167,13 @@ class GroupedDraws:
         seed: int = SEED,
         draws: int = DRAWS,
     ) -> None:
-        self.truths, self._how, self._binary = truths, auc if binary else spearman, binary
+        self.truths, self._how = truths, auc if binary else spearman
         names = sorted(set(groups))
         place = {name: n for n, name in enumerate(names)}
         self._group = [place[name] for name in groups]
         source, places = _source(seed), range(len(names))
-        self._draws = [source.choices(places, k=len(names)) for _ in range(draws)] if len(names) > 1 else []
-        self._matrix: Any = None
+        draws = draws if len(names) > 1 else 0
+        self._draws = [Counter(source.choices(places, k=len(names))) for _ in range(draws)]
 
     def measured(self, figures: Sequence[float | None]) -> tuple[int, float | None, Interval | None]:
         """Return of how many cases there is a figure, how well these tell, and the interval of that."""
@@ -220,50 +198,42 @@ class GroupedDraws:
 
     def drawn(self, values: Sequence[float], there: Sequence[int]) -> list[float | None]:
         """Return the figure of each draw; None where the cases of a draw leave nothing to tell."""
-        truths = [self.truths[n] for n in there]
+        truths, groups = [self.truths[n] for n in there], [self._group[n] for n in there]
+        try:
+            import numpy as np  # where it is there, it is ten to thirty times as fast
+        except ImportError:
+            return [self._how(values, truths, [count[group] for group in groups]) for count in self._draws]
         if not self._draws:
             return []
-        try:
-            import numpy as np  # where it is there, it is a hundred times as fast
-        except ImportError:
-            counts = map(Counter, self._draws)
-            return [self._how(values, truths, [count[self._group[n]] for n in there]) for count in counts]
-        if self._matrix is None:
-            size = 1 + max(self._group)
-            self._matrix = np.array([np.bincount(draw, minlength=size) for draw in self._draws], dtype=np.int64)
-        weights = self._matrix[:, [self._group[n] for n in there]]
-        return (_fast_auc if self._binary else _fast_spearman)(np, values, truths, weights)
+        weights = np.array([[count[group] for group in range(1 + max(self._group))] for count in self._draws])[
+            :, groups
+        ]
+        return (_fast_auc if self._how is auc else _fast_spearman)(np, np.array(values), np.array(truths), weights)
 
 
-def _fast_auc(np: Any, values: Sequence[float], truths: Sequence[float], weights: Any) -> list[float | None]:
-    levels, place = np.unique(np.array(values), return_inverse=True)
-    sums = []
-    for kind in (True, False):
-        rows = np.array([bool(truth) == kind for truth in truths])
-        sums.append(_by_level(np, weights * rows, place, len(levels)))
-    good, bad = sums
+def _fast_auc(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
+    good, bad = (_by_level(np, weights * (truths.astype(bool) == kind), values)[0] for kind in (True, False))
     below = np.cumsum(bad, axis=1) - bad
     above = (good * (2 * below + bad)).sum(axis=1)
     pairs = good.sum(axis=1) * bad.sum(axis=1)
     return [None if not p else float(a) / 2 / float(p) for a, p in zip(above, pairs, strict=True)]
 
 
-def _by_level(np: Any, weights: Any, place: Any, levels: int) -> Any:
-    """Add up the columns of equal values: a row for each draw, a column for each value, rising."""
-    order = np.argsort(place, kind="stable")
-    starts = np.searchsorted(place[order], np.arange(levels))
-    return np.add.reduceat(weights[:, order], starts, axis=1)
-
-
-def _fast_spearman(np: Any, values: Sequence[float], truths: Sequence[float], weights: Any) -> list[float | None]:
-    centred = []
-    mean = (weights.sum(axis=1, keepdims=True) + 1) / 2
-    for figures in (values, truths):
-        levels, place = np.unique(np.array(figures), return_inverse=True)
-        count = _by_level(np, weights, place, len(levels))
+def _fast_spearman(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
+    def centred(figures: Any) -> Any:
+        count, place = _by_level(np, weights, figures)
         ranks = np.cumsum(count, axis=1) - count + (count + 1) / 2
-        centred.append(ranks[:, place] - mean)
-    x, y = centred
+        return ranks[:, place] - (weights.sum(axis=1, keepdims=True) + 1) / 2
+
+    x, y = centred(values), centred(truths)
     together = (weights * x * y).sum(axis=1)
     alone = (weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1)
     return [None if not a > 0 else float(t) / math.sqrt(float(a)) for t, a in zip(together, alone, strict=True)]
+
+
+def _by_level(np: Any, weights: Any, figures: Any) -> tuple[Any, Any]:
+    """Add up the columns of equal figures: a row for each draw, a column for each level; and the level of each case."""
+    levels, place = np.unique(figures, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(len(levels)))
+    return np.add.reduceat(weights[:, order], starts, axis=1), place

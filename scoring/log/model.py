@@ -3,10 +3,9 @@
 See ``docs/LOG.md``, "One record for both schemas".
 """
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
-from msgspec import field
+from msgspec import Struct, field
 
 from scoring.frozen import Frozen, PartlyCompared
 
@@ -158,11 +157,12 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``da-score records`` prints it."""
-        return asdict(self, dict_factory=_shown)
+        data: dict[str, Any] = _plain(self)
+        return data if self.branch else {name: value for name, value in data.items() if name != "branch"}
 
 
-def _shown(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name not in _NOT_SHOWN and (name, value) != ("branch", "")}
-
-
-_NOT_SHOWN = ("retries_reported", "tests_total_claim")
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        names = (name for name in value.__struct_fields__ if name not in ("retries_reported", "tests_total_claim"))
+        return {name: _plain(getattr(value, name)) for name in names}
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value

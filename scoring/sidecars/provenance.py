@@ -11,9 +11,10 @@ evidence lacks something that the old one has, so that no score outlives what it
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec.structs import fields
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.facts import IterationFacts

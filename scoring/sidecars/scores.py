@@ -5,9 +5,10 @@ The module is long because writing and reading back are two sides of one format,
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import fields
 
 from rubric import Score, SignalContribution
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR

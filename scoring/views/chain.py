@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Method, Observed

@@ -4,9 +4,11 @@ A new column is one line here, and one in docs/TABLES.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from rubric import Rubric, SignalContribution
 from scoring.sessions import SessionIterRef, SessionScore, session_score

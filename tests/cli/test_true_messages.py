@@ -41,7 +41,7 @@ class TestWhatCannotBeWritten:
     ) -> None:
         assert project
         refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        monkeypatch.setattr("scoring.files._write_whole", MagicMock(side_effect=refusal))
+        monkeypatch.setattr("scoring.files._new_file", MagicMock(side_effect=refusal))
         assert one_line(da_score("entry", "new", "77")).endswith("/iter-77.yaml: cannot write: permission denied")
 
     def test_is_untouched_where_there_was_one(self, da_score: DaScore, project: Path) -> None:

@@ -1,7 +1,6 @@
 """The pages on logs, sidecars and commands say what is so: their fields, keys, widths and statuses are tried here."""
 
 import re
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from helpers.commands import DaScore
+from msgspec.structs import fields
 
 from scoring.demo import Demo
 from scoring.log import model

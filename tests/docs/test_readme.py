@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
 from helpers.commands import lines_of, process_on_a_terminal
+from msgspec.structs import fields
 
 from rubric import RUBRIC_VERSION, default_rubric, released_rubric, rubric_versions
 from scoring import score_log, session_score_path

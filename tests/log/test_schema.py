@@ -1,6 +1,5 @@
 """What an entry may hold: the schema, what is wrong with an entry, and that neither disagrees with the parser."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import jsonschema
 import pytest
 import yaml
 from helpers.commands import DaScore
+from msgspec.structs import fields
 
 from scoring.errors import InputError, YamlError
 from scoring.files import read_file

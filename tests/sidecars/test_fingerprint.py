@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from helpers.doors import ends, make_fifo
 from helpers.repos import Repo
+from msgspec.structs import replace
 
 from rubric import released_rubric
 from scoring.evidence.facts import Evidence

@@ -1,10 +1,10 @@
 """Evidence that a new score would lose: what counts as a loss, and what does not."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from helpers.facts import facts_of
+from msgspec.structs import replace
 
 from rubric import SignalContribution
 from scoring.evidence.transcripts.facts import TranscriptFacts

@@ -3,7 +3,6 @@
 import re
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import yaml
 from helpers.facts import facts_of
 from helpers.places import Place
+from msgspec.structs import replace
 
 import scoring.sidecars.provenance
 from rubric import released_rubric

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from helpers.doors import ends, make_fifo
 from hypothesis import given, settings
@@ -349,7 +350,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
     path = write_persisted_score(log, score)
     found = read_iteration_score(log, score.iteration)
-    kept = replace(score, breakdown=tuple(map(as_the_reference_keeps_it, score.breakdown)))
+    kept = msgspec.structs.replace(score, breakdown=tuple(map(as_the_reference_keeps_it, score.breakdown)))
     assert found == (score if score.sidecar == BOUNDS_SIDECAR else kept)
     if score.sidecar == BOUNDS_SIDECAR:
         assert [row.source for row in found.breakdown] == [row.source for row in score.breakdown]
@@ -407,7 +408,7 @@ TAKEN_IDS = {
 class TestSessionId:
     @pytest.mark.parametrize("given", REFUSED_IDS.values(), ids=REFUSED_IDS)
     def test_that_is_no_plain_file_name_has_no_path(self, tmp_path: Path, given: str) -> None:
-        session = replace(SESSION, session_id=given)
+        session = msgspec.structs.replace(SESSION, session_id=given)
         message = re.escape(f"session id {given!r} is no plain file name; it has no score file")
         for use in (
             lambda: session_score_path(tmp_path, given),
@@ -420,7 +421,7 @@ class TestSessionId:
 
     @pytest.mark.parametrize("given", TAKEN_IDS.values(), ids=TAKEN_IDS)
     def test_that_is_one_has_a_file_in_the_log(self, tmp_path: Path, given: str) -> None:
-        session = replace(SESSION, session_id=given)
+        session = msgspec.structs.replace(SESSION, session_id=given)
         path = write_session_score(tmp_path, session)
         assert path == session_score_path(tmp_path, given)
         assert os.listdir(tmp_path) == [f"session-{given}.score.yaml"]
@@ -449,7 +450,7 @@ class TestLinkedTraces:
 
 class TestWritingMany:
     SCORES = tuple(replace(SCORE, iteration=n) for n in (3, 1, 2))
-    SESSIONS = tuple(replace(SESSION, session_id=name) for name in ("c", "a", "b"))
+    SESSIONS = tuple(msgspec.structs.replace(SESSION, session_id=name) for name in ("c", "a", "b"))
 
     def test_goes_in_order(self, tmp_path: Path) -> None:
         assert write_iteration_scores(tmp_path, self.SCORES) == [tmp_path / f"iter-{n}.score.yaml" for n in (3, 1, 2)]
@@ -470,7 +471,7 @@ class TestWritingMany:
         assert raised.value.written == (tmp_path / "session-c.score.yaml", tmp_path / "session-a.score.yaml")
 
     def test_says_so_too_when_a_session_has_no_file_name(self, tmp_path: Path) -> None:
-        nameless = replace(SESSION, session_id="")
+        nameless = msgspec.structs.replace(SESSION, session_id="")
         with pytest.raises(WriteError, match="session id '' is no plain file name") as raised:
             write_session_scores(tmp_path, [self.SESSIONS[0], nameless, self.SESSIONS[1]])
         assert raised.value.written == (tmp_path / "session-c.score.yaml",)

@@ -1,11 +1,11 @@
 """Signals where claims have no vote: what was seen in an iteration's own lines, and what an entry says in vain."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.facts import TRUNK, facts_of
+from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, Score, released_rubric
 from scoring.evidence.artifacts import Corrections

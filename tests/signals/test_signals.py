@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.repos import START, Repo
+from msgspec.structs import replace
 
 from rubric import SignalID
 from scoring.errors import LogError, NotARepositoryError, silent

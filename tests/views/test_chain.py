@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from helpers.facts import facts_of
 from helpers.histories import History
 from helpers.repos import Repo
+from msgspec.structs import replace
 
 from scoring.cli import main
 from scoring.evidence.facts import IterationFacts

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from helpers.commands import DaScore
 
@@ -17,7 +18,7 @@ LOG = Path(".agents/active/iteration-log")
 
 def explained(demo: Demo, number: int) -> Explanation:
     view = LogView(LOG, Path(), demo.transcript_dirs)
-    one: Examined = next(iter(replace(view, only=number).examine()))
+    one: Examined = next(iter(msgspec.structs.replace(view, only=number).examine()))
     return explain(one, entry_places(LOG, number))
 
 

@@ -181,7 +181,7 @@ SEEN = TranscriptFacts(
 
 class TestSpending:
     def _seen(self, *more: Spent) -> TranscriptFacts:
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from scoring.evidence.transcripts.facts import HarnessFacts
 

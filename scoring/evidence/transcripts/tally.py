@@ -8,11 +8,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from functools import reduce
 from itertools import compress, repeat
 from operator import attrgetter, or_
 from typing import NamedTuple
+
+from msgspec.structs import fields
 
 from scoring.evidence.transcripts.facts import (
     COVERED,

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
+import msgspec
+
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
 from scoring.evidence.facts import Evidence, IterationFacts
@@ -108,7 +110,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     The warnings of ``sources``, which are under the rubric's rules, come back with the rest.
     """
     warnings: list[str] = []
-    noted = replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
+    noted = msgspec.structs.replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
     broken: list[LogError] = []
     records: list[IterationRecord] = []
     problem = ""
@@ -151,7 +153,7 @@ def _repository(
             if sources.trunk is None or isinstance(e, NotARepositoryError):
                 raise
             trunk_problem = str(e)
-            evidence = Evidence(records, log_dir, replace(sources, trunk=None), scan, None, *votes)
+            evidence = Evidence(records, log_dir, msgspec.structs.replace(sources, trunk=None), scan, None, *votes)
         opened = GitRepository(path)
         version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
         return RepositoryFound(

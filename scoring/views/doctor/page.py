@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, structs
+
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
 from scoring.text import counted, short, spans
 from scoring.views.doctor import AttributionFound, Examination
@@ -142,7 +144,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             "branches": repository.browsed.branches,
             "remotes": dict(repository.browsed.remotes),
         },
-        "trunk": repository.trunk and asdict(repository.trunk),
+        "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
             "unresolved": [{"iteration": n, "commit": commit} for n, commit in repository.unresolved.items()],
@@ -154,7 +156,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             "files": [_file(file) for file in survey.files],
             "lines_skipped": survey.lines_skipped,
             "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
-            "harnesses": [{key: n for key, n in asdict(h).items() if key != "flags"} for h in survey.harnesses],
+            "harnesses": [{key: n for key, n in structs.asdict(h).items() if key != "flags"} for h in survey.harnesses],
             "uncovered_iterations": seen.uncovered,
         },
         "attribution": seen.attribution and _attribution(seen.attribution, survey),
@@ -169,7 +171,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
 
 def _plain(found: Any) -> dict[str, Any]:
     """Return what was found as data: null for an empty text, and a path as text."""
-    values = asdict(found).items()
+    values = (structs.asdict(found) if isinstance(found, Struct) else asdict(found)).items()
     return {key: str(value) if isinstance(value, Path) else None if value == "" else value for key, value in values}
 
 

@@ -1,7 +1,6 @@
 """Sums over all files: the same however lines are spread, read and kept; and what is kept of them between runs."""
 
 import contextlib
-import dataclasses
 import os
 import sqlite3
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
 from helpers.harness_lines import (
     ALWAYS,
@@ -104,7 +104,7 @@ def found(root: Path, windows: list[IterationWindow] = WINDOWS, **reading: Any) 
 
 def totals(facts: list[TranscriptFacts]) -> list[Any]:
     """What does not depend on how many files there are."""
-    return [(summary(f), f.flags, [dataclasses.replace(h, files=0) for h in f.harnesses]) for f in facts]
+    return [(summary(f), f.flags, [msgspec.structs.replace(h, files=0) for h in f.harnesses]) for f in facts]
 
 
 class TestSums:

@@ -5,7 +5,6 @@ import json
 import os
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -15,6 +14,7 @@ import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scoring.evidence.transcripts.facts import (
     BASH,
