@@ -56,10 +56,7 @@ def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted
 
     Take it before the files are read for the score: one that changes in between then shows as changed the next time.
     """
-    beside = [
-        (name, _bytes_of(log_dir / name) if evidence.is_there(name) else None)
-        for name in files_beside(record.iteration, wanted)
-    ]
+    beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
     named = [artifact_path(evidence.sources.repo_dir, artifact) for artifact in record.artifacts]
     artifacts = [path and _bytes_of(path) for path in named]
     scope = evidence.scopes.get(record.task_id)
