@@ -79,12 +79,6 @@ def test_standard_input_that_is_closed_is_an_error(monkeypatch: pytest.MonkeyPat
         read_meeting_records("-")
 
 
-def test_models_and_plain_data_may_be_mixed() -> None:
-    model = JudgeRecord.model_validate(record(2))
-    assert [r.round_index for r in check_records([record(3), model])] == [2, 3]
-    assert check_records([model])[0] is model
-
-
 OPTIONAL: dict[str, Any] = dict.fromkeys(
     (
         *("meeting_id", "summary", "cost_time", "composite", "stop_continue_recommendation", "user_confirmed"),
@@ -191,10 +185,6 @@ def test_an_aspect_or_an_expert_stands_there_once() -> None:
 
 def test_a_meeting_has_a_record() -> None:
     assert faults() == ("no record; a meeting has one for each round",)
-
-
-def test_records_without_a_meeting_go_with_those_of_one() -> None:
-    assert len(check_records([record(1), record(2, meeting_id="a"), record(3, meeting_id="a")])) == 3
 
 
 # What is not JSON
