@@ -446,7 +446,7 @@ class TestPlot:
 
 class TestThePackage:
     @pytest.mark.slow
-    def test_stands_alone(self) -> None:
+    def test_needs_no_other_room(self) -> None:
         """Neither meter, with all its modules, knows anything of logs."""
         code = """
 import importlib, pkgutil, sys, scoring.meters

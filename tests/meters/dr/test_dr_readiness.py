@@ -104,7 +104,7 @@ class TestOwned:
         assert not is_owned(f"Write it, {phrase}x x")
 
     @pytest.mark.parametrize("action", ["ask @anna", "@bob: write", "Anna: x", "  Zoë: x", "O'Neil: x", "Jean-Luc: x"])
-    def test_is_what_names_somebody(self, action: str) -> None:
+    def test_is_what_names_a_person(self, action: str) -> None:
         assert is_owned(action)
 
     @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ class TestOwned:
             *("Http://x", "@ x", ""),
         ],
     )
-    def test_is_not_what_names_nobody(self, action: str) -> None:
+    def test_is_not_what_names_no_person(self, action: str) -> None:
         assert not is_owned(action)
 
 

@@ -365,7 +365,7 @@ class TestCommand:
         assert found["components"]["semantic_similarity_of"] == "claims"
 
     @pytest.mark.slow
-    def test_keeps_vectors_where_it_is_told(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
+    def test_keeps_vectors_where_it_is_asked_to(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
         cache = tmp_path / "cache"
         with watched_doors() as first:
             cold = da_score("dr", "score", path, "--semantic", "--cache-dir", cache)

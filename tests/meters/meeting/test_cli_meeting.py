@@ -81,7 +81,7 @@ def test_a_preset_can_be_named_before_or_after_the_file(name: str, da_score: DaS
     assert da_score("meeting", "--config", name, "--json", path).json == wanted
 
 
-def test_a_config_may_be_a_file_whose_unknown_keys_are_warned_of(da_score: DaScore, tmp_path: Path) -> None:
+def test_a_config_may_be_a_file_and_its_unknown_keys_are_warned_of(da_score: DaScore, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text("[round_limits]\nmax_rounds = 3\nmaximum = 4\n", "utf-8")
     done = da_score("meeting", write(tmp_path / "r"), "--config", own)

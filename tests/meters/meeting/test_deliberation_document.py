@@ -114,7 +114,7 @@ def test_the_example_of_a_config_is_one() -> None:
 
 
 def worked_meeting() -> list[dict[str, Any]]:
-    """Return the records that the page's evidence stands for."""
+    """Return the records of the evidence on the page."""
     records = []
     for number, deep, shallow, experts, messages, points in table(block("evidence")):
         core, context, off_topic = map(int, messages.split())
@@ -139,10 +139,10 @@ def test_the_worked_meeting_gives_the_stated_verdicts() -> None:
 
 def test_what_is_said_of_the_worked_meeting_is_so() -> None:
     verdicts = score_meeting(worked_meeting())
-    told = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section("A worked meeting"), re.M | re.S)
-    assert len(told) == len(verdicts)
-    assert all(f"`{prompt}`" in told[1] for prompt in verdicts[1].next_round_focus_prompts)
-    assert "0.6 of them must be" in told[2]
+    said = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section("A worked meeting"), re.M | re.S)
+    assert len(said) == len(verdicts)
+    assert all(f"`{prompt}`" in said[1] for prompt in verdicts[1].next_round_focus_prompts)
+    assert "0.6 of them must be" in said[2]
     assert "0.5 of all aspects are deep, at least 0.6 must be" in verdicts[2].reasons
     assert verdicts[2].next_round_focus_prompts == ("come back to the decision",)
     assert [verdict.ending_allowed for verdict in verdicts].index(True) == 3

@@ -1,4 +1,4 @@
-"""A judge's record as it is read: what it may leave out, what is refused, and where the message says it stands."""
+"""A judge's record as it is read: what it may leave out, what is refused, and the place that a message names."""
 
 import io
 import json
@@ -174,7 +174,7 @@ def test_what_is_required_must_be_there(block: str) -> None:
     assert faults(data) == (f"{where}: {block}: is missing",)
 
 
-def test_an_aspect_or_an_expert_stands_there_once() -> None:
+def test_an_aspect_or_an_expert_is_named_once() -> None:
     data = record(3, experts=(("A", 0.5), ("B", 0.5)))
     data["exploration"]["aspects"] *= 2
     data["convergence"]["expert_positions"][1]["expert_id"] = "e0"

@@ -111,7 +111,7 @@ def test_a_judge_that_fails_leaves_the_state_as_it_was(da_score: DaScore, tmp_pa
         assert not state.exists()
 
 
-def test_what_somebody_else_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
+def test_what_another_command_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     mine, theirs = open_state(path), open_state(path)
     save_state(path, take_record(theirs, json.dumps(ROUNDS[0])))
