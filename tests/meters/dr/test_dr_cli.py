@@ -454,7 +454,7 @@ for found in pkgutil.walk_packages(scoring.meters.__path__, "scoring.meters."):
     if found.name != "scoring.meters.dr.minilm":  # needs an extra, and imports nothing of ours
         importlib.import_module(found.name)
 from scoring.meters.dr import score_transcript, read_transcript, parse_transcript
-allowed = ("errors", "files", "locks", "meters", "settings_table", "text", "yamlread")
+allowed = ("errors", "files", "meters", "settings_table", "store", "text")
 print([name for name in sys.modules if name.startswith("scoring.") and name.split(".")[1] not in allowed])
 """
         command = [sys.executable, "-W", "error", "-c", code]
