@@ -463,10 +463,9 @@ print([name for name in sys.modules if name.startswith("scoring.") and name.spli
     @pytest.mark.slow
     def test_loads_the_model_only_to_read_a_transcript(self) -> None:
         code = """
-import sys, scoring.meters.dr
+import sys
 from scoring.cli import main
 main(["dr", "--help"]); main(["dr", "watch", "--help"])
-from scoring.meters.dr import score_transcript
 print([name for name in ("pydantic", "numpy", "matplotlib", "rich") if name in sys.modules])
 """
         command = [sys.executable, "-W", "error", "-c", code]
